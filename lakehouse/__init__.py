@@ -1,0 +1,1 @@
+"""A Dagster asset-based lakehouse: Kafka to Iceberg exactly once, proven from table metadata."""
