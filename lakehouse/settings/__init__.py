@@ -1,0 +1,17 @@
+"""What `conf/` says, typed: where Spark runs, where tables live, where Kafka is, and how much one run may take."""
+
+from lakehouse.settings.error import SettingsError
+from lakehouse.settings.loading import load_settings
+from lakehouse.settings.models import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings
+from lakehouse.settings.secret import LateSecret
+
+__all__ = [
+    "CatalogSettings",
+    "IngestSettings",
+    "KafkaSettings",
+    "LateSecret",
+    "Platform",
+    "Settings",
+    "SettingsError",
+    "load_settings",
+]

@@ -1,0 +1,138 @@
+"""One YAML file with the overrides laid over it, remembering where each value came from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+from pydantic import SecretStr
+
+from lakehouse.settings.error import SettingsError
+
+KeyPath = tuple[str, ...]
+
+
+@dataclass
+class Document:
+    """The content of one file.
+
+    Attributes:
+        file: where it was read.
+        content: the keys and values.
+        origins: the environment variable behind each value that does not stem from the file.
+        prefix: what to write before a key in messages, for a section of a larger file.
+    """
+
+    file: Path
+    content: dict[str, Any]
+    origins: dict[KeyPath, str] = field(default_factory=dict[KeyPath, str])
+    prefix: str = ""
+
+    def put(self, path: KeyPath, value: str, variable: str) -> None:
+        """Override one value from an environment variable."""
+        place = self.content
+        for part in path[:-1]:
+            below: object = place.setdefault(part, {})
+            if not isinstance(below, dict):
+                raise SettingsError(
+                    f"Environment variable {variable}: {part} has no keys below it.", remedy="check its name."
+                )
+            place = cast("dict[str, Any]", below)
+        place[path[-1]] = value
+        self.origins[path] = variable
+
+    def only(self, *keys: str) -> "Document":
+        """Return these keys alone."""
+        return Document(self.file, {key: self.content[key] for key in keys if key in self.content}, self.origins)
+
+    def section(self, key: str) -> "Document":
+        """Return what is below `key` as a document of its own."""
+        below: object = self.content.get(key) or {}
+        if not isinstance(below, dict):
+            raise SettingsError(f"{self.where(key)}: should have keys below it.", remedy="indent them under it.")
+        origins = {path[1:]: variable for path, variable in self.origins.items() if path[0] == key and len(path) > 1}
+        return Document(self.file, cast("dict[str, Any]", below), origins, f"{self.prefix}{key}.")
+
+    def where(self, *path: str) -> str:
+        """Name the place of a value: the file and key, or the environment variable."""
+        if path in self.origins:
+            return f"Environment variable {self.origins[path]}"
+        return f"{self.file}, key {self.prefix}{'.'.join(path)}" if path else str(self.file)
+
+    def text(self, key: str, default: str) -> str:
+        """Return a value that must be a non-empty text."""
+        value = self.content.get(key, default)
+        if not isinstance(value, str) or not value:
+            raise SettingsError(f"{self.where(key)}: should be a text.", remedy="quote it.")
+        return value
+
+    def refuse_unknown(self, known: set[str]) -> None:
+        """Refuse keys that nobody reads.
+
+        Raises:
+            SettingsError: there is one.
+        """
+        for key in self.content:
+            if key not in known:
+                raise SettingsError(
+                    f"{self.where(key)}: unknown key.", remedy=f"use one of {', '.join(sorted(known))}."
+                )
+
+    def map_text(self, change: Callable[[KeyPath, str], str | SecretStr]) -> None:
+        """Replace every text by what `change` makes of it; numbers and flags of `conf` and `properties` become text."""
+        self.content = cast("dict[str, Any]", _mapped(self.content, (), change))
+
+
+def _mapped(value: object, path: KeyPath, change: Callable[[KeyPath, str], str | SecretStr]) -> object:
+    if isinstance(value, dict):
+        return {
+            key: _mapped(below, (*path, str(key)), change) for key, below in cast("dict[str, object]", value).items()
+        }
+    if path[0] in ("conf", "properties") and isinstance(value, bool | int | float):
+        value = str(value).lower() if isinstance(value, bool) else str(value)
+    return change(path, value) if isinstance(value, str) else value
+
+
+def read_document(file: Path) -> Document:
+    """Read one YAML file.
+
+    Raises:
+        SettingsError: it is missing, not YAML, names a key twice, or is no mapping of keys to values.
+    """
+    try:
+        content: object = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506  # a SafeLoader
+    except FileNotFoundError:
+        raise SettingsError(
+            f"There is no file {file}.", remedy="write it, or set LAKEHOUSE_CONF to another folder."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"Cannot read {file} ({type(error).__name__}).", remedy="make it readable UTF-8.") from None
+    except yaml.MarkedYAMLError as error:
+        # YAML's own message quotes the text around the place, which may be a secret: name the place alone.
+        mark = error.problem_mark or error.context_mark
+        place = f", line {mark.line + 1}" if mark else ""
+        twice = " a key is given twice" if isinstance(error, _KeyTwiceError) else " not YAML"
+        raise SettingsError(f"{file}{place}:{twice}.", remedy="correct that line.") from None
+    if content is None:
+        content = {}
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in cast("dict[object, object]", content)):
+        raise SettingsError(f"{file}: should hold keys and values.", remedy="write `key: value`, one per line.")
+    return Document(file, cast("dict[str, Any]", content))
+
+
+class _KeyTwiceError(yaml.MarkedYAMLError):
+    pass
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML that refuses a key given twice, of which the plain loader would silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+        seen: set[object] = set()
+        for key_node, _ in node.value:
+            key = cast("object", self.construct_object(key_node, deep=True))
+            if key in seen:
+                raise _KeyTwiceError(problem_mark=key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)

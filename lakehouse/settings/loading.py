@@ -1,0 +1,166 @@
+"""Reads `conf/`: one file selects, the selected files describe, the environment overrides."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar, cast
+
+from pydantic import BaseModel, SecretStr, ValidationError
+
+import lakehouse
+from lakehouse.settings.document import Document, read_document
+from lakehouse.settings.error import SettingsError
+from lakehouse.settings.models import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings
+from lakehouse.settings.secret import LateSecret, has_reference, names_a_secret
+from lakehouse.state import State
+
+_FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
+_SELECTION_KEYS = {"platform", "catalog", "kafka", "home", "timezone", "declarations", "ingest"}
+_PREFIX = "LAKEHOUSE__"
+_Model = TypeVar("_Model", bound=BaseModel)
+# Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
+_HARMLESS = {
+    "bool_parsing",
+    "bool_type",
+    "dict_type",
+    "extra_forbidden",
+    "float_parsing",
+    "float_type",
+    "greater_than",
+    "int_from_float",
+    "int_parsing",
+    "int_type",
+    "literal_error",
+    "missing",
+    "needs_key",
+    "no_such_zone",
+    "string_type",
+}
+)
+
+
+def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings.
+
+    Args:
+        conf: the folder; else `LAKEHOUSE_CONF`, else `conf/` of the repository that this package is installed from.
+        environ: the environment to read overrides from; else the process's own.
+
+    Raises:
+        SettingsError: names the file (or environment variable) and the key.
+    """
+    env = os.environ if environ is None else environ
+    folder = _conf_folder(conf, env)
+    chosen = read_document(folder / "lakehouse.yaml")
+    overrides = _overrides(env)
+    for key in ("platform", "catalog", "kafka", "home"):
+        if value := env.get(f"LAKEHOUSE_{key.upper()}"):
+            chosen.put((key,), value, f"LAKEHOUSE_{key.upper()}")
+    for path, value, variable in overrides:
+        if len(path) == 1 or path[0] not in _FOLDERS:
+            chosen.put(path, value, variable)
+    chosen.refuse_unknown(_SELECTION_KEYS)
+
+    home = _resolved(folder, chosen.text("home", "../.lakehouse"))
+    parts: dict[str, Document] = {}
+    for key, subfolder in _FOLDERS.items():
+        document = _selected(folder, subfolder, key, chosen)
+        for path, value, variable in overrides:
+            if path[0] == key and len(path) > 1:
+                document.put(path[1:], value, variable)
+        if "name" in document.content and key == "platform":
+            raise SettingsError(f"{document.where('name')}: a platform is named by its file.", remedy="remove the key.")
+        document.map_text(lambda at, text, doc=document: _substituted(doc, at, text, home))
+        parts[key] = document
+    return _validated(
+        Settings,
+        chosen.only("timezone"),
+        conf=folder,
+        state=State(home),
+        platform=_validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
+        catalog=_validated(CatalogSettings, parts["catalog"]),
+        kafka=_validated(KafkaSettings, parts["kafka"]),
+        ingest=_validated(IngestSettings, chosen.section("ingest")),
+        declarations=_declaration_folders(folder, chosen, env),
+    )
+
+
+def _conf_folder(conf: Path | None, env: Mapping[str, str]) -> Path:
+    repository = Path(lakehouse.__file__).resolve().parents[1]
+    folder = (conf or Path(env.get("LAKEHOUSE_CONF") or repository / "conf")).expanduser().absolute()
+    if not folder.is_dir():
+        raise SettingsError(
+            f"There is no conf folder {folder}.", remedy="set LAKEHOUSE_CONF to the folder that holds lakehouse.yaml."
+        )
+    return folder
+
+
+def _overrides(env: Mapping[str, str]) -> list[tuple[tuple[str, ...], str, str]]:
+    # Section and key are typed in capitals; what is below them (a property's own name) keeps its case.
+    found: list[tuple[tuple[str, ...], str, str]] = []
+    for variable in sorted(env):
+        if variable.startswith(_PREFIX):
+            first, *rest = variable.removeprefix(_PREFIX).split("__")
+            path = (first.lower(), *(part.lower() for part in rest[:1]), *rest[1:])
+            found.append((path, env[variable], variable))
+    return found
+
+
+def _selected(folder: Path, subfolder: str, key: str, chosen: Document) -> Document:
+    name = chosen.text(key, "local")
+    there = sorted(path.stem for path in (folder / subfolder).glob("*.yaml"))
+    if name not in there:
+        raise SettingsError(
+            f"{chosen.where(key)}: there is no file of that name in {folder / subfolder}.",
+            remedy=f"choose one of {', '.join(there) or '(none yet)'}, or write one.",
+        )
+    return read_document(folder / subfolder / f"{name}.yaml")
+
+
+def _substituted(document: Document, path: tuple[str, ...], text: str, home: Path) -> str | SecretStr:
+    text = text.replace("${home}", str(home))
+    secret_may_be_here = path[0] == "properties" and len(path) == 2
+    if has_reference(text):
+        if not secret_may_be_here:
+            raise SettingsError(
+                f"{document.where(*path)}: a secret may only be a value under properties.", remedy="move it there."
+            )
+        return LateSecret(text, where=document.where(*path))
+    if secret_may_be_here and names_a_secret(path[-1]):
+        if path in document.origins:
+            return SecretStr(text)
+        raise SettingsError(
+            f"{document.where(*path)}: a secret must not be written into a file.",
+            remedy="write ${env:NAME} or ${file:/path} in its place.",
+        )
+    return text
+
+
+def _declaration_folders(folder: Path, chosen: Document, env: Mapping[str, str]) -> tuple[Path, ...]:
+    listed = chosen.content.get("declarations", ["declarations"])
+    if isinstance(listed, str):
+        listed = listed.split(os.pathsep)
+    if not isinstance(listed, list) or not all(isinstance(item, str) for item in cast("list[object]", listed)):
+        raise SettingsError(
+            f"{chosen.where('declarations')}: should be a list of folders.", remedy="write one per line."
+        )
+    more = [item for item in env.get("LAKEHOUSE_DECLARATIONS", "").split(os.pathsep) if item]
+    in_conf = [_resolved(folder, item) for item in cast("list[str]", listed)]
+    return tuple(dict.fromkeys([*in_conf, *(_resolved(Path.cwd(), item) for item in more)]))
+
+
+def _resolved(base: Path, text: str) -> Path:
+    return (base / Path(text).expanduser()).resolve()
+
+
+def _validated(model: type[_Model], document: Document, **given: object) -> _Model:
+    try:
+        return model.model_validate({**document.content, **given})
+    except ValidationError as error:
+        lines = [
+            f"{document.where(*(str(part) for part in detail['loc']))}: "
+            f"{detail['msg'] if detail['type'] in _HARMLESS else 'This value cannot be understood'}."
+            for detail in error.errors(include_input=False, include_url=False, include_context=False)
+        ]
+    # Raised outside the handler: pydantic's own error would travel along and could print what was typed.
+    raise SettingsError("\n".join(lines), remedy="correct the value; docs/architecture.md lists the keys.")

@@ -1,0 +1,122 @@
+"""The typed settings. Unknown keys are refused everywhere, so that a misspelt one cannot be silently ignored."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from lakehouse.state import State
+
+Property = Annotated[str | SecretStr, Field(union_mode="left_to_right")]
+
+
+class Section(BaseModel):
+    """What all sections share: no unknown keys, no changes after loading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class Platform(Section):
+    """Where Spark runs: a file of `conf/platforms/`.
+
+    Attributes:
+        name: the file's name.
+        mode: `classic` starts Spark in this process, `connect` talks to a Spark Connect server.
+        master: for classic, and for a Connect server that we start ourselves.
+        remote: the Connect server's address, `sc://host:port`.
+        conf: Spark configuration, passed as it is.
+        stop_timeout_seconds: how long a session may take to stop before it is abandoned.
+    """
+
+    name: str
+    mode: Literal["classic", "connect"]
+    master: str | None = None
+    remote: str | None = None
+    conf: dict[str, str] = {}
+    stop_timeout_seconds: float = Field(default=10, gt=0)
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> Self:
+        needed = "master" if self.mode == "classic" else "remote"
+        if not getattr(self, needed):
+            raise PydanticCustomError(
+                "needs_key", "Mode {mode} needs the key {needed}", {"mode": self.mode, "needed": needed}
+            )
+        return self
+
+
+class CatalogSettings(Section):
+    """Where tables live: a file of `conf/catalogs/`.
+
+    Attributes:
+        name: the catalog's name, as the SQL catalog stores it with each table; Spark calls every catalog `lake`.
+        type: `sql` (SQLite or PostgreSQL) or `rest`.
+        uri: a SQLAlchemy address, or the REST catalog's URL. Spark's JDBC form is derived from it.
+        warehouse: where new tables are put; a REST catalog may take a name here.
+        properties: further PyIceberg properties.
+    """
+
+    name: str = "lake"
+    type: Literal["sql", "rest"]
+    uri: str
+    warehouse: str
+    properties: dict[str, Property] = {}
+
+
+class KafkaSettings(Section):
+    """Where Kafka is: a file of `conf/kafka/`.
+
+    Attributes:
+        bootstrap_servers: `host:port`, comma-separated.
+        local: a broker of our own, that we start and stop.
+        properties: further client properties in librdkafka's names.
+    """
+
+    bootstrap_servers: str
+    local: bool = False
+    properties: dict[str, Property] = {}
+
+
+class IngestSettings(Section):
+    """How much one run may take.
+
+    Attributes:
+        max_records_per_run: at most this many Kafka records.
+        max_bytes_per_run: at most about this much, estimated from a sample of records; takes units ("2 GiB").
+        min_partitions: at least this many Spark tasks, also for a topic with fewer partitions.
+    """
+
+    max_records_per_run: int = Field(default=5_000_000, gt=0)
+    max_bytes_per_run: ByteSize = Field(default=ByteSize(2 * 1024**3), gt=0)
+    min_partitions: int = Field(default=4, gt=0)
+
+
+class Settings(Section):
+    """Everything that `conf/` and the environment say.
+
+    Attributes:
+        conf: the folder that was read.
+        state: where local state lives.
+        timezone: the IANA zone in which a run's creation becomes its runtime date.
+        declarations: the folders whose files declare tables and streams.
+    """
+
+    conf: Path
+    state: State
+    timezone: str = "UTC"
+    platform: Platform
+    catalog: CatalogSettings
+    kafka: KafkaSettings
+    ingest: IngestSettings
+    declarations: tuple[Path, ...]
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_a_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (KeyError, ValueError, OSError):
+            raise PydanticCustomError("no_such_zone", "Should be an IANA time zone such as Europe/Berlin") from None
+        return value

@@ -1,0 +1,81 @@
+"""Secrets: `${env:NAME}` and `${file:/path}` stay references until the moment somebody needs the value."""
+
+import os
+import re
+from pathlib import Path
+from typing import Self
+
+from pydantic import SecretStr
+
+from lakehouse.settings.error import SettingsError
+
+_REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
+_SECRET_KEY = re.compile(
+    r"(^|[._-])(password|passphrase|secret|credential|credentials|token|secret[._-]?(access[._-]?)?key|key\.pem)$",
+    re.IGNORECASE,
+)
+
+
+def has_reference(value: str) -> bool:
+    """Say whether a value refers to a secret."""
+    return _REFERENCE.search(value) is not None
+
+
+def names_a_secret(key: str) -> bool:
+    """Say whether a property of this name holds a secret, judged by its last word."""
+    return _SECRET_KEY.search(key) is not None
+
+
+class LateSecret(SecretStr):
+    """A secret that is looked up when it is used.
+
+    Loading the settings therefore needs no secrets (`dagster definitions validate` runs anywhere), and what is pickled
+    to another process is the reference, not the value.
+    """
+
+    def __init__(self, template: str, *, where: str) -> None:
+        """Hold `template`, text with at least one reference; `where` names the file and key for errors."""
+        super().__init__(template)
+        self._template = template
+        self._where = where
+
+    def get_secret_value(self) -> str:
+        """Read the environment variable or file now.
+
+        Raises:
+            SettingsError: the variable is not set or the file cannot be read.
+        """
+        return _REFERENCE.sub(self._look_up, self._template)
+
+    def _look_up(self, match: re.Match[str]) -> str:
+        kind, name = match.groups()
+        if kind == "env":
+            value = os.environ.get(name)
+            if value is None:
+                raise SettingsError(
+                    f"{self._where}: the environment variable {name} is not set.", remedy=f"set {name} and start again."
+                )
+            return value
+        try:
+            # Mounted secrets commonly end with a newline that is no part of them.
+            return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(
+                f"{self._where}: cannot read the file {name} ({type(error).__name__}).",
+                remedy="create it, or make it readable for this user.",
+            ) from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LateSecret) and self._template == other._template
+
+    def __hash__(self) -> int:
+        return hash(self._template)
+
+    def __len__(self) -> int:
+        return len(self.get_secret_value())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
