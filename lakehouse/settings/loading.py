@@ -36,7 +36,6 @@ _HARMLESS = {
     "no_such_zone",
     "string_type",
 }
-)
 
 
 def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
