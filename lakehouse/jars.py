@@ -1,0 +1,167 @@
+"""The JARs that Spark and the broker load: fetched with Maven once, checked by SHA-256 before each use.
+
+A lock is a `sha256sum` file under `conf/`. A folder agrees with its lock when it holds the listed JARs, byte for byte,
+and no others: what is in the folder is what a JVM gets to see.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from lakehouse.errors import LakehouseError
+
+COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+REMEDY = "fetch the locked JARs again with `lakehouse jars`."
+
+
+class JarMismatch(LakehouseError):
+    """A folder of JARs is not what its lock says."""
+
+
+class JarsNotFetched(LakehouseError):
+    """Maven is missing, or could not bring the JARs."""
+
+
+def read_lock(lock: Path) -> dict[str, str]:
+    """Read a `sha256sum` file: file name to digest, in the order of the lock."""
+    if not lock.is_file():
+        raise JarMismatch(f"{lock} does not exist.", remedy="restore it from version control.")
+    entries: dict[str, str] = {}
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        match = re.fullmatch(r"([0-9a-f]{64}) [ *]([^/\s]+\.jar)", line)
+        if match is None:
+            raise JarMismatch(f"{lock}: {line!r} is no line of sha256sum.", remedy="restore it from version control.")
+        entries[match[2]] = match[1]
+    return entries
+
+
+def verified_jars(lock: Path, folder: Path) -> list[Path]:
+    """Return the locked JARs in the order of the lock, or refuse.
+
+    Args:
+        lock: The `sha256sum` file.
+        folder: Where the JARs are.
+
+    Raises:
+        JarMismatch: A JAR is missing, differs, or is not in the lock.
+    """
+    wanted = read_lock(lock)
+    present = {path.name for path in folder.glob("*.jar")}
+    digests = _digests(folder, sorted(present))
+    problems = [f"{name} is missing" for name in wanted if name not in present]
+    problems += [f"{name} is not in the lock" for name in sorted(present - wanted.keys())]
+    problems += [
+        f"{name} has another SHA-256" for name, digest in wanted.items() if name in present and digests[name] != digest
+    ]
+    if problems:
+        raise JarMismatch(f"{folder} does not agree with {lock}: {'; '.join(problems)}.", remedy=REMEDY)
+    return [folder / name for name in wanted]
+
+
+def fetch_jars(pom: Path, folder: Path, lock: Path, *, console: Console | None = None) -> list[Path]:
+    """Bring the JARs of a pom into a folder and verify them; does nothing if they are there already.
+
+    The folder is replaced in one rename after the check, so a broken download never becomes a class path.
+
+    Args:
+        pom: The Maven project whose runtime dependencies are wanted.
+        folder: Where they go.
+        lock: What they must be.
+        console: Where progress is shown.
+
+    Raises:
+        JarsNotFetched: Maven is missing or failed.
+        JarMismatch: What Maven brought is not what the lock says.
+    """
+    try:
+        return verified_jars(lock, folder)
+    except JarMismatch:
+        pass  # absent, half there or outdated: that is what we are here to mend
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+        fresh = Path(scratch) / folder.name
+        _copy_dependencies(pom, fresh, set(read_lock(lock)), console or Console(stderr=True))
+        verified_jars(lock, fresh)
+        if folder.exists():
+            shutil.rmtree(folder)
+        fresh.rename(folder)
+    return verified_jars(lock, folder)
+
+
+def _digests(folder: Path, names: list[str]) -> dict[str, str]:
+    """SHA-256 of each file; one that was hashed before and has not been touched since is not read again.
+
+    Untouched means: same inode, size, time of modification and time of status change. The last cannot be set by a
+    program, so a file whose bytes were changed and whose dates were put back is hashed again too.
+    """
+    stamp = folder.parent / f"{folder.name}.verified.json"
+    known: dict[str, list[str | int]] = json.loads(stamp.read_text(encoding="utf-8")) if stamp.is_file() else {}
+    digests: dict[str, str] = {}
+    seen: dict[str, list[str | int]] = {}
+    for name in names:
+        stat = (folder / name).stat()
+        identity: list[str | int] = [stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+        before = known.get(name, [])
+        digest = str(before[-1]) if before[:-1] == identity else _sha256(folder / name)
+        digests[name] = digest
+        seen[name] = [*identity, digest]
+    if seen != known and os.access(folder.parent, os.W_OK):  # a read-only image hashes each time
+        _replace(stamp, json.dumps(seen))
+    return digests
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _replace(path: Path, text: str) -> None:
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as stream:
+        stream.write(text)
+    Path(stream.name).replace(path)
+
+
+def _copy_dependencies(pom: Path, folder: Path, wanted: set[str], console: Console) -> None:
+    mvn = shutil.which("mvn")
+    if mvn is None:
+        raise JarsNotFetched("Maven (mvn) is not installed.", remedy="install the package `maven`.")
+    command = [mvn, "-B", "-f", str(pom), COPY_DEPENDENCIES, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
+    tail: list[str] = []
+    with (
+        _progress(console) as progress,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as maven,
+    ):
+        assert maven.stdout is not None
+        task = progress.add_task(f"JARs of {pom.parent.name}", total=len(wanted), file="resolving")
+        for line in map(str.rstrip, maven.stdout):
+            tail = [*tail[-19:], line]
+            if file := re.search(r"(Downloading|Downloaded) from \S+ \S*/(\S+)", line):
+                progress.update(task, advance=file[1] == "Downloaded" and file[2] in wanted, file=file[2])
+        if maven.wait() == 0:
+            progress.update(task, completed=len(wanted), file="")
+    if maven.returncode != 0:
+        errors = [line for line in tail if line.startswith("[ERROR]")] or tail
+        raise JarsNotFetched(
+            f"Maven could not bring the JARs of {pom}: {errors[0] if errors else 'it said nothing'}",
+            remedy="most often it is the network, or a mirror that is missing in Maven's settings.xml.",
+        )
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[file]}"),
+        console=console,
+    )

@@ -1,0 +1,31 @@
+"""Kafka: what a topic holds, how to reach it, and a broker of our own for the laptop."""
+
+from lakehouse.kafka.clients import ClientProperties, UnsupportedKafkaSecurity, client_config, spark_options
+from lakehouse.kafka.connection import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
+from lakehouse.kafka.local_broker import BrokerFailed, LocalBroker
+from lakehouse.kafka.peek import oldest_unread_time, sample_record_bytes
+from lakehouse.kafka.produce import NotDelivered, Record, send
+from lakehouse.kafka.topics import PartitionRange, TopicState, create_topic, offsets_at, read_topic
+
+__all__ = [
+    "BrokerFailed",
+    "BrokerUnreachable",
+    "ClientProperties",
+    "KafkaBusy",
+    "KafkaRefused",
+    "LocalBroker",
+    "NotDelivered",
+    "PartitionRange",
+    "Record",
+    "TopicMissing",
+    "TopicState",
+    "UnsupportedKafkaSecurity",
+    "client_config",
+    "create_topic",
+    "offsets_at",
+    "oldest_unread_time",
+    "read_topic",
+    "sample_record_bytes",
+    "send",
+    "spark_options",
+]
