@@ -1,0 +1,17 @@
+"""Where tables live: PyIceberg catalogs with one addition, a commit over several tables at once."""
+
+from lakehouse.catalog.change import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch
+from lakehouse.catalog.opening import open_catalog
+from lakehouse.catalog.probe import UnsafeCatalog, probe
+
+__all__ = [
+    "LakeCatalog",
+    "TableChange",
+    "UnsafeCatalog",
+    "open_catalog",
+    "probe",
+    "ref_is",
+    "remove_ref",
+    "remove_snapshots",
+    "set_branch",
+]

@@ -1,0 +1,75 @@
+"""The one thing we ask of a catalog beyond PyIceberg's own interface: change several tables together or not at all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
+from pyiceberg.table.update import (
+    AssertRefSnapshotId,
+    RemoveSnapshotRefUpdate,
+    RemoveSnapshotsUpdate,
+    SetSnapshotRefUpdate,
+    TableRequirement,
+    TableUpdate,
+)
+from pyiceberg.typedef import Identifier
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """What one table requires and receives in a commit (the parts of the Iceberg REST `CommitTableRequest`)."""
+
+    identifier: Identifier
+    requirements: tuple[TableRequirement, ...]
+    updates: tuple[TableUpdate, ...]
+
+
+class GroupCommits(Protocol):
+    """Commits and reads over several tables."""
+
+    def commit_tables(self, changes: Sequence[TableChange]) -> None:
+        """Apply every change, or none.
+
+        Raises:
+            CommitFailedException: a requirement did not hold, or another commit came first; nothing was changed.
+            CommitStateUnknownException: the answer was lost; the change may have been applied.
+        """
+        ...
+
+    def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
+        """Load several tables as they were at one moment.
+
+        Raises:
+            NoSuchTableError: one of them does not exist.
+        """
+        ...
+
+
+class LakeCatalog(Catalog, GroupCommits):
+    """A PyIceberg catalog that can also commit and read groups of tables."""
+
+
+def ref_is(ref: str, snapshot_id: int | None) -> TableRequirement:
+    """The branch or tag must name this snapshot; None: it must not exist."""
+    return AssertRefSnapshotId.model_validate({"ref": ref, "snapshot-id": snapshot_id})
+
+
+def set_branch(branch: str, snapshot_id: int, *, like: SnapshotRef | None = None) -> TableUpdate:
+    """Let a branch name a snapshot, with the retention of `like`."""
+    retention = like.model_dump(mode="json", by_alias=True, exclude_none=True) if like else {}
+    return SetSnapshotRefUpdate.model_validate(
+        {**retention, "ref-name": branch, "type": SnapshotRefType.BRANCH, "snapshot-id": snapshot_id}
+    )
+
+
+def remove_ref(ref: str) -> TableUpdate:
+    """Remove a branch or tag."""
+    return RemoveSnapshotRefUpdate.model_validate({"ref-name": ref})
+
+
+def remove_snapshots(snapshot_ids: Sequence[int]) -> TableUpdate:
+    """Remove snapshot entries; files stay."""
+    return RemoveSnapshotsUpdate.model_validate({"snapshot-ids": list(snapshot_ids)})

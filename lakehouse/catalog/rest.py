@@ -1,0 +1,88 @@
+"""An Iceberg REST catalog (Polaris): one `transactions/commit` changes all tables of a step."""
+
+from collections.abc import Sequence
+
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.table import CommitTableRequest, Namespace, Table, TableIdentifier
+from pyiceberg.typedef import Identifier
+from requests import RequestException, Response
+from typing_extensions import override
+
+from lakehouse.catalog.change import LakeCatalog, TableChange
+from lakehouse.errors import LakehouseError
+
+_COLLECT_TRIES = 20
+_MESSAGE_LIMIT = 500
+
+
+class CommitRefusedByCatalog(LakehouseError):
+    """The catalog refused a commit for a reason that trying again cannot mend."""
+
+
+class ReadsNeverSettled(LakehouseError):
+    """The tables changed faster than they could be read together."""
+
+
+class RestLakeCatalog(RestCatalog, LakeCatalog):
+    """PyIceberg's REST catalog with commits and consistent reads over several tables."""
+
+    @override
+    def commit_tables(self, changes: Sequence[TableChange]) -> None:
+        body = ",".join(
+            CommitTableRequest(
+                identifier=TableIdentifier(
+                    namespace=Namespace(list(change.identifier[:-1])), name=change.identifier[-1]
+                ),
+                requirements=change.requirements,
+                updates=change.updates,
+            ).model_dump_json(by_alias=True)
+            for change in changes
+        )
+        try:
+            response = self._session.post(
+                self.url("transactions/commit"), data=f'{{"table-changes":[{body}]}}'.encode()
+            )
+        except RequestException as error:
+            raise CommitStateUnknownException(
+                f"The catalog did not answer the commit: {type(error).__name__}"
+            ) from error
+        _judge(response, changes)
+
+    @override
+    def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
+        # Each load is its own request. If two rounds see the same documents, all held at one moment between the rounds.
+        before = {identifier: self.load_table(identifier) for identifier in identifiers}
+        if len(before) < 2:
+            return before
+        for _ in range(_COLLECT_TRIES):
+            after = {identifier: self.load_table(identifier) for identifier in identifiers}
+            if all(_state(before[i]) == _state(after[i]) for i in identifiers):
+                return after
+            before = after
+        names = ", ".join(".".join(identifier) for identifier in identifiers)
+        raise ReadsNeverSettled(
+            f"{names} changed during each of {_COLLECT_TRIES} attempts to read them together.",
+            remedy="read again when fewer commits are under way, or read a release",
+        )
+
+
+def _state(table: Table) -> tuple[str, int | None]:
+    # A rollback brings an old snapshot back, never an old document: the location tells the two apart.
+    snapshot = table.current_snapshot()
+    return table.metadata_location, snapshot.snapshot_id if snapshot else None
+
+
+def _judge(response: Response, changes: Sequence[TableChange]) -> None:
+    if response.ok:
+        return
+    names = ", ".join(".".join(change.identifier) for change in changes)
+    said = f"{names}: the catalog answered {response.status_code}: {response.text[:_MESSAGE_LIMIT]}"
+    if response.status_code == 409:
+        raise CommitFailedException(said)
+    if response.status_code >= 500:
+        raise CommitStateUnknownException(said)
+    raise CommitRefusedByCatalog(
+        said,
+        remedy="check that the catalog offers transactions/commit and that this principal may commit to the tables",
+    )

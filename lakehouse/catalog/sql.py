@@ -1,0 +1,244 @@
+"""The embedded catalog: one SQL database that Spark's JdbcCatalog and PyIceberg share.
+
+A commit writes a new metadata document per table, then swaps all rows in one SQL transaction, each compared with the
+location that was read. Either every row moves or none.
+"""
+
+import gzip
+import os
+import random
+import time
+import uuid
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlparse
+
+import msgspec
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError
+from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.typedef import Identifier
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, select, tuple_, update
+from sqlalchemy.exc import DBAPIError, OperationalError
+from typing_extensions import override
+
+from lakehouse.catalog.change import LakeCatalog, TableChange
+from lakehouse.catalog.document import Document, edited, parsed, require
+
+_SWAP_TRIES = 12
+_READ_TRIES = 5
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A metadata document as it was read."""
+
+    identifier: Identifier
+    location: str
+    document: Document
+
+
+class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompatibleMethodOverride]
+    """PyIceberg's SQL catalog with commits over several tables and a metadata document that keeps every field."""
+
+    def __init__(self, name: str, **properties: str) -> None:
+        super().__init__(name, **properties)
+        if self.engine.dialect.name == "sqlite":
+            with self.engine.connect() as connection:
+                # A reader must not block a publish, nor a failed publish everybody: write-ahead log, once and for all.
+                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        # A connection of its own for every swap: one that failed is never handed to somebody else.
+        self._swaps = _swap_engine(properties["uri"])
+
+    @override
+    def commit_table(
+        self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
+    ) -> CommitTableResponse:
+        identifier = table.name()
+        try:
+            self._commit([TableChange(identifier, requirements, updates)])
+        except NoSuchTableError:  # a table about to be created: PyIceberg's own way loses nothing yet
+            return super().commit_table(table, requirements, updates)
+        after = self._stored([identifier])[identifier]
+        return CommitTableResponse.model_validate(
+            {"metadata": parsed(after.document), "metadata-location": after.location}
+        )
+
+    @override
+    def commit_tables(self, changes: Sequence[TableChange]) -> None:
+        for before, after in self._commit(changes):
+            _delete_outdated_metadata(self._io(before.location), before.document, after)
+
+    @override
+    def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
+        return {
+            identifier: Table(
+                identifier=identifier,
+                metadata=(metadata := parsed(stored.document)),
+                metadata_location=stored.location,
+                io=self._load_file_io(metadata.properties, stored.location),
+                catalog=self,
+            )
+            for identifier, stored in self._stored(identifiers).items()
+        }
+
+    def _commit(self, changes: Sequence[TableChange]) -> list[tuple[_Stored, Document]]:
+        """Swap all tables; retried while only unrelated commits are in the way."""
+        for _ in range(_SWAP_TRIES):
+            before = self._stored([change.identifier for change in changes])
+            prepared: list[tuple[_Stored, Document, str]] = []
+            for change in changes:
+                stored = before[change.identifier]
+                require(stored.document, change.requirements)
+                document = edited(stored.document, stored.location, change.updates, time.time_ns() // 1_000_000)
+                prepared.append((stored, document, _next_location(stored)))
+            if self._swap(prepared):
+                return [(stored, document) for stored, document, _ in prepared]
+            time.sleep(random.uniform(0.002, 0.05))  # noqa: S311 - jitter, not a secret
+        names = ", ".join(".".join(change.identifier) for change in changes)
+        raise CommitFailedException(f"{names}: other commits came first {_SWAP_TRIES} times in a row")
+
+    def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
+        for _, document, location in prepared:
+            _write(self._io(location), location, document)
+        swapped = False
+        try:
+            with _transaction(self._swaps) as connection:
+                # Sorted, so that two publishers of overlapping sets cannot wait for each other.
+                swapped = all(
+                    self._swap_row(connection, stored, location)
+                    for stored, _, location in sorted(prepared, key=lambda item: item[0].identifier)
+                )
+                if not swapped:
+                    connection.rollback()
+        except _NotBegunError:
+            swapped = False  # the database was busy before we changed anything
+        except DBAPIError as error:
+            # COMMIT itself may have failed after the fact: the documents stay, the caller looks again.
+            raise CommitStateUnknownException(f"The catalog database did not answer: {error.orig}") from error
+        if not swapped:
+            for _, _, location in prepared:
+                self._io(location).delete(location)
+        return swapped
+
+    def _swap_row(self, connection: Connection, stored: _Stored, location: str) -> bool:
+        result = connection.execute(
+            update(IcebergTables)
+            .where(
+                IcebergTables.catalog_name == self.name,
+                IcebergTables.table_namespace == ".".join(stored.identifier[:-1]),
+                IcebergTables.table_name == stored.identifier[-1],
+                IcebergTables.metadata_location == stored.location,
+            )
+            .values(metadata_location=location, previous_metadata_location=stored.location)
+        )
+        return result.rowcount == 1
+
+    def _stored(self, identifiers: Sequence[Identifier]) -> dict[Identifier, _Stored]:
+        """Read documents whose locations came from one SELECT, so together they are one state of the catalog."""
+        for tries_left in reversed(range(_READ_TRIES)):
+            locations = self._locations(identifiers)
+            try:
+                return {
+                    identifier: _Stored(identifier, location, _read(self._io(location), location))
+                    for identifier, location in locations.items()
+                }
+            except FileNotFoundError:
+                # Newer commits may delete the oldest documents while we are on the way to one: look again.
+                if tries_left == 0:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
+        keys = [(".".join(Catalog.namespace_from(i)), Catalog.table_name_from(i)) for i in identifiers]
+        with self.engine.connect() as connection:
+            rows = connection.execute(
+                select(IcebergTables.table_namespace, IcebergTables.table_name, IcebergTables.metadata_location).where(
+                    IcebergTables.catalog_name == self.name,
+                    tuple_(IcebergTables.table_namespace, IcebergTables.table_name).in_(keys),
+                )
+            ).all()
+        found = {(namespace, name): location for namespace, name, location in rows}
+        missing = [".".join(key) for key in keys if key not in found]
+        if missing:
+            raise NoSuchTableError(f"Table does not exist: {', '.join(missing)}")
+        return {identifier: cast("str", found[key]) for identifier, key in zip(identifiers, keys, strict=True)}
+
+    def _io(self, location: str) -> FileIO:
+        return load_file_io(self.properties, location)
+
+
+class _NotBegunError(Exception):
+    """The transaction could not start; nothing was changed."""
+
+
+def _swap_engine(uri: str) -> Engine:
+    engine = create_engine(uri, poolclass=NullPool)
+    if engine.dialect.name == "sqlite":
+
+        @event.listens_for(engine, "connect")
+        def _explicit_transactions(dbapi_connection: Any, _: object) -> None:  # pyright: ignore[reportUnusedFunction]
+            # The driver must not begin transactions of its own: BEGIN IMMEDIATE takes the write lock before we look.
+            dbapi_connection.isolation_level = None
+
+    return engine
+
+
+@contextmanager
+def _transaction(engine: Engine) -> Generator[Connection]:
+    with engine.connect() as connection:
+        try:
+            if engine.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                connection.begin()
+        except OperationalError as error:
+            raise _NotBegunError from error
+        yield connection
+        if connection.in_transaction():
+            connection.commit()
+
+
+def _next_location(stored: _Stored) -> str:
+    folder, _, name = stored.location.rpartition("/")
+    version = name.split("-", 1)[0]
+    number = int(version) + 1 if version.isdigit() else len(stored.document.get("metadata-log") or []) + 1
+    compressed = stored.document.get("properties", {}).get("write.metadata.compression-codec", "none") == "gzip"
+    return f"{folder}/{number:05d}-{uuid.uuid4()}{'.gz' if compressed else ''}.metadata.json"
+
+
+def _read(io: FileIO, location: str) -> Document:
+    with io.new_input(location).open() as stream:
+        content = stream.read()
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    return cast("Document", msgspec.json.decode(content))
+
+
+def _write(io: FileIO, location: str, document: Document) -> None:
+    content = msgspec.json.encode(document)
+    if location.endswith(".gz.metadata.json"):
+        content = gzip.compress(content)
+    with io.new_output(location).create() as stream:
+        stream.write(content)
+    if location.startswith("file:"):
+        # The catalog row must never survive a power cut that its document did not.
+        with Path(urlparse(location).path).open("rb") as written:
+            os.fsync(written.fileno())
+
+
+def _delete_outdated_metadata(io: FileIO, before: Document, after: Document) -> None:
+    """Delete the documents that fell off the metadata log (`write.metadata.delete-after-commit.enabled`)."""
+    properties = cast("dict[str, str]", after.get("properties") or {})
+    if properties.get("write.metadata.delete-after-commit.enabled", "false").lower() != "true":
+        return
+    kept = {entry["metadata-file"] for entry in after["metadata-log"]}
+    for entry in before.get("metadata-log") or []:
+        if entry["metadata-file"] not in kept:
+            io.delete(entry["metadata-file"])

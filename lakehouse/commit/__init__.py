@@ -1,0 +1,60 @@
+"""Stage, seal, audit, publish: how the tables of a step change together or not at all.
+
+The rooms in the order of the story: `attempt` (who writes), `base` (where it begins), `stage` (data on a branch,
+sealed), `judge` (what became of the table meanwhile), `rebase`, `publish`, `group` (reading several tables),
+`housekeeping`.
+"""
+
+from lakehouse.commit.attempt import Attempt
+from lakehouse.commit.base import Base, read_bases
+from lakehouse.commit.errors import (
+    ClockSkew,
+    CommitError,
+    ForeignCommit,
+    MainMoved,
+    PublishUnresolved,
+    RolledBack,
+    SchemaChanged,
+    SealBroken,
+    Superseded,
+    TableReplaced,
+)
+from lakehouse.commit.failpoints import failpoint
+from lakehouse.commit.group import Pinned, read_group
+from lakehouse.commit.history import Sealed, last_seal, seals
+from lakehouse.commit.housekeeping import abandoned_branches, drop_branch
+from lakehouse.commit.publish import Published, publish
+from lakehouse.commit.seal import Seal
+from lakehouse.commit.stage import Staged, branch_table, open_branch, seal_branch, stage_files
+
+__all__ = [
+    "Attempt",
+    "Base",
+    "ClockSkew",
+    "CommitError",
+    "ForeignCommit",
+    "MainMoved",
+    "Pinned",
+    "PublishUnresolved",
+    "Published",
+    "RolledBack",
+    "SchemaChanged",
+    "Seal",
+    "SealBroken",
+    "Sealed",
+    "Staged",
+    "Superseded",
+    "TableReplaced",
+    "abandoned_branches",
+    "branch_table",
+    "drop_branch",
+    "failpoint",
+    "last_seal",
+    "open_branch",
+    "publish",
+    "read_bases",
+    "read_group",
+    "seal_branch",
+    "seals",
+    "stage_files",
+]

@@ -1,0 +1,49 @@
+"""Who writes: one try of one step of one run. Its branch is never used again."""
+
+import re
+import secrets
+from dataclasses import dataclass, field
+
+ATTEMPT_KEY = "lakehouse.attempt"
+BRANCH_PREFIX = "lakehouse_attempt_"
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try of a step.
+
+    Args:
+        run_id: the run that makes this attempt.
+        step: what is done, the same for every attempt at it, for example `ingest:flights`.
+        root_run_id: the first run of a chain of re-executions; the run itself when there is none.
+        runtime_date: ISO date that the run was given, fixed once per run.
+        code_version: version of the code that computes the step.
+        parameters_digest: digest of the run-wide parameters.
+    """
+
+    run_id: str
+    step: str
+    root_run_id: str = ""
+    runtime_date: str = ""
+    code_version: str = ""
+    parameters_digest: str = ""
+    id: str = field(default_factory=_new_id)
+
+    @property
+    def branch(self) -> str:
+        """The branch that only this attempt writes to; a valid Spark identifier."""
+        step = re.sub(r"[^A-Za-z0-9]+", "_", self.step)
+        return f"{BRANCH_PREFIX}{step}_{self.id}"
+
+    def rebase_branch(self, rebase: int) -> str:
+        """The branch for the same files on a newer base."""
+        return f"{self.branch}_r{rebase}"
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """What every snapshot of this attempt carries in its summary."""
+        return {ATTEMPT_KEY: self.id}

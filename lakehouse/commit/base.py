@@ -1,0 +1,56 @@
+"""Where a step begins: one load of each target's metadata, never two."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyiceberg.table import Table
+from pyiceberg.typedef import Identifier
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit.history import MAIN, Sealed, has_rows, head_of, last_seal
+
+
+@dataclass(frozen=True)
+class Base:
+    """One table as a step found it. Position and snapshot come from the same document."""
+
+    identifier: Identifier
+    uuid: str
+    snapshot_id: int | None
+    schema_id: int
+    sealed: Sealed | None
+    has_rows: bool
+    table: Table
+
+    @property
+    def name(self) -> str:
+        """`namespace.table`."""
+        return ".".join(self.identifier)
+
+    @classmethod
+    def of(cls, table: Table) -> "Base":
+        """Take a loaded table as base.
+
+        Raises:
+            SealBroken: the newest seal was changed.
+        """
+        return cls(
+            identifier=table.name(),
+            uuid=str(table.metadata.table_uuid),
+            snapshot_id=head_of(table),
+            schema_id=table.metadata.current_schema_id,
+            sealed=last_seal(table),
+            has_rows=has_rows(table, MAIN),
+            table=table,
+        )
+
+
+def read_bases(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Base]:
+    """Load the targets of a step together, each once.
+
+    Raises:
+        NoSuchTableError: a table does not exist.
+        SealBroken: a table's newest seal was changed.
+    """
+    tables = catalog.load_tables([tuple(name.split(".")) for name in names])
+    return {".".join(identifier): Base.of(table) for identifier, table in tables.items()}

@@ -1,0 +1,37 @@
+"""Reads several tables as they were at one moment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyiceberg.table import DataScan, Table
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit.history import Sealed, head_of, last_seal
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """One table of a group, held at the snapshot that belongs to the others'."""
+
+    table: Table
+    snapshot_id: int | None
+    sealed: Sealed | None
+
+    def scan(self, *columns: str) -> DataScan:
+        """A PyIceberg scan of the pinned snapshot."""
+        return self.table.scan(snapshot_id=self.snapshot_id, selected_fields=columns or ("*",))
+
+
+def read_group(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
+    """Pin every table at its `main` of one common moment.
+
+    Args:
+        catalog: where the tables live.
+        names: `namespace.table` each.
+
+    Raises:
+        NoSuchTableError: a table does not exist.
+        ReadsNeverSettled: on a REST catalog, the tables changed during every attempt.
+    """
+    tables = catalog.load_tables([tuple(name.split(".")) for name in names])
+    return {".".join(i): Pinned(table, head_of(table), last_seal(table)) for i, table in tables.items()}

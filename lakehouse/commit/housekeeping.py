@@ -1,0 +1,96 @@
+"""Removes what killed attempts left behind: their branches, the snapshots only those reach, and their files.
+
+While a branch exists its attempt was not published (a publish removes it in the same commit), so its files belong to
+nobody else, unless a rebase has put them on another branch: what any other reference can see is kept.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.update import AssertTableUUID
+
+from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
+from lakehouse.commit.attempt import BRANCH_PREFIX
+from lakehouse.commit.history import ancestry
+from lakehouse.commit.rebase import added_files
+
+LONGEST_RUN = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Abandoned:
+    """A branch that no attempt will publish any more."""
+
+    table: str
+    branch: str
+    head: int
+    age: timedelta
+
+
+def abandoned_branches(table: Table, *, older_than: timedelta = LONGEST_RUN) -> list[Abandoned]:
+    """Attempt branches whose newest snapshot is older than any run may take."""
+    now_ms = time.time_ns() // 1_000_000
+    found: list[Abandoned] = []
+    for name, ref in table.metadata.refs.items():
+        snapshot = table.metadata.snapshot_by_id(ref.snapshot_id)
+        if not name.startswith(BRANCH_PREFIX) or snapshot is None:
+            continue
+        age = timedelta(milliseconds=now_ms - snapshot.timestamp_ms)
+        if age >= older_than:
+            found.append(Abandoned(".".join(table.name()), name, ref.snapshot_id, age))
+    return found
+
+
+def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
+    """Remove the branch in one commit, then delete the files that only it could see; returns their number.
+
+    Raises:
+        CommitFailedException: the branch moved or was published meanwhile; nothing was removed.
+    """
+    identifier = tuple(abandoned.table.split("."))
+    table = catalog.load_table(identifier)
+    own = list(_own_snapshots(table, abandoned))
+    seen_elsewhere = _visible_files(table, abandoned.branch)
+    paths = {file.file_path for snapshot in own for file in added_files(table, snapshot)} - seen_elsewhere
+    catalog.commit_tables(
+        [
+            TableChange(
+                identifier,
+                (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(abandoned.branch, abandoned.head)),
+                (
+                    remove_ref(abandoned.branch),
+                    *([remove_snapshots([snapshot.snapshot_id for snapshot in own])] if own else []),
+                ),
+            )
+        ]
+    )
+    for path in paths:
+        table.io.delete(path)
+    return len(paths)
+
+
+def _own_snapshots(table: Table, abandoned: Abandoned) -> Iterator[Snapshot]:
+    others = {
+        snapshot.snapshot_id
+        for name, ref in table.metadata.refs.items()
+        if name != abandoned.branch
+        for snapshot in ancestry(table, ref.snapshot_id)
+    }
+    for snapshot in ancestry(table, abandoned.head):
+        if snapshot.snapshot_id in others:
+            return
+        yield snapshot
+
+
+def _visible_files(table: Table, branch: str) -> set[str]:
+    return {
+        entry.data_file.file_path
+        for name, ref in table.metadata.refs.items()
+        if name != branch and (snapshot := table.metadata.snapshot_by_id(ref.snapshot_id)) is not None
+        for manifest in snapshot.manifests(table.io)
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+    }

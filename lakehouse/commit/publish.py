@@ -1,0 +1,139 @@
+"""Publish: the tables that one step wrote become visible together, or not at all.
+
+The story of one publish: load all targets together; judge each (may it land, has it landed, must it be rebased?); send
+one catalog transaction whose requirements repeat what was judged; when the answer is lost, start with a fresh load.
+"""
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyiceberg.exceptions import CommitFailedException, ServerError, ServiceUnavailableError
+from pyiceberg.table import Table
+from pyiceberg.table.update import AssertCurrentSchemaId, AssertTableUUID
+from pyiceberg.typedef import Identifier
+from requests import RequestException
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+
+from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch
+from lakehouse.commit.errors import MainMoved, PublishUnresolved, RolledBack
+from lakehouse.commit.failpoints import failpoint
+from lakehouse.commit.history import MAIN, head_of
+from lakehouse.commit.judge import Verdict, judge
+from lakehouse.commit.rebase import rebase
+from lakehouse.commit.stage import UNKNOWN_OUTCOME, Staged
+from lakehouse.commit.trim import outdated_snapshots
+
+_ROUNDS = 20
+_REBASES = 3
+
+
+@dataclass(frozen=True)
+class Published:
+    """What became visible.
+
+    Args:
+        snapshots: table name → snapshot id of its seal on `main`.
+        rounds: how many times the publish was tried.
+        rebases: how many times staged files were put on a newer base.
+    """
+
+    snapshots: dict[str, int]
+    rounds: int
+    rebases: int
+
+
+def publish(catalog: LakeCatalog, staged: Sequence[Staged]) -> Published:
+    """Move `main` of every table to its staged head in one catalog transaction.
+
+    Raises:
+        Superseded: another attempt published first.
+        CommitError: one of its other kinds; see `lakehouse.commit.judge`.
+        PublishUnresolved: the catalog never gave a clear answer.
+    """
+    failpoint("publish.before")
+    work = {item.base.identifier: item for item in staged}
+    rebases, doubt = 0, None
+    for rounds in range(1, _ROUNDS + 1):
+        tables = _load(catalog, list(work))
+        verdicts = {identifier: judge(item, tables[identifier]) for identifier, item in work.items()}
+        if _landed(verdicts, work):
+            return _published(work, rounds, rebases)
+        stale = [identifier for identifier, verdict in verdicts.items() if verdict is Verdict.REBASE]
+        try:
+            if stale:
+                rebases += 1
+                _bound_rebases(rebases, stale)
+                for identifier in stale:
+                    work[identifier] = rebase(catalog, work[identifier], tables[identifier])
+                continue
+            catalog.commit_tables([_change(item, tables[identifier]) for identifier, item in work.items()])
+        except CommitFailedException:
+            # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
+            time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - jitter, not a secret
+        except UNKNOWN_OUTCOME as error:
+            doubt = error
+            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+        else:
+            failpoint("publish.after")
+            return _published(work, rounds, rebases)
+    names = ", ".join(item.base.name for item in staged)
+    raise PublishUnresolved(
+        f"{names}: no clear answer from the catalog in {_ROUNDS} tries" + (f" (last: {doubt})." if doubt else "."),
+        remedy="when the catalog answers again, run the step again: it finds out whether this attempt landed",
+    )
+
+
+def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifier, Table]:
+    patient = Retrying(
+        retry=retry_if_exception_type((RequestException, ServerError, ServiceUnavailableError)),
+        stop=stop_after_attempt(8),
+        wait=wait_exponential_jitter(multiplier=0.1, max=5),
+        reraise=True,
+    )
+    return patient(catalog.load_tables, identifiers)
+
+
+def _landed(verdicts: dict[Identifier, Verdict], work: dict[Identifier, Staged]) -> bool:
+    landed = [identifier for identifier, verdict in verdicts.items() if verdict is Verdict.LANDED]
+    if landed and len(landed) < len(work):
+        missing = ", ".join(item.base.name for identifier, item in work.items() if identifier not in landed)
+        raise RolledBack(
+            f"This attempt was published, and then {missing} was taken back.",
+            remedy="roll the other tables of the step back as well, or this one forward; `lakehouse audit` names them",
+        )
+    return bool(landed)
+
+
+def _bound_rebases(rebases: int, stale: list[Identifier]) -> None:
+    if rebases > _REBASES:
+        names = ", ".join(".".join(identifier) for identifier in stale)
+        raise MainMoved(
+            f"{names}: main moved again after each of {_REBASES} rebases.",
+            remedy="run the step again when it is quieter",
+        )
+
+
+def _change(item: Staged, table: Table) -> TableChange:
+    used = [branch for branch in (item.branch, *item.retired) if head_of(table, branch) is not None]
+    outdated = outdated_snapshots(table, item.head)
+    return TableChange(
+        identifier=item.base.identifier,
+        requirements=(
+            AssertTableUUID(uuid=table.metadata.table_uuid),
+            ref_is(MAIN, item.base.snapshot_id),
+            ref_is(item.branch, item.head),
+            AssertCurrentSchemaId.model_validate({"current-schema-id": item.base.schema_id}),
+        ),
+        updates=(
+            # Retention that somebody set on main is theirs to keep.
+            set_branch(MAIN, item.head, like=table.metadata.refs.get(MAIN)),
+            *(remove_ref(branch) for branch in used),
+            *([remove_snapshots(outdated)] if outdated else []),
+        ),
+    )
+
+
+def _published(work: dict[Identifier, Staged], rounds: int, rebases: int) -> Published:
+    return Published({item.base.name: item.head for item in work.values()}, rounds, rebases)
