@@ -1,0 +1,32 @@
+"""What users declare: tables and streams, and what the declarations mean for Iceberg, Arrow and Spark."""
+
+from lakehouse.tables.column import COORDINATES, Column
+from lakehouse.tables.declarations import Declarations, load_declarations
+from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.layout import partition_spec, sort_order
+from lakehouse.tables.properties import table_properties
+from lakehouse.tables.quarantine import quarantine_table
+from lakehouse.tables.schemas import arrow_schema, iceberg_schema, spark_schema
+from lakehouse.tables.stream import ByField, Route, Start, Stream, ToTable
+from lakehouse.tables.table import Table
+
+__all__ = [
+    "COORDINATES",
+    "ByField",
+    "Column",
+    "DeclarationError",
+    "Declarations",
+    "Route",
+    "Start",
+    "Stream",
+    "Table",
+    "ToTable",
+    "arrow_schema",
+    "iceberg_schema",
+    "load_declarations",
+    "partition_spec",
+    "quarantine_table",
+    "sort_order",
+    "spark_schema",
+    "table_properties",
+]
