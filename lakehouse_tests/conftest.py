@@ -4,4 +4,5 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.broker",
     "lakehouse_tests.fixtures.rest_catalog",
     "lakehouse_tests.fixtures.lakes",
+    "lakehouse_tests.fixtures.spark",
 ]

@@ -110,8 +110,10 @@ class LocalBroker:
             JarMismatch: Its JARs are not the locked ones.
         """
         with self._turn():
-            if self.running() and self._comes_up():
-                return False
+            if self.running():
+                self._refuse_other_port()
+                if self._comes_up():
+                    return False
             self._launch()
             if not self._comes_up():
                 raise BrokerFailed(
@@ -178,10 +180,16 @@ class LocalBroker:
         telling = [line for line in lines if "ERROR" in line or "Exception" in line or "FATAL" in line] or lines[-3:]
         return " | ".join(telling[:3]) or "it printed nothing"
 
+    def _refuse_other_port(self) -> None:
+        if self._remembered_port() != self.port:
+            raise BrokerFailed(
+                f"The broker runs on port {self._remembered_port()}, not on {self.port}.", remedy="stop it first."
+            )
+
     def _remembered_port(self) -> int | None:
         if not self._properties.is_file():
             return None
-        match = re.search(r"^listeners=\S+://[\d.]+:(\d+)", self._properties.read_text(encoding="utf-8"), re.MULTILINE)
+        match = re.search(r"^listeners=\w+://[\d.]+:(\d+)", self._properties.read_text(encoding="utf-8"), re.MULTILINE)
         return int(match[1]) if match else None
 
     @contextmanager

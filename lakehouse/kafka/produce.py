@@ -1,10 +1,10 @@
 """Sending many messages: idempotent, compressed, in order, with a bar to look at; a message that fails stops it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
@@ -91,14 +91,12 @@ class _Shipment:
     def add(self, records: list[Record]) -> None:
         for record in records:
             while not self._queued(record):
-                self._producer.poll(0.1)
-        self._producer.poll(0)
-        self._raise_failure()
+                self._served(self._producer.poll, 0.1)
+        self._served(self._producer.poll, 0)
 
     def finish(self) -> None:
-        while self._producer.flush(1.0):
-            self._raise_failure()
-        self._raise_failure()
+        while self._served(self._producer.flush, 1.0):
+            pass
 
     def _queued(self, record: Record) -> bool:
         try:
@@ -118,11 +116,19 @@ class _Shipment:
         if error is not None and self._failure is None:
             self._failure = f"partition {message.partition()}: {error.str()} ({error.name()})"
 
-    def _raise_failure(self) -> None:
+    def _served(self, serve: Callable[[float], int], seconds: float) -> int:
+        """Let librdkafka report, and complain about what it reported."""
+        left = 0
+        try:
+            left = serve(seconds)
+        except (KafkaException, SystemError) as error:
+            # A fatal error is raised out of here; as the cause of another one, if a callback was about to run.
+            self._failure = str(error.__cause__ or error)
         if self._failure is not None:
             raise NotDelivered(
-                f"A message for topic {self._topic} at {self._servers} was not delivered, {self._failure}."
+                f"A message for topic {self._topic} at {self._servers} was not delivered: {self._failure}."
             )
+        return left
 
 
 def _progress(console: Console | None) -> Progress:
