@@ -43,7 +43,7 @@ def test_the_shipped_folder_describes_a_laptop(conf: Path) -> None:
         "local[2]",
     )
     assert settings.platform.conf["spark.ui.enabled"] == "false"
-    assert settings.catalog.uri == f"sqlite:///{home}/catalog.db"
+    assert settings.catalog.uri == f"sqlite:///{home}/catalog.db?timeout=30"
     assert settings.catalog.warehouse == f"file://{home}/warehouse"
     assert settings.catalog.name == "lake"
     assert settings.kafka.bootstrap_servers == "127.0.0.1:19092"

@@ -1,9 +1,11 @@
 """What users declare: tables and streams, and what the declarations mean for Iceberg, Arrow and Spark."""
 
+from lakehouse.tables.applying import apply, plan
 from lakehouse.tables.column import COORDINATES, Column
 from lakehouse.tables.declarations import Declarations, load_declarations
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.layout import partition_spec, sort_order
+from lakehouse.tables.planning import TablePlan, WouldLoseData, diff
 from lakehouse.tables.properties import table_properties
 from lakehouse.tables.quarantine import quarantine_table
 from lakehouse.tables.schemas import arrow_schema, iceberg_schema, spark_schema
@@ -20,11 +22,16 @@ __all__ = [
     "Start",
     "Stream",
     "Table",
+    "TablePlan",
     "ToTable",
+    "WouldLoseData",
+    "apply",
     "arrow_schema",
+    "diff",
     "iceberg_schema",
     "load_declarations",
     "partition_spec",
+    "plan",
     "quarantine_table",
     "sort_order",
     "spark_schema",

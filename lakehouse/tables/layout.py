@@ -41,6 +41,9 @@ class Term:
     source: str
     transform: Transform[Any, Any]
 
+    def __str__(self) -> str:
+        return self.source if isinstance(self.transform, IdentityTransform) else self.field_name
+
     @property
     def field_name(self) -> str:
         """The partition field's name. It tells the width, so that another width is another field."""
@@ -62,6 +65,9 @@ class SortTerm:
     term: Term
     direction: SortDirection
     nulls: NullOrder
+
+    def __str__(self) -> str:
+        return f"{self.term} {self.direction} {self.nulls}".lower()
 
 
 class HasLayout(HasColumns, Protocol):

@@ -41,7 +41,7 @@ def iceberg_type(declared: spark.DataType, next_id: NextId, where: str) -> icebe
     Raises:
         DeclarationError: Iceberg has no such type.
     """
-    if type(declared) in _SIMPLE:
+    if type(declared) in _SIMPLE and declared == type(declared)():  # not a string with a collation
         return _SIMPLE[type(declared)]
     match declared:
         case spark.DecimalType():
