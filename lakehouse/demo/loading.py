@@ -1,0 +1,123 @@
+"""Sending the demo's messages, each exactly once, however often it is asked and wherever it was interrupted.
+
+Message number i goes to partition i mod n, and the producer leaves no gaps: what a partition holds is always a prefix
+of what belongs there. So the ends of the partitions say which messages are still missing; no other record is kept.
+(Messages that a person sends to a demo topic by hand before it is loaded are counted as if they were the demo's.)
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+
+from lakehouse.demo.flights import FIRST_YEAR, FlightFeed
+from lakehouse.demo.reference import MESSAGES, reference_values
+from lakehouse.errors import LakehouseError
+from lakehouse.kafka import Record, create_topic, send
+from lakehouse.settings import KafkaSettings
+
+
+class DemoTopic(NamedTuple):
+    """A topic of the demo: how it is cut, how many messages belong in it, and where they come from."""
+
+    partitions: int
+    messages: int
+    values: Callable[[], list[bytes]]
+
+
+DEMO_TOPICS = {
+    "flights": DemoTopic(4, FIRST_YEAR, lambda: FlightFeed().first_year()),
+    "reference": DemoTopic(2, MESSAGES, reference_values),
+}
+
+
+class DemoTopicDiffers(LakehouseError):
+    """A topic of a demo's name has another number of partitions."""
+
+
+def load_demo(
+    kafka: KafkaSettings, *, topics: Sequence[str] = tuple(DEMO_TOPICS), console: Console | None = None
+) -> dict[str, int]:
+    """Create the demo's topics and send what they do not hold yet.
+
+    Args:
+        kafka: How to reach the cluster.
+        topics: Which ones.
+        console: Where progress is shown.
+
+    Returns:
+        How many messages were sent to each topic now.
+
+    Raises:
+        DemoTopicDiffers: A topic exists, cut into another number of partitions.
+    """
+    return {topic: _complete(kafka, topic, console) for topic in topics}
+
+
+def send_days(kafka: KafkaSettings, days: int, *, console: Console | None = None) -> int:
+    """Send the next days to `flights`, after the year 2013 itself; a day that was interrupted counts as the first.
+
+    Args:
+        kafka: How to reach the cluster.
+        days: How many.
+        console: Where progress is shown.
+
+    Returns:
+        How many messages were sent.
+    """
+    _complete(kafka, "flights", console)
+    held = _ends(kafka, "flights")
+    done = _first_missing(held)
+    feed = FlightFeed()
+    sent = 0
+    for number, (start, end) in enumerate(_pairs(feed.ends())):
+        if end <= done:
+            continue
+        if days == 0:
+            break
+        days -= 1
+        values = feed.day(number)
+        sent += send(kafka, "flights", _missing(values, start, held), total=end - max(start, done), console=console)
+    return sent
+
+
+def _complete(kafka: KafkaSettings, topic: str, console: Console | None) -> int:
+    demo = DEMO_TOPICS[topic]
+    held = _ends(kafka, topic)
+    done = _first_missing(held)
+    if done >= demo.messages:
+        return 0
+    return send(kafka, topic, _missing(demo.values(), 0, held), total=demo.messages - sum(held), console=console)
+
+
+def _ends(kafka: KafkaSettings, topic: str) -> list[int]:
+    """The end of each partition; the topic is created if it does not exist."""
+    demo = DEMO_TOPICS[topic]
+    state = create_topic(kafka, topic, demo.partitions, config={"retention.ms": "-1"})
+    if len(state.partitions) != demo.partitions:
+        raise DemoTopicDiffers(
+            f"Topic {topic} at {kafka.bootstrap_servers} has {len(state.partitions)} partitions, "
+            f"the demo's has {demo.partitions}.",
+            remedy="delete it, or load the demo into another cluster.",
+        )
+    return [state.partitions[partition].last_stable for partition in range(demo.partitions)]
+
+
+def _first_missing(held: list[int]) -> int:
+    """The number of the first message that a topic with these ends does not hold."""
+    return min(end * len(held) + partition for partition, end in enumerate(held))
+
+
+def _missing(values: Sequence[bytes], first: int, held: list[int]) -> Iterator[Record]:
+    """Of the messages that begin with number `first`, those that are not held yet."""
+    for number, value in enumerate(values, first):
+        place, partition = divmod(number, len(held))
+        if place >= held[partition]:
+            yield Record(value, partition=partition)
+
+
+def _pairs(ends: Iterator[int]) -> Iterator[tuple[int, int]]:
+    start = next(ends)
+    for end in ends:
+        yield start, end
+        start = end
