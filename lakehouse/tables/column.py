@@ -25,7 +25,7 @@ class Column:
     Attributes:
         name: its name in the table, in the data and in the declaration.
         type: Spark's type, with nested fields, their nullability and documentation.
-        required: a value must be there; from pandera's `nullable=False`.
+        required: a value must be there; neither `nullable=True` nor `int | None` in pandera.
         doc: what it means; pandera's `description`.
         sensitive: its values appear in no example, report, metadata or column bound; metadata `{"sensitive": True}`.
         severity: what a broken rule of this column means; metadata `{"severity": "warning"}`.
@@ -111,10 +111,6 @@ def _column(table: str, name: str, held: Any) -> Column:
         raise DeclarationError(f"{table}.{name}: no type is declared.", remedy="declare one.")
     if held.regex:
         raise DeclarationError(f"{table}.{name}: a pattern is no column.", remedy="declare each column by its name.")
-    if not held.required and not held.nullable:
-        raise DeclarationError(
-            f"{table}.{name}: a column that may be absent must be nullable.", remedy="set nullable=True."
-        )
     metadata = cast("dict[str, Any]", dict(held.metadata or {}))
     severity = metadata.pop("severity", "blocking")
     if severity not in ("blocking", "warning"):
@@ -134,7 +130,7 @@ def _column(table: str, name: str, held: Any) -> Column:
     return Column(
         name=name,
         type=held.dtype.type,
-        required=not held.nullable,
+        required=held.required and not held.nullable,
         doc=held.description or "",
         severity=severity,
         checks=tuple(held.checks),

@@ -80,10 +80,7 @@ def _explained(file: Path, error: BaseException) -> DeclarationError:
     place = f"{file}, line {line}" if line else str(file)
     if isinstance(error, DeclarationError):
         return DeclarationError(f"{place}: {error.message}", remedy=error.remedy)
-    remedy = "correct the file."
-    if "Forward references must evaluate to types" in str(error):
-        remedy = "remove `from __future__ import annotations`: pandera needs the types themselves."
-    return DeclarationError(f"{place}: {type(error).__name__}: {error}.", remedy=remedy)
+    return DeclarationError(f"{place}: {type(error).__name__}: {error}.", remedy="correct the file.")
 
 
 class _Uncached(importlib.machinery.SourceFileLoader):
