@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import Identifier
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit.history import MAIN, Sealed, has_rows, head_of, last_seal
+from lakehouse.commit.history import MAIN, Sealed, ancestry, has_rows, head_of, is_rewrite, last_seal
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,17 @@ class Base:
     def name(self) -> str:
         """`namespace.table`."""
         return ".".join(self.identifier)
+
+    @property
+    def unsealed(self) -> list[Snapshot]:
+        """Commits after the newest seal that are no rewrites: nobody said what they are."""
+        found: list[Snapshot] = []
+        for snapshot in ancestry(self.table, self.snapshot_id):
+            if self.sealed and snapshot.snapshot_id == self.sealed.snapshot_id:
+                return found
+            if not is_rewrite(snapshot):
+                found.append(snapshot)
+        return found
 
     @classmethod
     def of(cls, table: Table) -> "Base":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyiceberg.table import DataScan, Table
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit.history import Sealed, head_of, last_seal
+from lakehouse.commit.history import Sealed, head_of, seals
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,15 @@ class Pinned:
 
     table: Table
     snapshot_id: int | None
-    sealed: Sealed | None
+
+    @property
+    def sealed(self) -> Sealed | None:
+        """The newest seal at or before the pinned snapshot.
+
+        Raises:
+            SealBroken: it was changed after it was written.
+        """
+        return next(seals(self.table, self.snapshot_id), None)
 
     def scan(self, *columns: str) -> DataScan:
         """A PyIceberg scan of the pinned snapshot."""
@@ -34,4 +42,4 @@ def read_group(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
         ReadsNeverSettled: on a REST catalog, the tables changed during every attempt.
     """
     tables = catalog.load_tables([tuple(name.split(".")) for name in names])
-    return {".".join(i): Pinned(table, head_of(table), last_seal(table)) for i, table in tables.items()}
+    return {".".join(i): Pinned(table, head_of(table)) for i, table in tables.items()}

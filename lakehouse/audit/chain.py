@@ -1,0 +1,121 @@
+"""The chain of seals: no gap, no overlap, totals that add up, and no commit that nobody sealed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pyiceberg.table import Table
+
+from lakehouse.audit.proof import Finding
+from lakehouse.commit import SealBroken
+from lakehouse.commit.history import Sealed, ancestry, attempt_of, is_rewrite
+from lakehouse.commit.seal import Seal
+from lakehouse.kafka.statement import LOST, KafkaStatement
+from lakehouse.kafka.tally import Tally, added, over_tables
+
+
+@dataclass(frozen=True)
+class Link:
+    """A seal with its Kafka part."""
+
+    sealed: Sealed
+    statement: KafkaStatement
+
+
+def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding]]:
+    """The seals of a table, oldest first, and what is wrong with the commits themselves."""
+    name = ".".join(table.name())
+    links: list[Link] = []
+    findings: list[Finding] = []
+    for snapshot in ancestry(table, head):
+        summary = snapshot.summary.additional_properties if snapshot.summary else {}
+        try:
+            seal = Seal.from_summary(summary, where=f"{name} snapshot {snapshot.snapshot_id}")
+        except (SealBroken, KeyError, ValueError) as error:
+            findings.append(Finding("seal_edited", str(error), name))
+            continue
+        if seal is None:
+            if attempt_of(snapshot) is None and not is_rewrite(snapshot):
+                operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
+                findings.append(
+                    Finding(
+                        "unsealed_commit",
+                        f"{name}: snapshot {snapshot.snapshot_id} ({operation}, {summary.get('added-records', 0)} rows "
+                        f"added, {summary.get('deleted-records', 0)} deleted) came from outside the protocol.",
+                        name,
+                    )
+                )
+            continue
+        statement = KafkaStatement.from_keys(seal.statement)
+        if statement is not None:
+            links.append(Link(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
+    return links[::-1], findings
+
+
+def judge_chain(name: str, links: Sequence[Link]) -> Iterator[Finding]:
+    """Compare every seal with the one before it, and with itself."""
+    for link in links:
+        yield from _judge_balance(name, link)
+    for before, after in pairwise(links):
+        yield from _judge_step(name, before, after)
+
+
+def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
+    run = after.sealed.seal.run_id
+    if after.sealed.seal.previous != before.sealed.seal.digest:
+        yield Finding("chain_broken", f"{name}: the seal of run {run} does not follow on the one before it.", name)
+    if after.sealed.seal.kind == "maintenance":
+        return
+    if after.sealed.seal.kind != "new_epoch":
+        for partition, end in before.statement.end.items():
+            start = after.statement.start.get(partition)
+            if start is None or start > end:
+                until = start if start is not None else "the end"
+                yield Finding("gap", f"{name}: run {run} left out offsets.", name, partition, f"[{end}, {until})")
+            elif start < end:
+                yield Finding("overlap", f"{name}: run {run} read offsets again.", name, partition, f"[{start}, {end})")
+    expected = added(before.statement.totals, after.statement.tallies)
+    for table, partition in _differences(expected, after.statement.totals):
+        yield Finding(
+            "balance",
+            f"{name}: by the seal of run {run}, the running totals of {table} do not add up.",
+            table,
+            partition,
+            f"[{after.statement.start.get(partition)}, {after.statement.end.get(partition)})",
+        )
+
+
+def _judge_balance(name: str, link: Link) -> Iterator[Finding]:
+    statement, run = link.statement, link.sealed.seal.run_id
+    tallied = over_tables(statement.tallies)
+    for partition, end in statement.end.items():
+        start, tally = statement.start.get(partition, end), tallied.get(partition, Tally())
+        span = Tally.of_range(start, end)
+        if tally.count > span.count or (tally.count == span.count and tally != span):
+            yield Finding(
+                "balance",
+                f"{name}: run {run} accounts for {tally.count} records where there are {span.count} offsets, or for "
+                "other offsets than it read.",
+                name,
+                partition,
+                f"[{start}, {end})",
+            )
+    landed = sum(t.count for table, by_p in statement.tallies.items() if table != LOST for t in by_p.values())
+    counts = statement.counts
+    if not landed == counts.written + counts.quarantined == counts.read - counts.filtered:
+        yield Finding(
+            "balance",
+            f"{name}: run {run} read {counts.read} records, but {counts.written} written, {counts.quarantined} "
+            f"quarantined and {counts.filtered} filtered do not make that, nor {landed} tallied.",
+            name,
+        )
+
+
+def _differences(
+    expected: dict[str, dict[int, Tally]], found: dict[str, dict[int, Tally]]
+) -> Iterator[tuple[str, int]]:
+    for table in sorted({*expected, *found}):
+        left, right = expected.get(table, {}), found.get(table, {})
+        for partition in sorted({*left, *right}):
+            if left.get(partition, Tally()) != right.get(partition, Tally()):
+                yield table, partition

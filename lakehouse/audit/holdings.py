@@ -1,0 +1,132 @@
+"""What a table holds, by manifests where they can tell, and by a scan of the coordinate columns where they cannot.
+
+A data file whose lower and upper bounds name one partition, and whose offsets span exactly as many numbers as it has
+rows, is *dense*: it holds every offset of its span once. That is believed only of files that a sealed attempt wrote;
+whoever else wrote one may have doubled a row and lost another between the same bounds.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyiceberg.conversions import from_bytes
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import FileScanTask, Table
+from pyiceberg.types import PrimitiveType
+
+from lakehouse.audit.proof import DecidedBy
+from lakehouse.commit.history import ancestry, attempt_of, is_rewrite
+from lakehouse.kafka.tally import Tally
+
+PARTITION, OFFSET = "_kafka_partition", "_kafka_offset"
+
+
+@dataclass
+class Held:
+    """One partition's rows in one table."""
+
+    tally: Tally = field(default_factory=Tally)
+    first: int | None = None
+    sources: set[str] = field(default_factory=set[str])
+
+    def add(self, tally: Tally, first: int, source: str) -> None:
+        """Count more rows."""
+        self.tally = self.tally + tally
+        self.first = first if self.first is None else min(self.first, first)
+        self.sources.add(source)
+
+    @property
+    def decided_by(self) -> DecidedBy:
+        """In one word."""
+        return cast("DecidedBy", " and ".join(sorted(self.sources)) or "empty")
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Partition → what is there, and files that are listed more than once."""
+
+    partitions: dict[int, Held]
+    repeated_files: dict[str, int]
+
+
+def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Holdings:
+    """Take stock of a table at a snapshot.
+
+    Args:
+        table: a loaded table with the coordinate columns.
+        snapshot_id: which snapshot; None for a table without any.
+        scan: read the coordinate columns of every file, even where manifests could decide.
+    """
+    if snapshot_id is None:
+        return Holdings({}, {})
+    tasks = list(table.scan(snapshot_id=snapshot_id).plan_files())
+    paths = Counter(task.file.file_path for task in tasks)
+    trusted = set[str]() if scan else _sealed_files(table, snapshot_id)
+    held: dict[int, Held] = {}
+    undecided: list[FileScanTask] = []
+    for task in tasks:
+        dense = _dense_range(table, task.file) if task.file.file_path in trusted and not task.delete_files else None
+        if dense is None:
+            undecided.append(task)
+        else:
+            partition, start, end = dense
+            held.setdefault(partition, Held()).add(Tally.of_range(start, end), start, "manifests")
+    for partition, offsets in coordinates(table, undecided).items():
+        held.setdefault(partition, Held()).add(Tally.of(offsets), int(offsets.min()), "scan")
+    return Holdings(held, {path: times for path, times in paths.items() if times > 1})
+
+
+def coordinates(table: Table, tasks: Sequence[FileScanTask]) -> dict[int, npt.NDArray[np.int64]]:
+    """Partition → offsets of the rows in some files, repetitions included, deletes applied."""
+    if not tasks:
+        return {}
+    schema = table.schema().select(PARTITION, OFFSET)
+    rows = ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table(tasks)
+    partitions, offsets = _numbers(rows, PARTITION), _numbers(rows, OFFSET)
+    return {int(p): offsets[partitions == p] for p in np.unique(partitions)}
+
+
+def _numbers(rows: pa.Table, column: str) -> npt.NDArray[np.int64]:
+    return cast("npt.NDArray[np.int64]", rows[column].to_numpy()).astype(np.int64)
+
+
+def _sealed_files(table: Table, snapshot_id: int) -> set[str]:
+    """Files that came in by a commit of ours; those of expired commits count if nobody else's commit is in sight.
+
+    An ingest refuses to go on after a commit that nobody sealed, so what lies behind a seal was sealed.
+    """
+    history = {snapshot.snapshot_id: snapshot for snapshot in ancestry(table, snapshot_id)}
+    snapshot = history.get(snapshot_id)
+    if snapshot is None:
+        return set()
+    known_foreign = {i for i, s in history.items() if attempt_of(s) is None or is_rewrite(s)}
+    return {
+        entry.data_file.file_path
+        for manifest in snapshot.manifests(table.io)
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+        if entry.snapshot_id not in known_foreign
+    }
+
+
+def _dense_range(table: Table, file: DataFile) -> tuple[int, int, int] | None:
+    """Partition, first offset and end of a file that holds every offset in between once; None if bounds cannot tell."""
+    partition, offset = _bounds(table, file, PARTITION), _bounds(table, file, OFFSET)
+    if partition is None or offset is None or partition[0] != partition[1]:
+        return None
+    start, last = offset
+    return (partition[0], start, last + 1) if last - start + 1 == file.record_count else None
+
+
+def _bounds(table: Table, file: DataFile, column: str) -> tuple[int, int] | None:
+    field = table.schema().find_field(column)
+    lower, upper = (file.lower_bounds or {}).get(field.field_id), (file.upper_bounds or {}).get(field.field_id)
+    if lower is None or upper is None:
+        return None
+    kind = cast("PrimitiveType", field.field_type)
+    return int(from_bytes(kind, lower)), int(from_bytes(kind, upper))

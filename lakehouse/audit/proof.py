@@ -1,0 +1,69 @@
+"""What an audit says: for each range what decided it, and for each broken promise where."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+DecidedBy = Literal["manifests", "scan", "manifests and scan", "empty"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A broken promise.
+
+    Args:
+        kind: short and stable, for machines: `gap`, `overlap`, `balance`, `seal_edited`, `chain_broken`,
+            `unsealed_commit`, `duplicate_file`, `rows_differ`, `rolled_back`, `no_seal`.
+        offsets: the offsets in question, for a person: `[100, 200)` or `154, 155`.
+    """
+
+    kind: str
+    message: str
+    table: str = ""
+    partition: int | None = None
+    offsets: str = ""
+
+
+@dataclass(frozen=True)
+class RangeProof:
+    """One partition of one table: rows and tallies agree, and what showed it."""
+
+    table: str
+    partition: int
+    first: int | None
+    end: int
+    rows: int
+    decided_by: DecidedBy
+
+
+@dataclass(frozen=True)
+class StreamProof:
+    """The exactly-once proof of one stream.
+
+    Args:
+        position: partition → first offset that is not read yet.
+        read: records since the beginning, by the last seal.
+        invisible: offsets without a record (transaction markers, compaction); no proof can tell them from lost ones.
+        proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before.
+        snapshots: table → snapshot id that was judged.
+    """
+
+    stream: str
+    findings: tuple[Finding, ...] = ()
+    ranges: tuple[RangeProof, ...] = ()
+    position: dict[int, int] = field(default_factory=dict[int, int])
+    read: int = 0
+    lost: int = 0
+    invisible: int = 0
+    proven_from: str = ""
+    seals: int = 0
+    snapshots: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "holds": self.holds}

@@ -1,0 +1,137 @@
+"""Exactly once, proven for one stream: seals against each other, seals against what the tables hold.
+
+The proof has three legs. The chain: each seal begins where the one before ended, and its totals add up. The siblings:
+all tables of the stream say the same. The holdings: per table and partition, count, sum and sum of squares of the
+offsets in the live files equal the sealed totals.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from lakehouse.audit.chain import Link, judge_chain, read_chain
+from lakehouse.audit.holdings import Held, holdings
+from lakehouse.audit.places import name_places
+from lakehouse.audit.proof import Finding, RangeProof, StreamProof
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit import Pinned, read_group
+from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.kafka.tally import Tally, over_tables
+
+
+def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, scan: bool = False) -> StreamProof:
+    """Prove that every record of a stream is in exactly one of its tables, once.
+
+    Args:
+        catalog: where the tables live.
+        stream: name of the stream, for the report.
+        tables: all of its tables, quarantine included.
+        scan: read the coordinates of every file, also where manifests could decide.
+
+    Raises:
+        NoSuchTableError: a table does not exist.
+    """
+    began = time.monotonic()
+    group = read_group(catalog, tables)
+    chains = {name: read_chain(pinned.table, pinned.snapshot_id) for name, pinned in group.items()}
+    findings = [finding for _, wrong in chains.values() for finding in wrong]
+    findings += list(_judge_siblings({name: links for name, (links, _) in chains.items()}, group))
+    # Seals are the same in every table of the stream; the longest chain tells most.
+    links = max((links for links, _ in chains.values()), key=len, default=[])
+    for name, (own, _) in chains.items():
+        findings += [f for f in judge_chain(name, own) if f not in findings]
+    ranges, wrong = [], set[tuple[str, int]]()
+    totals = links[-1].statement.totals if links else {}
+    for name, pinned in group.items():
+        stock = holdings(pinned.table, pinned.snapshot_id, scan=scan)
+        findings += [
+            Finding("duplicate_file", f"{name}: data file {path} is in the table {times} times.", name)
+            for path, times in stock.repeated_files.items()
+        ]
+        compared = list(_compare(name, totals.get(name, {}), stock.partitions, links))
+        ranges += [proof for proof, agrees in compared if agrees]
+        wrong |= {(name, proof.partition) for proof, agrees in compared if not agrees}
+    if wrong:
+        findings += list(name_places(group, wrong, links))
+    return _report(stream, group, links, findings, ranges, time.monotonic() - began)
+
+
+def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pinned]) -> Iterator[Finding]:
+    newest = {name: links[-1] for name, links in chains.items() if links}
+    for name, pinned in group.items():
+        if name not in newest and pinned.snapshot_id is not None and int(_total_records(pinned)) > 0:
+            yield Finding("no_seal", f"{name} holds rows, but no seal says where they came from.", name)
+    if len(newest) < 2:
+        return
+    latest = max(newest.values(), key=lambda link: sum(link.statement.end.values()))
+    for name, link in newest.items():
+        mine, theirs = link.statement, latest.statement
+        if mine.end != theirs.end:
+            behind = {p: (mine.end.get(p, 0), end) for p, end in theirs.end.items() if mine.end.get(p, 0) != end}
+            for partition, (has, needs) in behind.items():
+                yield Finding(
+                    "rolled_back",
+                    f"{name} stands at run {link.sealed.seal.run_id}, its siblings at run {latest.sealed.seal.run_id}: "
+                    "it was rolled back alone.",
+                    name,
+                    partition,
+                    f"[{has}, {needs})",
+                )
+        elif mine != theirs:
+            yield Finding(
+                "seal_edited",
+                f"{name}: its seal of run {link.sealed.seal.run_id} says something else than its siblings' of run "
+                f"{latest.sealed.seal.run_id}.",
+                name,
+            )
+
+
+def _total_records(pinned: Pinned) -> str:
+    snapshot = pinned.table.metadata.snapshot_by_id(pinned.snapshot_id) if pinned.snapshot_id else None
+    return (snapshot.summary.additional_properties if snapshot and snapshot.summary else {}).get("total-records", "0")
+
+
+def _compare(
+    name: str, sealed: Mapping[int, Tally], held: Mapping[int, Held], links: Sequence[Link]
+) -> Iterator[tuple[RangeProof, bool]]:
+    end = links[-1].statement.end if links else {}
+    for partition in sorted({*sealed, *held}):
+        found = held.get(partition, Held())
+        proof = RangeProof(name, partition, found.first, end.get(partition, 0), found.tally.count, found.decided_by)
+        yield proof, found.tally == sealed.get(partition, Tally())
+
+
+def _report(
+    stream: str,
+    group: Mapping[str, Pinned],
+    links: Sequence[Link],
+    findings: Sequence[Finding],
+    ranges: Sequence[RangeProof],
+    seconds: float,
+) -> StreamProof:
+    last: KafkaStatement | None = links[-1].statement if links else None
+    oldest = links[0].sealed if links else None
+    return StreamProof(
+        stream=stream,
+        findings=tuple(findings),
+        ranges=tuple(ranges),
+        position=dict(last.end) if last else {},
+        read=last.total_counts.read if last else 0,
+        lost=last.total_counts.lost if last else 0,
+        invisible=_invisible(last) if last else 0,
+        proven_from=(
+            f"run {oldest.seal.run_id}, {datetime.fromtimestamp(oldest.timestamp_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+            if oldest
+            else ""
+        ),
+        seals=len(links),
+        snapshots={name: pinned.snapshot_id for name, pinned in group.items() if pinned.snapshot_id is not None},
+        seconds=round(seconds, 3),
+    )
+
+
+def _invisible(last: KafkaStatement) -> int:
+    if not last.origin:
+        return 0
+    tallied = over_tables(last.totals)
+    return sum(end - last.origin.get(p, end) - tallied.get(p, Tally()).count for p, end in last.end.items())

@@ -1,0 +1,126 @@
+"""Which row belongs to which partition."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types as t
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import DayTransform, HourTransform, MonthTransform, VoidTransform, YearTransform
+from pyiceberg.typedef import Record
+
+_HOUR = 3_600_000_000
+_DAY = 24 * _HOUR
+
+PartitionTuple = tuple[Any, ...]
+
+
+class Partitioner:
+    """Splits batches by partition.
+
+    Values are in Iceberg's internal form: days and microseconds as integers.
+    """
+
+    def __init__(self, spec: PartitionSpec, schema: Schema) -> None:
+        self._spec = spec
+        self._schema = schema
+        self._fields = [_Field.of(field, schema) for field in spec.fields]
+
+    def split(self, batch: pa.RecordBatch) -> Iterator[tuple[PartitionTuple, pa.RecordBatch]]:
+        """The rows of each partition, in order. A batch of one partition is not copied."""
+        if batch.num_rows == 0:
+            return
+        encoded = [_encode(field.values(batch)) for field in self._fields]
+        codes = np.zeros(batch.num_rows, dtype=np.int64)
+        for code, values in encoded:
+            codes = codes * len(values) + code
+            # Renumbered after every field, so that the product cannot overflow.
+            codes = np.unique(codes, return_inverse=True)[1]
+        order = np.argsort(codes, kind="stable")
+        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
+            rows = order[start:end]
+            partition = tuple(values[code[rows[0]]] for code, values in encoded)
+            yield partition, batch if len(starts) == 1 else batch.take(pa.array(rows))
+
+    def path(self, partition: PartitionTuple) -> str:
+        """The folder of a partition, as every Iceberg writer names it."""
+        return self._spec.partition_to_path(Record(*partition), self._schema)
+
+
+@dataclass(frozen=True)
+class _Field:
+    """One partition field, read off a batch."""
+
+    source: str
+    vectorised: Callable[[pa.Array], pa.Array] | None
+    one_by_one: Callable[[Any], Any]
+
+    @classmethod
+    def of(cls, field: PartitionField, schema: Schema) -> "_Field":
+        if isinstance(field.transform, VoidTransform):
+            return cls("", None, lambda _: None)
+        source = schema.find_field(field.source_id)
+        vectorised = _VECTORISED.get(type(field.transform))
+        return cls(source.name, vectorised, field.transform.transform(source.field_type))
+
+    def values(self, batch: pa.RecordBatch) -> pa.DictionaryArray:
+        if not self.source:
+            return pa.nulls(batch.num_rows).dictionary_encode()
+        internal = _internal(batch.column(self.source))
+        if self.vectorised is not None:
+            return self.vectorised(batch.column(self.source)).dictionary_encode()
+        encoded = internal.dictionary_encode()
+        # Identity, bucket and truncate are taken from their definition, once per distinct value.
+        changed = [self.one_by_one(value) for value in encoded.dictionary.to_pylist()]
+        return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(changed)) if changed else encoded
+
+
+def _encode(values: pa.DictionaryArray) -> tuple[np.ndarray, list[Any]]:
+    """Codes and what they mean; null is a value like any other, and comes last."""
+    meaning = [*values.dictionary.to_pylist(), None]
+    codes = values.indices.fill_null(len(meaning) - 1).to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64), meaning
+
+
+def _internal(column: pa.Array) -> pa.Array:
+    if t.is_date32(column.type):
+        return column.view(pa.int32())
+    return column.view(pa.int64()) if t.is_timestamp(column.type) else column
+
+
+def _calendar(unit: str) -> Callable[[pa.Array], pa.Array]:
+    def since_1970(column: pa.Array) -> pa.Array:
+        days = _days(column)
+        return pa.array(days.astype("datetime64[D]").astype(f"datetime64[{unit}]").astype(np.int64), mask=_null(column))
+
+    return since_1970
+
+
+def _days(column: pa.Array) -> np.ndarray:
+    numbers = _internal(column).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers if t.is_date32(column.type) else np.floor_divide(numbers, _DAY)
+
+
+def _day(column: pa.Array) -> pa.Array:
+    return pa.array(_days(column), mask=_null(column))
+
+
+def _hour(column: pa.Array) -> pa.Array:
+    micros = _internal(column).fill_null(0).to_numpy(zero_copy_only=False)
+    return pa.array(np.floor_divide(micros, _HOUR), mask=_null(column))
+
+
+def _null(column: pa.Array) -> np.ndarray:
+    return column.is_null().to_numpy(zero_copy_only=False)
+
+
+_VECTORISED: dict[type, Callable[[pa.Array], pa.Array]] = {
+    YearTransform: _calendar("Y"),
+    MonthTransform: _calendar("M"),
+    DayTransform: _day,
+    HourTransform: _hour,
+}

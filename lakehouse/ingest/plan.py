@@ -1,0 +1,197 @@
+"""Plan: from which offset to which, decided before a record is read.
+
+Pure functions of what the tables say (their seals) and what the topic says (its ranges). The end of a range is the last
+stable offset, so a plan can be read again and gives the same records.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lakehouse.commit import Base
+from lakehouse.ingest.refusals import (
+    ClusterChanged,
+    PartitionsVanished,
+    PositionBeyondEnd,
+    PositionsDiffer,
+    RetentionOvertook,
+    RowsWithoutSeal,
+    StartNotInLog,
+    TopicRecreated,
+    UnsealedCommit,
+)
+from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.kafka.topics import TopicState
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One bounded range of a topic.
+
+    Args:
+        start: partition → first offset, for every partition of the topic.
+        end: partition → offset after the last.
+        previous: what the tables said; None on a first start.
+        made_at_ms: when, milliseconds since the epoch.
+    """
+
+    topic: TopicState
+    start: dict[int, int]
+    end: dict[int, int]
+    previous: KafkaStatement | None
+    made_at_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+
+    @property
+    def ranges(self) -> dict[int, tuple[int, int]]:
+        """The partitions with something to read."""
+        return {p: (self.start[p], self.end[p]) for p in sorted(self.end) if self.end[p] > self.start[p]}
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets the plan covers."""
+        return sum(end - start for start, end in self.ranges.values())
+
+    @property
+    def lag_after(self) -> int:
+        """Offsets that remain in the log after this plan."""
+        return sum(limits.last_stable - self.end[p] for p, limits in self.topic.partitions.items())
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is anything to write: records, or a position that no seal holds yet."""
+        return self.previous is None or self.end != self.previous.end
+
+
+def stored_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | None:
+    """The position that all tables of a stream agree on, or None where none has begun.
+
+    A table without rows and seal beside sealed ones has just been added to the stream; it joins at their position.
+
+    Raises:
+        RowsWithoutSeal: a table holds rows and no position.
+        PositionsDiffer: one table was rolled back alone.
+        UnsealedCommit: somebody wrote outside the protocol after the last seal.
+    """
+    statements: dict[str, KafkaStatement] = {}
+    unsealed: list[str] = []
+    foreign: dict[str, list[int]] = {}
+    for name, base in bases.items():
+        statement = KafkaStatement.from_keys(base.sealed.seal.statement) if base.sealed else None
+        if statement is not None:
+            statements[name] = statement
+            if base.unsealed:
+                foreign[name] = [snapshot.snapshot_id for snapshot in base.unsealed]
+        elif base.has_rows:
+            unsealed.append(name)
+    if unsealed:
+        raise RowsWithoutSeal(stream, unsealed)
+    if foreign:
+        raise UnsealedCommit(stream, foreign)
+    found = list(statements.values())
+    if any((s.end, s.topic_id, s.cluster_id) != (found[0].end, found[0].topic_id, found[0].cluster_id) for s in found):
+        raise PositionsDiffer(stream, {name: statement.end for name, statement in statements.items()})
+    return found[0] if found else None
+
+
+def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -> None:
+    """Refuse a topic that is not, or no longer wholly, the one that was read.
+
+    Raises:
+        IngestRefused: one of its kinds.
+    """
+    read = {p: (0, end) for p, end in previous.end.items()}
+    if previous.cluster_id != topic.cluster_id:
+        raise ClusterChanged(stream, topic.topic, previous.cluster_id, topic.cluster_id, read)
+    if previous.topic_id != topic.topic_id:
+        raise TopicRecreated(stream, topic.topic, previous.topic_id, topic.topic_id, read)
+    if vanished := {p: span for p, span in read.items() if p not in topic.partitions}:
+        raise PartitionsVanished(stream, topic.topic, vanished)
+    if beyond := {
+        p: (topic.partitions[p].last_stable, end)
+        for p, end in previous.end.items()
+        if end > topic.partitions[p].last_stable
+    }:
+        raise PositionBeyondEnd(stream, topic.topic, beyond)
+
+
+def require_unchanged(stream: str, plan: Plan, topic: TopicState) -> None:
+    """Refuse what was read if the topic became another one while it was being read.
+
+    Records that retention takes meanwhile are no concern here: Spark fails by itself (`failOnDataLoss`) when the log
+    begins after an offset that it asks for.
+
+    Raises:
+        TopicRecreated: the name belongs to another topic now.
+    """
+    if plan.topic.topic_id != topic.topic_id:
+        raise TopicRecreated(stream, topic.topic, plan.topic.topic_id, topic.topic_id, plan.ranges)
+
+
+def lost_ranges(previous: KafkaStatement, topic: TopicState) -> dict[int, tuple[int, int]]:
+    """What retention deleted before it was read."""
+    return {
+        p: (end, topic.partitions[p].earliest)
+        for p, end in previous.end.items()
+        if p in topic.partitions and topic.partitions[p].earliest > end
+    }
+
+
+def plan_range(
+    stream: str,
+    previous: KafkaStatement | None,
+    topic: TopicState,
+    *,
+    first: Mapping[int, int],
+    max_records: int,
+) -> Plan:
+    """Plan the next range.
+
+    Args:
+        stream: the stream's name, for messages.
+        previous: what the tables say, see `stored_position`.
+        topic: what the broker says.
+        first: partition → offset for a first start, already resolved; partitions not named start at earliest.
+        max_records: at most this many offsets, shared fairly over partitions.
+
+    Raises:
+        IngestRefused: the stored position and the topic do not fit together.
+    """
+    if previous is None:
+        start = _first_offsets(stream, topic, first)
+    else:
+        require_same_log(stream, previous, topic)
+        if lost := lost_ranges(previous, topic):
+            raise RetentionOvertook(stream, topic.topic, lost)
+        # A partition that is new since the last seal is read from its beginning.
+        start = {p: previous.end.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+    available = {p: limits.last_stable - start[p] for p, limits in topic.partitions.items()}
+    taken = share(available, max_records)
+    return Plan(topic, start, {p: start[p] + taken[p] for p in start}, previous)
+
+
+def _first_offsets(stream: str, topic: TopicState, first: Mapping[int, int]) -> dict[int, int]:
+    outside = {
+        p: (offset, offset + 1)
+        for p, offset in first.items()
+        if p not in topic.partitions or not topic.partitions[p].earliest <= offset <= topic.partitions[p].last_stable
+    }
+    if outside:
+        raise StartNotInLog(stream, topic.topic, outside)
+    return {p: first.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+
+
+def share(available: Mapping[int, int], limit: int) -> dict[int, int]:
+    """Divide a limit fairly: every partition gets the same, and what a short one leaves goes to the others.
+
+    Returns:
+        partition → at most what is available there; the sum is the smaller of the limit and all that is available.
+    """
+    taken: dict[int, int] = {}
+    left = limit
+    by_size = sorted(available, key=lambda p: (available[p], p))
+    for position, partition in enumerate(by_size):
+        fair, extra = divmod(left, len(by_size) - position)
+        # The remainder of the division goes to the largest partitions, which come last.
+        taken[partition] = min(available[partition], fair + (1 if extra and position == len(by_size) - 1 else 0))
+        left -= taken[partition]
+    return {p: taken[p] for p in available}

@@ -1,0 +1,100 @@
+"""What one ingest did, in numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyiceberg.manifest import DataFile
+
+from lakehouse.commit import Published
+from lakehouse.ingest.plan import Plan
+from lakehouse.kafka.statement import Counts, KafkaStatement, Tallies
+from lakehouse.tables import Stream
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What the workers wrote, before anything is committed.
+
+    Args:
+        files: table → data files to add.
+        spooled: table → Parquet files that Spark's own writer still has to write into the table.
+        tallies: table → partition → tally of the offsets written there.
+        errors: error class → number of quarantined records.
+        warnings: table → rule → number of rows that break it and were let through.
+        arrivals: minute since the epoch (of Kafka's timestamp) → records.
+    """
+
+    files: Mapping[str, list[DataFile]]
+    tallies: Tallies
+    counts: Counts
+    spooled: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
+    errors: Mapping[str, int] = field(default_factory=dict[str, int])
+    warnings: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    arrivals: Mapping[int, int] = field(default_factory=dict[int, int])
+
+    @classmethod
+    def nothing(cls) -> "Landed":
+        """A step without records: just a position to seal."""
+        return cls({}, {}, Counts())
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """The outcome of one step.
+
+    Args:
+        rows: table → rows added by this step, quarantine included.
+        lag: offsets still unread when the step ended.
+        quarantine_share: broken records (tombstones aside) among those read.
+        published: None where there was nothing to do.
+    """
+
+    stream: str
+    topic: str
+    ranges: dict[int, tuple[int, int]]
+    rows: dict[str, int]
+    counts: Counts
+    total_counts: Counts
+    lag: int
+    errors: dict[str, int]
+    warnings: dict[str, dict[str, int]]
+    arrivals: dict[int, int]
+    published: Published | None
+    seconds: float
+
+    @property
+    def quarantine_share(self) -> float:
+        """Broken records, tombstones aside, among those read."""
+        return (self.counts.quarantined - self.counts.tombstones) / self.counts.read if self.counts.read else 0.0
+
+    @classmethod
+    def idle(cls, stream: Stream, plan: Plan, seconds: float) -> "IngestReport":
+        """Nothing to do."""
+        total = plan.previous.total_counts if plan.previous else Counts()
+        return cls(stream.name, stream.topic, {}, {}, Counts(), total, 0, {}, {}, {}, None, seconds)
+
+    @classmethod
+    def of(
+        cls,
+        stream: Stream,
+        plan: Plan,
+        landed: Landed,
+        statement: KafkaStatement,
+        published: Published,
+        seconds: float,
+    ) -> "IngestReport":
+        """Something was published."""
+        return cls(
+            stream=stream.name,
+            topic=stream.topic,
+            ranges=plan.ranges,
+            rows={table: sum(t.count for t in by_p.values()) for table, by_p in landed.tallies.items()},
+            counts=landed.counts,
+            total_counts=statement.total_counts,
+            lag=plan.lag_after,
+            errors=dict(landed.errors),
+            warnings={table: dict(rules) for table, rules in landed.warnings.items()},
+            arrivals=dict(landed.arrivals),
+            published=published,
+            seconds=seconds,
+        )

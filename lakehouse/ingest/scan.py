@@ -1,0 +1,43 @@
+"""Reads exactly a planned range of a topic with Spark."""
+
+import json
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakehouse.ingest.plan import Plan
+from lakehouse.kafka import spark_options
+from lakehouse.settings import KafkaSettings
+
+COLUMNS = ("key", "value", "headers", "partition", "offset", "timestamp")
+# Large fetches: a cold scan is bound by round trips otherwise.
+_CONSUMER = {
+    "kafka.max.poll.records": "20000",
+    "kafka.fetch.max.bytes": str(64 << 20),
+    "kafka.max.partition.fetch.bytes": str(16 << 20),
+    "kafka.fetch.min.bytes": str(256 << 10),
+    "kafka.receive.buffer.bytes": str(1 << 20),
+}
+
+
+def kafka_frame(spark: SparkSession, kafka: KafkaSettings, plan: Plan, *, min_partitions: int) -> DataFrame:
+    """A frame of the plan's records: key, value, headers, partition, offset, timestamp.
+
+    `failOnDataLoss` stays on and the range ends at the last stable offset, so Spark either reads all of it or fails.
+    """
+    ranges = plan.ranges
+    name = plan.topic.topic
+    reader = spark.read.format("kafka").options(
+        **_CONSUMER,
+        **spark_options(kafka),
+        **{
+            "assign": json.dumps({name: sorted(ranges)}),
+            "startingOffsets": json.dumps({name: {str(p): start for p, (start, _) in ranges.items()}}),
+            "endingOffsets": json.dumps({name: {str(p): end for p, (_, end) in ranges.items()}}),
+            "kafka.isolation.level": "read_committed",
+            "failOnDataLoss": "true",
+            "includeHeaders": "true",
+            # More tasks than Kafka partitions where cores would idle otherwise; each task still has one partition.
+            "minPartitions": str(min_partitions),
+        },
+    )
+    return reader.load().select(*COLUMNS)

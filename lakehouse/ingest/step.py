@@ -1,0 +1,177 @@
+"""The story of one ingest: plan, read and write once, stage, seal, audit, publish.
+
+All tables of a stream and its quarantine change in one publish. There is no other state: if this process dies anywhere
+before the publish, the next run finds the old position and plans the same offsets again.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import structlog
+from pyspark.sql import SparkSession
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit import Attempt, Base, Published, Seal, Staged, publish, read_bases, seal_branch
+from lakehouse.ingest.gate import require_acceptable
+from lakehouse.ingest.landing import stage_tables
+from lakehouse.ingest.plan import Plan, plan_range, require_unchanged, stored_position
+from lakehouse.ingest.report import IngestReport, Landed
+from lakehouse.ingest.staged_audit import require_staged
+from lakehouse.ingest.work import read_and_write
+from lakehouse.kafka import offsets_at, read_topic, sample_record_bytes
+from lakehouse.kafka.statement import Counts, KafkaStatement
+from lakehouse.kafka.topics import TopicState
+from lakehouse.settings import IngestSettings, KafkaSettings
+from lakehouse.tables import Declarations, Stream
+
+log = structlog.get_logger(__name__)
+_UNKNOWN_RECORD_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class IngestStep:
+    """What an ingest needs. `session` opens Spark, and only when there is something to read."""
+
+    stream: Stream
+    declarations: Declarations
+    catalog: LakeCatalog
+    kafka: KafkaSettings
+    limits: IngestSettings
+    session: Callable[[], AbstractContextManager[SparkSession]]
+    attempt: Attempt
+    inform: Callable[[str], None] = field(default=lambda message: log.info("ingest", detail=message))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All tables that the step writes, quarantine last."""
+        return (*self.stream.tables, self.stream.quarantine_table)
+
+
+def ingest(step: IngestStep) -> IngestReport:
+    """Land the next range of a stream in its tables, exactly once.
+
+    Returns:
+        What was done; `published` is None where there was nothing to do.
+
+    Raises:
+        IngestRefused: stored position and topic do not fit together; nothing was read.
+        TooMuchQuarantined: more records were unacceptable than the stream allows; nothing was published.
+        CommitError: the publish did not go through, for example `Superseded`; nothing was published.
+    """
+    began = time.monotonic()
+    bases = read_bases(step.catalog, step.tables)
+    plan = make_plan(step, bases)
+    if not plan.needed:
+        step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
+        return IngestReport.idle(step.stream, plan, time.monotonic() - began)
+    step.inform(f"{step.stream.name}: {plan.offsets} offsets of {plan.topic.topic} in {len(plan.ranges)} partitions")
+    landed = _land(step, plan, bases)
+    statement = state(plan, landed)
+    step.inform(
+        f"{step.stream.name}: {landed.counts.written} rows and {landed.counts.quarantined} for quarantine written, "
+        f"{time.monotonic() - began:.1f} s"
+    )
+    staged = seal_all(step, bases, statement)
+    require_acceptable(step.stream, landed)
+    require_staged(step.catalog, staged, statement)
+    published = publish(step.catalog, staged)
+    step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
+    return IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began)
+
+
+def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> Plan:
+    """Plan the next range from what the tables and the broker say.
+
+    Raises:
+        IngestRefused: they do not fit together.
+    """
+    topic = read_topic(step.kafka, step.stream.topic)
+    previous = stored_position(step.stream.name, bases)
+    return plan_range(
+        step.stream.name,
+        previous,
+        topic,
+        first=first_offsets(step.stream, step.kafka, topic) if previous is None else {},
+        max_records=_record_limit(step, topic, previous),
+    )
+
+
+def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> dict[int, int]:
+    """Resolve the declared start against the topic; partitions that are not named start at earliest."""
+    start = stream.start
+    if start.kind == "latest":
+        return {p: limits.last_stable for p, limits in topic.partitions.items()}
+    if start.kind == "timestamp" and start.moment is not None:
+        return offsets_at(kafka, topic.topic, start.moment)
+    return dict(start.positions)
+
+
+def _record_limit(step: IngestStep, topic: TopicState, previous: KafkaStatement | None) -> int:
+    """The cap in bytes, told in records by what records weighed so far, or by a sample of the first ones."""
+    counts = previous.total_counts if previous else Counts()
+    if counts.read:
+        mean = counts.bytes / counts.read
+    else:
+        starts = {p: limits.earliest for p, limits in topic.partitions.items()}
+        mean = sample_record_bytes(step.kafka, topic.topic, starts)
+    by_bytes = int(step.limits.max_bytes_per_run / max(1.0, mean or _UNKNOWN_RECORD_BYTES))
+    return max(1, min(step.limits.max_records_per_run, by_bytes))
+
+
+def _land(step: IngestStep, plan: Plan, bases: Mapping[str, Base]) -> Landed:
+    if not plan.ranges:
+        return Landed.nothing()
+    with step.session() as spark:
+        landed = read_and_write(
+            spark,
+            step.kafka,
+            plan,
+            step.stream,
+            step.declarations,
+            bases,
+            step.attempt,
+            min_partitions=step.limits.min_partitions,
+        )
+        require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
+        stage_tables(spark, step.catalog, bases, step.attempt, landed)
+    return landed
+
+
+def state(plan: Plan, landed: Landed) -> KafkaStatement:
+    """Make the statement that every table of the step will carry."""
+    at_end = plan.lag_after == 0
+    return KafkaStatement(
+        cluster_id=plan.topic.cluster_id,
+        topic=plan.topic.topic,
+        topic_id=plan.topic.topic_id,
+        start=plan.start,
+        end=plan.end,
+        tallies=landed.tallies,
+        counts=landed.counts,
+        valid_through_ms=plan.made_at_ms if at_end else 0,
+    ).after(plan.previous)
+
+
+def seal_all(
+    step: IngestStep, bases: Mapping[str, Base], statement: KafkaStatement, *, kind: str = "ingest"
+) -> list[Staged]:
+    """Seal every table of the step, also those that received nothing."""
+    return [
+        seal_branch(
+            step.catalog,
+            base,
+            step.attempt,
+            Seal.of(
+                step.attempt,
+                kind,
+                statement=statement.to_keys(),
+                previous=base.sealed.seal if base.sealed else None,
+            ),
+        )
+        for base in bases.values()
+    ]
+
+
+__all__ = ["IngestStep", "Published", "ingest"]

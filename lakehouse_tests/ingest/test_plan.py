@@ -1,0 +1,99 @@
+"""What is read next, and when nothing is read: by seals and topic alone."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakehouse.ingest.plan import Plan, plan_range, require_unchanged, share
+from lakehouse.ingest.refusals import (
+    ClusterChanged,
+    IngestRefused,
+    PartitionsVanished,
+    PositionBeyondEnd,
+    RetentionOvertook,
+    StartNotInLog,
+    TopicRecreated,
+)
+from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.kafka.topics import PartitionRange, TopicState
+
+
+def topic(ranges: dict[int, tuple[int, int]], **ids: str) -> TopicState:
+    return TopicState(
+        "t", ids.get("cluster", "c"), ids.get("topic", "i"), {p: PartitionRange(*r) for p, r in ranges.items()}
+    )
+
+
+def stored(ends: dict[int, int]) -> KafkaStatement:
+    return KafkaStatement("c", "t", "i", {}, ends)
+
+
+def plan(
+    previous: KafkaStatement | None, state: TopicState, first: dict[int, int] | None = None, limit: int = 10**9
+) -> Plan:
+    return plan_range("s", previous, state, first=first or {}, max_records=limit)
+
+
+def test_a_first_start_reads_from_earliest_to_the_last_stable_offset() -> None:
+    assert plan(None, topic({0: (3, 10), 1: (0, 0)})).ranges == {0: (3, 10)}
+
+
+def test_a_first_start_without_records_still_has_a_position_to_seal() -> None:
+    assert plan(None, topic({0: (0, 0)})).needed
+
+
+def test_it_continues_where_the_seal_ended_and_stops_when_there_is_nothing_new() -> None:
+    assert plan(stored({0: 7}), topic({0: (0, 10)})).ranges == {0: (7, 10)}
+    assert not plan(stored({0: 10}), topic({0: (0, 10)})).needed
+
+
+def test_a_new_partition_starts_at_earliest() -> None:
+    found = plan(stored({0: 10}), topic({0: (0, 10), 1: (4, 6)}))
+    assert found.ranges == {1: (4, 6)}
+    assert found.start == {0: 10, 1: 4}
+
+
+def test_given_first_offsets_are_taken_and_the_rest_starts_at_earliest() -> None:
+    assert plan(None, topic({0: (0, 10), 1: (2, 5)}), {0: 8}).ranges == {0: (8, 10), 1: (2, 5)}
+
+
+@pytest.mark.parametrize(
+    ("state", "refusal", "ranges"),
+    [
+        (topic({0: (12, 20), 1: (0, 9)}), RetentionOvertook, {0: (10, 12)}),
+        (topic({0: (0, 20), 1: (0, 9)}, cluster="other"), ClusterChanged, {0: (0, 10), 1: (0, 5)}),
+        (topic({0: (0, 20), 1: (0, 9)}, topic="other"), TopicRecreated, {0: (0, 10), 1: (0, 5)}),
+        (topic({0: (0, 9), 1: (0, 9)}), PositionBeyondEnd, {0: (9, 10)}),
+        (topic({0: (0, 20)}), PartitionsVanished, {1: (0, 5)}),
+    ],
+)
+def test_refusals_name_the_range_and_the_remedy(
+    state: TopicState, refusal: type[IngestRefused], ranges: dict[int, Any]
+) -> None:
+    with pytest.raises(refusal, match="Remedy: ") as caught:
+        plan(stored({0: 10, 1: 5}), state)
+    assert caught.value.ranges == ranges
+    assert f"[{next(iter(ranges.values()))[0]}, " in str(caught.value) or refusal is PartitionsVanished
+
+
+def test_declared_offsets_outside_the_log_are_refused() -> None:
+    with pytest.raises(StartNotInLog):
+        plan(None, topic({0: (5, 10)}), {0: 4})
+    with pytest.raises(StartNotInLog):
+        plan(None, topic({0: (5, 10)}), {3: 7})
+
+
+def test_a_topic_recreated_while_it_was_read_is_refused() -> None:
+    with pytest.raises(TopicRecreated):
+        require_unchanged("s", plan(None, topic({0: (0, 5)})), topic({0: (0, 5)}, topic="other"))
+
+
+@given(st.dictionaries(st.integers(0, 50), st.integers(0, 10**6), max_size=20), st.integers(0, 10**7))
+def test_a_cap_is_used_fully_and_fairly(available: dict[int, int], limit: int) -> None:
+    taken = share(available, limit)
+    assert sum(taken.values()) == min(limit, sum(available.values()))
+    assert all(0 <= taken[p] <= available[p] for p in available)
+    cut_short = [taken[p] for p in available if taken[p] < available[p]]
+    assert not cut_short or max(taken.values()) - min(cut_short) <= len(available)
