@@ -9,14 +9,18 @@ from pyiceberg.exceptions import (
     CommitFailedException,
     CommitStateUnknownException,
     NoSuchTableError,
+    RESTError,
     TableAlreadyExistsError,
 )
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table import Transaction
 from pyiceberg.table.sorting import SortDirection
+from pyiceberg.table.update import SetDefaultSortOrderUpdate, UpdatesAndRequirements
 from pyiceberg.table.update.schema import UpdateSchema
+from pyiceberg.table.update.sorting import UpdateSortOrder
 from pyiceberg.types import PrimitiveType
 from sqlalchemy.exc import IntegrityError
+from typing_extensions import override
 
 from lakehouse.tables.changes import (
     AddColumn,
@@ -66,8 +70,12 @@ def apply(planned: TablePlan, catalog: Catalog) -> IcebergTable:
         except (TableAlreadyExistsError, CommitFailedException, CommitStateUnknownException, NoSuchTableError):
             if tries_left == 0:
                 raise
-            time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - jitter, not a secret
-            planned = plan(planned.table, catalog)
+        except RESTError:
+            # PyIceberg has no error of its own for a commit to a table that somebody dropped.
+            if tries_left == 0 or planned.base is None or catalog.table_exists(planned.identifier):
+                raise
+        time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - jitter, not a secret
+        planned = plan(planned.table, catalog)
     raise AssertionError("unreachable")
 
 
@@ -147,6 +155,16 @@ def _(change: DocumentColumn, schema: UpdateSchema) -> None:
     schema.update_column(change.path, doc=change.doc)
 
 
+class _UpdateSortOrder(UpdateSortOrder):
+    """Can also return to no order: its id is 0, and PyIceberg would then make the highest id the default."""
+
+    @override
+    def _commit(self) -> UpdatesAndRequirements:
+        updates, requirements = super()._commit()
+        default = SetDefaultSortOrderUpdate(sort_order_id=self._apply().order_id)  # pyright: ignore[reportCallIssue]
+        return (*updates[:-1], default), requirements
+
+
 def _repartition(transaction: Transaction, change: Repartition) -> None:
     with transaction.update_spec() as spec:
         for name in change.remove:
@@ -156,7 +174,7 @@ def _repartition(transaction: Transaction, change: Repartition) -> None:
 
 
 def _resort(transaction: Transaction, change: Resort) -> None:
-    with transaction.update_sort_order() as order:
+    with _UpdateSortOrder(transaction) as order:
         for sort in change.terms:
             add = order.asc if sort.direction is SortDirection.ASC else order.desc
             add(sort.term.source, sort.term.transform, sort.nulls)

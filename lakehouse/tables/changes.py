@@ -1,5 +1,6 @@
 """What a plan can consist of. Every change keeps all data readable."""
 
+import re
 from dataclasses import dataclass
 
 from pyiceberg.types import IcebergType
@@ -12,6 +13,11 @@ Path = tuple[str, ...]
 def dotted(path: Path) -> str:
     """Write a path to a column as people do."""
     return ".".join(path)
+
+
+def shown(kind: IcebergType) -> str:
+    """Write a type without field ids, which a declaration does not have."""
+    return re.sub(r"\b\d+: ", "", str(kind))
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class AddColumn:
     after: Path | None
 
     def __str__(self) -> str:
-        return f"add column {dotted(self.path)} {self.type}"
+        return f"add column {dotted(self.path)} {shown(self.type)}"
 
 
 @dataclass(frozen=True)

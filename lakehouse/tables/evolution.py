@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from pyiceberg import types as iceberg
 from pyiceberg.schema import Schema
 
-from lakehouse.tables.changes import AddColumn, ColumnChange, DocumentColumn, Path, RelaxColumn, WidenColumn, dotted
+from lakehouse.tables.changes import (
+    AddColumn,
+    ColumnChange,
+    DocumentColumn,
+    Path,
+    RelaxColumn,
+    WidenColumn,
+    dotted,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -112,9 +121,9 @@ def _type(declared: iceberg.IcebergType, stored: iceberg.IcebergType, path: Path
             found.changes.append(WidenColumn(path, stored, declared))
         case _:
             found.refuse(
-                f"column {dotted(path)} is {stored} in the table and {declared} in the declaration, which cannot hold "
-                "all its values",
-                f"declare {stored}, or add a column of another name.",
+                f"column {dotted(path)} is {shown(stored)} in the table and {shown(declared)} in the declaration, "
+                "which cannot hold all its values",
+                f"declare {shown(stored)}, or add a column of another name.",
             )
 
 
