@@ -5,7 +5,7 @@ from lakehouse.kafka.connection import BrokerUnreachable, KafkaBusy, KafkaRefuse
 from lakehouse.kafka.local_broker import BrokerFailed, LocalBroker
 from lakehouse.kafka.peek import oldest_unread_time, sample_record_bytes
 from lakehouse.kafka.produce import NotDelivered, Record, send
-from lakehouse.kafka.topics import PartitionRange, TopicState, create_topic, offsets_at, read_topic
+from lakehouse.kafka.topics import PartitionRange, TopicState, create_topic, offsets_at, read_topic, topic_names
 
 __all__ = [
     "BrokerFailed",
@@ -28,4 +28,5 @@ __all__ = [
     "sample_record_bytes",
     "send",
     "spark_options",
+    "topic_names",
 ]

@@ -66,6 +66,20 @@ def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, in
     }
 
 
+def topic_names(kafka: KafkaSettings) -> list[str]:
+    """The topics of the cluster, without those that Kafka keeps for itself.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+    """
+    connection = Connection(kafka)
+    try:
+        listed = connection.admin.list_topics(timeout=connection.timeout)
+    except KafkaException as error:
+        raise connection.explained(error.args[0], "") from error
+    return sorted(name for name in listed.topics if not name.startswith("__"))
+
+
 def create_topic(
     kafka: KafkaSettings, topic: str, partitions: int, *, config: Mapping[str, str] | None = None
 ) -> TopicState:

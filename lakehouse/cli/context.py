@@ -1,0 +1,39 @@
+"""What the verbs share: the settings, and where they print."""
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from lakehouse.settings import Settings, load_settings
+
+
+@dataclass
+class Context:
+    """One call of the command.
+
+    Results go to `out` (they may be piped), progress and messages to `err`.
+    """
+
+    conf: Path | None = None
+    out: Console = field(default_factory=Console)
+    err: Console = field(default_factory=lambda: Console(stderr=True))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings; read when a verb asks, so that `--help` works without any."""
+        return load_settings(self.conf)
+
+    def settings_of_platform(self, platform: str) -> Settings:
+        """The settings with another platform selected."""
+        return load_settings(self.conf, {**os.environ, "LAKEHOUSE_PLATFORM": platform})
+
+
+def context_of(ctx: typer.Context) -> Context:
+    """The context that the command's callback has made."""
+    context = ctx.find_object(Context)
+    assert context is not None
+    return context

@@ -1,0 +1,47 @@
+"""The declarations beside the catalog, as `plan`, `apply` and `tables` need them."""
+
+from dataclasses import dataclass
+
+from lakehouse.catalog import LakeCatalog, open_catalog
+from lakehouse.cli.context import Context
+from lakehouse.tables import Declarations, TablePlan, WouldLoseData, load_declarations, plan
+
+
+@dataclass(frozen=True)
+class Plans:
+    """What would have to happen.
+
+    Attributes:
+        plans: of the tables that can become what is declared, whether or not there is something to do.
+        refused: of those that cannot.
+    """
+
+    plans: list[TablePlan]
+    refused: list[WouldLoseData]
+
+    @property
+    def to_do(self) -> list[TablePlan]:
+        """The plans that change something."""
+        return [planned for planned in self.plans if planned]
+
+
+def declarations_of(context: Context) -> Declarations:
+    """Load what the settings say is declared."""
+    return load_declarations(context.settings.declarations)
+
+
+def catalog_of(context: Context) -> LakeCatalog:
+    """Open the catalog; a laptop's state folder is made if it is the first to ask."""
+    context.settings.state.root.mkdir(parents=True, exist_ok=True)
+    return open_catalog(context.settings.catalog)
+
+
+def plans_of(declarations: Declarations, catalog: LakeCatalog) -> Plans:
+    """Compare every declared table with the catalog."""
+    found = Plans([], [])
+    for table in declarations.tables.values():
+        try:
+            found.plans.append(plan(table, catalog))
+        except WouldLoseData as refused:
+            found.refused.append(refused)
+    return found

@@ -1,0 +1,42 @@
+"""The command itself: its common options, and the one list of its verbs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lakehouse.cli.context import Context
+from lakehouse.cli.down import down
+from lakehouse.cli.errors import OneLinePerError
+from lakehouse.cli.jars import jars
+from lakehouse.cli.logs import configure_logs
+from lakehouse.cli.produce import produce
+from lakehouse.cli.status import status
+from lakehouse.cli.up import up
+
+app = typer.Typer(
+    name="lakehouse",
+    cls=OneLinePerError,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="What a person does to a running lakehouse. Exit codes: 0 good, 1 a promise is broken, 2 could not run.",
+)
+
+
+@app.callback()
+def common(
+    ctx: typer.Context,
+    *,
+    conf: Annotated[
+        Path | None, typer.Option(help="The folder of settings; default: LAKEHOUSE_CONF, or conf/ of the repository.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every step.")] = False,
+) -> None:
+    """Options that every verb has."""
+    configure_logs(verbose=verbose)
+    ctx.obj = Context(conf)
+
+
+for verb in (up, down, status, produce, jars):
+    app.command()(verb)

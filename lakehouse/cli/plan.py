@@ -1,0 +1,75 @@
+"""`lakehouse plan`: what `lakehouse apply` would do."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import Plans, catalog_of, declarations_of, plans_of
+from lakehouse.cli.errors import COULD_NOT_RUN
+
+CHANGES = 1
+
+
+def plan(
+    ctx: typer.Context,
+    *,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if there is something to do.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show how the tables differ from their declarations; exit with 2 if a difference would lose data."""
+    context = context_of(ctx)
+    found = plans_of(declarations_of(context), catalog_of(context))
+    if as_json:
+        typer.echo(json.dumps(as_data(found), indent=2))
+    else:
+        show(context, found)
+    if found.refused:
+        raise typer.Exit(COULD_NOT_RUN)
+    if exit_code and found.to_do:
+        raise typer.Exit(CHANGES)
+
+
+def as_data(found: Plans) -> list[dict[str, object]]:
+    """The plans as JSON data."""
+    good = [
+        {
+            "table": planned.table.name,
+            "exists": planned.base is not None,
+            "changes": [{"kind": type(change).__name__, "text": str(change)} for change in planned.changes],
+            "refused": [],
+        }
+        for planned in found.plans
+    ]
+    bad = [
+        {
+            "table": refused.table,
+            "exists": True,
+            "changes": [],
+            "refused": [{"problem": p.message, "remedy": p.remedy} for p in refused.problems],
+        }
+        for refused in found.refused
+    ]
+    return sorted([*good, *bad], key=lambda one: str(one["table"]))
+
+
+def show(context: Context, found: Plans) -> None:
+    """Print the plans as a table, and refusals after it."""
+    if found.to_do:
+        shown = Table("table", "change")
+        for planned in found.to_do:
+            for position, change in enumerate(planned.changes):
+                shown.add_row("" if position else planned.table.name, str(change))
+        context.out.print(shown)
+    elif not found.refused:
+        context.out.print(f"{len(found.plans)} tables are as declared.", highlight=False)
+    for refused in found.refused:
+        for problem in refused.problems:
+            context.err.print(
+                f"refused: {refused.table}: {problem.message}. Remedy: {problem.remedy}",
+                soft_wrap=True,
+                markup=False,
+                highlight=False,
+            )

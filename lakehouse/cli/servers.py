@@ -1,0 +1,40 @@
+"""The two servers that a lakehouse on this machine may have, as the settings want them."""
+
+from typing import TYPE_CHECKING
+
+from lakehouse.cli.context import Context
+from lakehouse.kafka import LocalBroker
+
+if TYPE_CHECKING:
+    from lakehouse.spark.connect_server import ConnectServer
+
+
+def local_broker(context: Context) -> LocalBroker | None:
+    """The broker, if the settings ask for one of our own."""
+    return LocalBroker.of(context.settings) if context.settings.kafka.local else None
+
+
+def connect_server(context: Context) -> "ConnectServer":
+    """The Spark Connect server of the selected platform, or of the platform `connect` if the selected one has none.
+
+    Raises:
+        SettingsError: There is no platform `connect`.
+        ConnectServerFailed: The platform's server is elsewhere.
+    """
+    from lakehouse.spark.connect_server import ConnectServer  # it imports PySpark, which most verbs do without
+
+    settings = context.settings
+    return ConnectServer(settings if settings.platform.mode == "connect" else context.settings_of_platform("connect"))
+
+
+def connect_server_here(context: Context) -> "ConnectServer | None":
+    """The same, or None if no such server could be ours: there is none to ask for or to stop."""
+    from lakehouse.spark.connect_server import ConnectServerFailed
+
+    settings = context.settings
+    if settings.platform.mode != "connect" and not (settings.conf / "platforms" / "connect.yaml").is_file():
+        return None
+    try:
+        return connect_server(context)
+    except ConnectServerFailed:
+        return None

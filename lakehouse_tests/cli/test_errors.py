@@ -1,0 +1,46 @@
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from lakehouse.cli.errors import COULD_NOT_RUN, OneLinePerError
+from lakehouse.errors import LakehouseError
+
+
+def command(error: Exception) -> typer.Typer:
+    app = typer.Typer(cls=OneLinePerError)
+
+    @app.callback()
+    def common() -> None:
+        pass
+
+    @app.command()
+    def fail() -> None:
+        raise error
+
+    return app
+
+
+def test_an_error_of_ours_is_one_line_with_the_remedy_and_exit_code_2():
+    message = "Topic [red] of a very long name " + "x" * 200
+    result = CliRunner().invoke(command(LakehouseError(message, remedy="rename it.")), ["fail"])
+    assert result.exit_code == COULD_NOT_RUN == 2
+    assert result.stderr == f"error: {message} Remedy: rename it.\n"
+    assert result.stdout == ""
+
+
+def test_an_error_in_the_program_keeps_its_traceback():
+    result = CliRunner().invoke(command(ZeroDivisionError("bug")), ["fail"])
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("words", [["--nonsense"], ["nonsense"], ["produce", "--days", "x"]])
+def test_a_command_that_cannot_be_understood_exits_with_2(lakehouse, words: list[str]):
+    assert lakehouse(*words).exit_code == 2
+
+
+def test_a_missing_settings_file_is_one_line(lakehouse, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LAKEHOUSE_KAFKA", "nowhere")
+    result = lakehouse("up")
+    assert result.exit_code == 2
+    assert "LAKEHOUSE_KAFKA" in result.stderr
+    assert result.stderr.count("\n") == 1
