@@ -1,0 +1,41 @@
+# One target per thing that a person wants. Everything local is in .venv/ (environment) and .lakehouse/ (state).
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help env env-browser run dev test fast check bench clean
+
+BIN := .venv/bin
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+env: ## Environment and JARs, as locked
+	@bin/bootstrap
+
+env-browser:
+	@bin/bootstrap --browser
+
+run: env ## Load the demo, materialize everything, report
+	@$(BIN)/lakehouse run
+
+dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops all
+	@$(BIN)/lakehouse dev
+
+test: env-browser ## All tests
+	@$(BIN)/pytest
+
+fast: env ## The inner loop: no slow, browser or kill tests
+	@$(BIN)/pytest -m "not slow and not browser and not kill"
+
+check: env ## Lint, format, types, layers, locks
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports
+	@if grep -nE 'https?://' requirements.lock $$(git ls-files '*jars.sha256'); then echo "A lock names an address."; exit 1; fi
+
+bench: env ## Ours against Structured Streaming and the Kafka Connect sink
+	@$(BIN)/python -m benchmarks
+
+clean: ## Remove all state: tables, topics, runs (YES=1)
+	@bin/clean $(if $(filter 1,$(YES)),--yes)
