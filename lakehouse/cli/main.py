@@ -5,13 +5,16 @@ from typing import Annotated
 
 import typer
 
+from lakehouse.cli.apply import apply
 from lakehouse.cli.context import Context
 from lakehouse.cli.down import down
 from lakehouse.cli.errors import OneLinePerError
 from lakehouse.cli.jars import jars
 from lakehouse.cli.logs import configure_logs
+from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
 from lakehouse.cli.status import status
+from lakehouse.cli.tables import tables
 from lakehouse.cli.up import up
 
 app = typer.Typer(
@@ -38,5 +41,5 @@ def common(
     ctx.obj = Context(conf)
 
 
-for verb in (up, down, status, produce, jars):
+for verb in (up, down, status, produce, plan, apply, tables, jars):
     app.command()(verb)

@@ -34,7 +34,7 @@ def plan(
 
 def as_data(found: Plans) -> list[dict[str, object]]:
     """The plans as JSON data."""
-    good = [
+    good: list[dict[str, object]] = [
         {
             "table": planned.table.name,
             "exists": planned.base is not None,
@@ -43,7 +43,7 @@ def as_data(found: Plans) -> list[dict[str, object]]:
         }
         for planned in found.plans
     ]
-    bad = [
+    bad: list[dict[str, object]] = [
         {
             "table": refused.table,
             "exists": True,

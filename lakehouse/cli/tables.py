@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 from pyiceberg.table.snapshots import Snapshot
-from rich.table import Table
+from rich.table import Column, Table
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.cli.context import context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.commit import Pinned, SealBroken, read_group
-from lakehouse.kafka import KafkaStatement
+from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.tables import Declarations
 
 
@@ -52,15 +52,14 @@ def tables(
     if as_json:
         typer.echo(json.dumps([asdict(state) for state in states], indent=2))
         return
-    shown = Table("table", "stream", "rows", "snapshot", "committed", "run", "date", "position")
-    shown.columns[2].justify = "right"
+    shown = Table(Column("table", no_wrap=True), Column("rows", justify="right", no_wrap=True), "last commit", "run")
+    shown.add_column("date")
+    shown.add_column("next offsets")
     for state in states:
         shown.add_row(
             state.table,
-            state.stream or "",
             f"{state.rows:,}" if state.exists else "not created",
-            str(state.snapshot_id or ""),
-            (state.committed_at or "")[:19].replace("T", " "),
+            (state.committed_at or "")[:16].replace("T", " "),
             (state.run_id or "")[:8],
             state.runtime_date or "",
             state.problem or ", ".join(f"{p}:{o}" for p, o in sorted((state.position or {}).items())),

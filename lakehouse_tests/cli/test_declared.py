@@ -1,0 +1,106 @@
+"""`lakehouse plan`, `apply` and `tables`, as a person or a script calls them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lakehouse.catalog import open_catalog
+from lakehouse.cli.context import Context
+from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch
+from lakehouse.kafka.statement import KafkaStatement
+from lakehouse_tests.cli.conftest import Lakehouse
+
+THINGS = """
+import pandera.pyspark as pa
+from lakehouse.tables import Stream, Table, ToTable
+
+class Things(pa.DataFrameModel):
+    id: int
+{more}
+
+things = Table(name="mine.things", schema=Things, description="Things.", owner="me")
+stream = Stream(name="things", topic="things", route=ToTable("mine.things"))
+"""
+ALL = {
+    "mine.things", "quarantine.flights", "quarantine.reference", "quarantine.things", "raw.airlines", "raw.airports",
+    "raw.flights", "raw.planes", "raw.weather",
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's own declaration, in a folder of its own."""
+    monkeypatch.setenv("LAKEHOUSE_DECLARATIONS", str(tmp_path))
+    path = tmp_path / "things.py"
+    path.write_text(THINGS.format(more=""))
+    return path
+
+
+def test_plan_shows_and_apply_makes_the_difference(lakehouse: Lakehouse, file: Path) -> None:
+    planned = lakehouse("plan", "--json")
+    assert planned.exit_code == 0, planned.output
+    assert {
+        one["table"]: (one["exists"], one["changes"][0]["kind"]) for one in json.loads(planned.stdout)
+    } == dict.fromkeys(ALL, (False, "CreateTable"))
+    assert lakehouse("plan", "--exit-code").exit_code == 1
+
+    assert "create with 23 columns" in lakehouse("apply").stdout
+    assert lakehouse("plan").stdout == "9 tables are as declared.\n"
+    assert lakehouse("plan", "--exit-code").exit_code == 0
+    assert lakehouse("apply").stdout == "9 tables are as declared.\n"
+
+    file.write_text(THINGS.format(more="    note: str = pa.Field(nullable=True)"))
+    assert "add column note string" in lakehouse("plan").stdout
+    done = json.loads(lakehouse("apply", "--json").stdout)
+    assert [one["table"] for one in done if one["changes"]] == ["mine.things"]
+    assert lakehouse("plan", "--exit-code").exit_code == 0
+
+
+def test_nothing_is_touched_when_one_difference_would_lose_data(lakehouse: Lakehouse, file: Path) -> None:
+    file.write_text(THINGS.format(more="    note: str"))
+    assert lakehouse("apply").exit_code == 0
+    file.write_text(
+        THINGS.format(more="") + "\nmore = Table(name='mine.more', schema=Things, description='x', owner='x')"
+    )
+    for verb in ("plan", "apply"):
+        answer = lakehouse(verb)
+        assert answer.exit_code == 2
+        assert "refused: mine.things: column note is in the table and not in the declaration" in answer.stderr
+        assert "Remedy: declare it again" in answer.stderr
+    refused = {one["table"]: one["refused"] for one in json.loads(lakehouse("plan", "--json").stdout)}
+    assert refused["mine.things"][0]["remedy"]
+    states = {one["table"]: one["exists"] for one in json.loads(lakehouse("tables", "--json").stdout)}
+    assert (states["mine.things"], states["mine.more"]) == (True, False)
+
+
+def test_a_broken_declaration_is_one_line_with_its_place(lakehouse: Lakehouse, file: Path) -> None:
+    file.write_text("1 / 0\n")
+    answer = lakehouse("plan")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(f"error: {file}, line 1: ZeroDivisionError")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_tables_shows_what_exists_and_how_far_it_is(lakehouse: Lakehouse, file: Path) -> None:
+    before = json.loads(lakehouse("tables", "--json").stdout)
+    assert {one["table"] for one in before} == ALL
+    assert not any(one["exists"] for one in before)
+    assert "not created" in lakehouse("tables").stdout
+
+    lakehouse("apply")
+    settings = Context().settings
+    catalog = open_catalog(settings.catalog)
+    attempt = Attempt(run_id="run-one", step="things", runtime_date="2013-01-01")
+    base = read_bases(catalog, ["mine.things"])["mine.things"]
+    statement = KafkaStatement("cluster", "things", "topic", start={0: 0, 1: 0}, end={0: 7, 1: 5}).to_keys()
+    publish(
+        catalog,
+        [seal_branch(catalog, base, attempt, Seal.of(attempt, "ingest", statement=statement, previous=None))],
+    )
+    things = next(one for one in json.loads(lakehouse("tables", "--json").stdout) if one["table"] == "mine.things")
+    assert things["snapshot_id"] == catalog.load_table("mine.things").metadata.current_snapshot_id
+    assert (things["exists"], things["stream"], things["rows"]) == (True, "things", 0)
+    assert (things["run_id"], things["runtime_date"]) == ("run-one", "2013-01-01")
+    assert things["position"] == {"0": 7, "1": 5}
+    assert things["problem"] is None
