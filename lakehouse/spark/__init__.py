@@ -1,0 +1,21 @@
+"""Spark sessions with the catalog `lake`: classic or Connect, one for each step, ended within seconds by a signal."""
+
+from lakehouse.spark.catalog import catalog_conf
+from lakehouse.spark.conf import process_conf, session_conf, spark_conf
+from lakehouse.spark.connect_client import SparkUnreachable
+from lakehouse.spark.connect_server import ConnectServer, ConnectServerFailed
+from lakehouse.spark.driver import SparkDidNotStart
+from lakehouse.spark.session import DriverMismatch, spark_session
+
+__all__ = [
+    "ConnectServer",
+    "ConnectServerFailed",
+    "DriverMismatch",
+    "SparkDidNotStart",
+    "SparkUnreachable",
+    "catalog_conf",
+    "process_conf",
+    "session_conf",
+    "spark_conf",
+    "spark_session",
+]

@@ -1,0 +1,66 @@
+"""The catalog `lake` as Spark wants it told, derived from the same settings that PyIceberg reads."""
+
+from pydantic import SecretStr
+from sqlalchemy import URL, make_url
+
+from lakehouse.settings import CatalogSettings, SettingsError
+
+LAKE = "spark.sql.catalog.lake"
+# Settings of PyIceberg that mean nothing to Iceberg's Java side, or the opposite of what its own key would.
+_PYTHON_ONLY = ("py-", "pool_", "echo", "init_catalog_tables", "downcast-ns-timestamp-to-us-on-write")
+# The two implementations agree on most names; these are the exceptions.
+_RENAMED = {"s3.region": "client.region", "user": "jdbc.user", "password": "jdbc.password"}
+
+
+def catalog_conf(catalog: CatalogSettings) -> dict[str, str]:
+    """Spark's configuration of the catalog; secrets are looked up here, so keep the answer off command lines.
+
+    Raises:
+        SettingsError: Spark cannot reach this kind of catalog.
+    """
+    conf = {
+        LAKE: "org.apache.iceberg.spark.SparkCatalog",
+        # A cached table would show an hour-old main, and a cached catalog another step's branch.
+        f"{LAKE}.cache-enabled": "false",
+        f"{LAKE}.warehouse": catalog.warehouse,
+    }
+    if catalog.type == "rest":
+        conf |= {f"{LAKE}.type": "rest", f"{LAKE}.uri": catalog.uri}
+    else:
+        conf |= {f"{LAKE}.{key}": value for key, value in _jdbc(catalog).items()}
+    for key, value in catalog.properties.items():
+        if not key.startswith(_PYTHON_ONLY):
+            plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+            conf[f"{LAKE}.{_RENAMED.get(key, key)}"] = plain
+    return conf
+
+
+def _jdbc(catalog: CatalogSettings) -> dict[str, str]:
+    if catalog.name != "lake":
+        raise SettingsError(
+            f"The SQL catalog is named {catalog.name!r}, but its rows carry the name that Spark uses, which is 'lake'.",
+            remedy="remove the key `name` from the catalog's file.",
+        )
+    url = make_url(catalog.uri)
+    common = {"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog", "jdbc.schema-version": "V1"}
+    match url.get_backend_name():
+        case "sqlite":
+            # Without the time-out, a writer that finds the file locked fails at once.
+            return {**common, "uri": f"jdbc:sqlite:{url.database}?busy_timeout=30000"}
+        case "postgresql":
+            return {**common, "uri": _postgres(url), **_login(url)}
+        case other:
+            raise SettingsError(
+                f"Spark has no driver for the SQL catalog's database {other!r}.", remedy="use sqlite or postgresql."
+            )
+
+
+def _postgres(url: URL) -> str:
+    port = f":{url.port}" if url.port else ""
+    options = "&".join(f"{key}={value}" for key, value in url.normalized_query.items() for value in value)
+    return f"jdbc:postgresql://{url.host or 'localhost'}{port}/{url.database}{f'?{options}' if options else ''}"
+
+
+def _login(url: URL) -> dict[str, str]:
+    login = {"jdbc.user": url.username, "jdbc.password": url.password}
+    return {key: str(value) for key, value in login.items() if value is not None}

@@ -1,0 +1,60 @@
+"""Lets a signal end a Spark job within seconds.
+
+A signal raises an exception in the middle of a blocked call to the JVM; on its way out, PySpark makes one more call on
+the same, still busy, connection, and waits there until the job is done. So the job has to be cancelled from elsewhere.
+Which handler is installed at that moment is not ours to say (Dagster exchanges them for each stretch of user code), so
+we listen at a lower place: the interpreter writes each signal's number to a file descriptor, before any handler runs.
+"""
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import NoReturn
+
+ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def cancelled_by_signals(cancel: Callable[[], object]) -> Generator[None]:
+    """Call `cancel` on another thread when SIGTERM or SIGINT arrives, besides whatever the handlers do.
+
+    A SIGTERM that nobody handles becomes `SystemExit`, so that `finally` blocks run. Outside the main thread, where
+    Python delivers no signals, this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    listening, speaking = socket.socketpair()
+    speaking.setblocking(False)
+    former = signal.set_wakeup_fd(speaking.fileno(), warn_on_full_buffer=False)
+    watcher = threading.Thread(target=_watch, args=(listening, cancel, former), name="spark-interrupts", daemon=True)
+    watcher.start()
+    unhandled = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if unhandled:
+        signal.signal(signal.SIGTERM, _exit)
+    try:
+        yield
+    finally:
+        if unhandled and signal.getsignal(signal.SIGTERM) is _exit:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.set_wakeup_fd(former)
+        speaking.close()  # the watcher reads the end and stops
+        watcher.join(timeout=1)
+
+
+def _watch(listening: socket.socket, cancel: Callable[[], object], former: int) -> None:
+    with listening:
+        while signals := listening.recv(64):
+            if former >= 0:
+                with suppress(OSError):  # who listened before us (an event loop) may be gone, or have a full buffer
+                    os.write(former, signals)
+            if any(number in ENDING for number in signals):
+                cancel()
+
+
+def _exit(number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)

@@ -1,0 +1,83 @@
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lakehouse.jars import JarMismatch
+from lakehouse.settings import Settings
+from lakehouse.spark import process_conf, session_conf, spark_conf, spark_session
+from lakehouse.spark.properties import properties_file
+from lakehouse_tests.fixtures.spark import CONF, classic_platform, settings_of
+
+
+@pytest.fixture
+def settings(tmp_path: Path, jars: Path) -> Settings:
+    return settings_of(tmp_path / "state", jars, classic_platform())
+
+
+def test_sessions_bring_the_catalog_and_the_process_does_not(settings: Settings) -> None:
+    process, session = process_conf(settings), session_conf(settings)
+    assert not [key for key in process if "catalog.lake" in key]
+    assert [key for key in session if "catalog.lake" in key]
+    assert session["spark.sql.shuffle.partitions"] == CONF["spark.sql.shuffle.partitions"]
+    assert process["spark.driver.memory"] == CONF["spark.driver.memory"]
+    assert spark_conf(settings) == process | session
+
+
+def test_a_platform_adds_to_lists_and_replaces_the_rest(settings: Settings) -> None:
+    conf = {
+        "spark.sql.extensions": "a.B",
+        "spark.driver.extraJavaOptions": "-Da=b",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "Europe/Berlin",
+    }
+    platform = settings.platform.model_copy(update={"conf": conf})
+    merged = spark_conf(settings.model_copy(update={"platform": platform}))
+    assert merged["spark.sql.extensions"].endswith("IcebergSparkSessionExtensions,a.B")
+    assert merged["spark.driver.extraJavaOptions"].endswith(" -Da=b")
+    assert merged["spark.log.level"] == "ERROR"
+    assert merged["spark.sql.session.timeZone"] == "Europe/Berlin"
+
+
+def test_executors_on_a_cluster_are_sent_the_jars(settings: Settings) -> None:
+    platform = settings.platform.model_copy(update={"master": "spark://host:7077"})
+    conf = process_conf(settings.model_copy(update={"platform": platform}))
+    assert "iceberg-spark-runtime" in conf["spark.jars"]
+    assert "spark.local.dir" not in conf, "the cluster's disks are the cluster's affair"
+    assert "spark.jars" not in process_conf(settings)
+
+
+def test_a_tampered_jar_never_becomes_a_class_path(settings: Settings) -> None:
+    folder = settings.state.jars
+    shared = folder.resolve()
+    folder.unlink()
+    (folder / "spark").mkdir(parents=True)
+    for jar in (shared / "spark").iterdir():
+        (folder / "spark" / jar.name).write_bytes(jar.read_bytes() if "sqlite" in jar.name else b"")
+    with pytest.raises(JarMismatch, match="iceberg-spark-runtime"), spark_session(settings, app_name="never"):
+        pytest.fail("a session was opened")
+
+
+def test_java_reads_back_what_we_wrote(tmp_path: Path) -> None:
+    conf = {"spark.a": r"C:\temp = #1!", "spark.b": " ünïcode 🦊\n\ttabs ", "spark.c:d": "", "spark.e": "${x}"}
+    program = tmp_path / "Read.java"
+    program.write_text(
+        """
+        public class Read {
+          public static void main(String[] args) throws Exception {
+            var properties = new java.util.Properties();
+            try (var reader = new java.io.FileReader(args[0], java.nio.charset.StandardCharsets.UTF_8)) {
+              properties.load(reader);
+            }
+            var out = new java.io.PrintStream(System.out, true, "UTF-8");
+            for (int i = 1; i < args.length; i++) out.print(properties.getProperty(args[i]) + "\\0");
+          }
+        }
+        """
+    )
+    with properties_file(conf, tmp_path / "private") as file:
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        read = subprocess.run(["java", program, file, *conf], capture_output=True, check=True).stdout
+    assert dict(zip(conf, read.decode().split("\0"), strict=False)) == conf
+    assert not list((tmp_path / "private").iterdir())
