@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pyspark
 
+from lakehouse.daemon import Daemon
 from lakehouse.errors import LakehouseError
-from lakehouse.kafka.daemon import Daemon
 from lakehouse.settings import Settings
 from lakehouse.spark.conf import process_conf, scratch_folder
 from lakehouse.spark.connect_client import Remote, token_file
