@@ -2,6 +2,8 @@
 
 Importing this module is enough. Structs are unknown to pandera 0.35, and it takes a timestamp without zone for one
 with a zone, which would silently change what a table means.
+
+Name parametrized types as objects, `DecimalType(10, 2)`: of the text "decimal(10,2)" pandera drops the numbers.
 """
 
 from typing import Any, Self
