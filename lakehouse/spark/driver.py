@@ -47,25 +47,8 @@ def new_driver(settings: Settings, *, app_name: str) -> Generator[SparkSession]:
             context = SparkContext(conf=SparkConf().setAppName(app_name), gateway=gateway)
         session = SparkSession(context)
         undo.callback(_stop, session, gateway, patience)
-        with cancelled_by_signals(context.cancelAllJobs), _interrupts_unmasked():
+        with cancelled_by_signals(context.cancelAllJobs):
             yield session
-
-
-@contextmanager
-def _interrupts_unmasked() -> Generator[None]:
-    """Raise what the signal handler raised, where PySpark's own way out of the interrupted call hid it behind an error.
-
-    Otherwise a run that was terminated would be reported as one that failed.
-    """
-    try:
-        yield
-    except Exception as error:
-        behind = error.__context__
-        while behind is not None and isinstance(behind, Exception):
-            behind = behind.__context__
-        if behind is None:
-            raise
-        raise behind from None
 
 
 def _launch(settings: Settings) -> JavaGateway:

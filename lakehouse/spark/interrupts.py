@@ -46,6 +46,23 @@ def cancelled_by_signals(cancel: Callable[[], object]) -> Generator[None]:
         watcher.join(timeout=1)
 
 
+@contextmanager
+def interrupts_unmasked() -> Generator[None]:
+    """Raise what the signal handler raised, where PySpark's own way out of the interrupted call hid it behind an error.
+
+    Otherwise a run that was terminated would be reported as one that failed.
+    """
+    try:
+        yield
+    except Exception as error:
+        behind = error.__context__
+        while behind is not None and isinstance(behind, Exception):
+            behind = behind.__context__
+        if behind is None:
+            raise
+        raise behind from None
+
+
 def _watch(listening: socket.socket, cancel: Callable[[], object], former: int) -> None:
     with listening:
         while signals := listening.recv(64):

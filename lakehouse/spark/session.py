@@ -11,6 +11,7 @@ from lakehouse.settings import Settings
 from lakehouse.spark.conf import session_conf
 from lakehouse.spark.connect_client import connect_session
 from lakehouse.spark.driver import new_driver
+from lakehouse.spark.interrupts import interrupts_unmasked
 
 
 class DriverMismatch(LakehouseError):
@@ -44,7 +45,7 @@ def spark_session(settings: Settings, *, app_name: str) -> Generator[SparkSessio
         JarMismatch: The JARs are not the locked ones.
     """
     opened = connect_session(settings) if settings.platform.mode == "connect" else _classic(settings, app_name)
-    with opened as session:
+    with opened as session, interrupts_unmasked():
         for key, value in session_conf(settings).items():
             session.conf.set(key, value)
         yield session
