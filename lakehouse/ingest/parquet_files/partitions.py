@@ -70,10 +70,10 @@ class _Field:
     def values(self, batch: pa.RecordBatch) -> pa.DictionaryArray:
         if not self.source:
             return pa.nulls(batch.num_rows).dictionary_encode()
-        internal = _internal(batch.column(self.source))
+        column = batch.column(self.source)
         if self.vectorised is not None:
-            return self.vectorised(batch.column(self.source)).dictionary_encode()
-        encoded = internal.dictionary_encode()
+            return self.vectorised(column).dictionary_encode()
+        encoded = _internal(column).dictionary_encode()
         # Identity, bucket and truncate are taken from their definition, once per distinct value.
         changed = [self.one_by_one(value) for value in encoded.dictionary.to_pylist()]
         return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(changed)) if changed else encoded

@@ -1,4 +1,4 @@
-"""Where and how files of a table are to be written, in a form that travels to the workers; and what is beyond our writer."""
+"""Where and how files of a table are to be written, in a form that travels; and what is beyond our writer."""
 
 import re
 from collections.abc import Mapping

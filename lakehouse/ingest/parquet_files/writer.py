@@ -1,8 +1,7 @@
 """Writes Parquet data files inside a Spark worker, one set of files per partition, with bounded memory."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pyarrow as pa
@@ -13,7 +12,8 @@ from pyiceberg.partitioning import PartitionKey
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.types import PrimitiveType
 
-from lakehouse.ingest.parquet_files.encoding import count_nans, file_schema, writer_options
+from lakehouse.ingest.parquet_files.encoding import file_schema, writer_options
+from lakehouse.ingest.parquet_files.open_file import OpenFile
 from lakehouse.ingest.parquet_files.partitions import Partitioner, PartitionTuple
 from lakehouse.ingest.parquet_files.target import WriteTarget
 
@@ -38,10 +38,10 @@ _OPEN_FILES = 64
 class ParquetFiles:
     """The files that one task writes.
 
-    Rows are kept as Arrow until they make a row group. Two bounds hold for all open files together: of the rows that wait (then the
-    largest lot is written as a row group), and of the files that are open (then the one that has waited longest is finished, and a later row of
-    its partition begins another). So a task that meets many partitions writes more and smaller files, but never
-    runs out of memory.
+    Rows are kept as Arrow until they make a row group. Two bounds hold for all open files together: of the rows that
+    wait (then the largest lot is written as a row group), and of the files that are open (then the one that has waited
+    longest is finished, and a later row of its partition begins another). So a task that meets many partitions writes
+    more and smaller files, but never runs out of memory.
 
     After `finish` the files belong to whoever commits them. Before it, or on an error, `discard` removes them.
     """
@@ -56,14 +56,13 @@ class ParquetFiles:
         self._target = target
         self._prefix = prefix
         schema = target.schema()
-        self._iceberg_schema = schema
         self._schema = file_schema(schema)
         self._partitioner = Partitioner(target.spec(), schema)
         self._partition_types = [f.field_type for f in target.spec().partition_type(schema).fields]
         self._locations = load_location_provider(target.location, dict(target.properties))
         self._io: FileIO = load_file_io(dict(target.io_properties), target.location)
         self._limit = int(target.properties.get("write.target-file-size-bytes", _TARGET_FILE_BYTES))
-        self._open: dict[PartitionTuple, _OpenFile] = {}
+        self._open: dict[PartitionTuple, OpenFile] = {}
         self._paths: list[str] = []
         self._done: list[dict[str, Any]] = []
 
@@ -102,7 +101,7 @@ class ParquetFiles:
             columns.append(column if column.type.equals(wanted.type, check_metadata=True) else column.cast(wanted.type))
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
-    def _file(self, partition: PartitionTuple, rows: pa.RecordBatch) -> "_OpenFile":
+    def _file(self, partition: PartitionTuple, rows: pa.RecordBatch) -> OpenFile:
         file = self._open.pop(partition, None)
         if file is None:
             if len(self._open) >= _OPEN_FILES:
@@ -111,17 +110,13 @@ class ParquetFiles:
         self._open[partition] = file
         return file
 
-    def _begin(self, partition: PartitionTuple, rows: pa.RecordBatch) -> "_OpenFile":
+    def _begin(self, partition: PartitionTuple, rows: pa.RecordBatch) -> OpenFile:
         name = f"{self._prefix}-{len(self._paths):05d}.parquet"
         key = cast("PartitionKey", _Folder(self._partitioner.path(partition))) if partition else None
         path = self._locations.new_data_location(name, key)
-        sink: Any = self._io.new_output(path).create()
+        sink = self._io.new_output(path).create()
         self._paths.append(path)
-        handle = sink if isinstance(sink, pa.NativeFile) else pa.PythonFile(sink, mode="w")
-        options = writer_options(rows, self._target.properties)
-        footers: list[pq.FileMetaData] = []
-        writer = pq.ParquetWriter(handle, self._schema, metadata_collector=footers, **options)
-        return _OpenFile(path, handle, writer, footers)
+        return OpenFile(path, sink, self._schema, writer_options(rows, self._target.properties))
 
     def _close(self, partition: PartitionTuple) -> None:
         file = self._open.pop(partition)
@@ -132,8 +127,8 @@ class ParquetFiles:
                 "record_count": footer.num_rows,
                 "file_size": size,
                 "partition": self._serialized(partition),
-                "nan_counts": json.dumps(count_nans_by_id(file.nans)),
-                "footer": _bytes_of(footer),
+                "nan_counts": json.dumps(file.nans),
+                "footer": _bytes(footer),
             }
         )
 
@@ -142,3 +137,19 @@ class ParquetFiles:
             None if value is None else to_bytes(cast("PrimitiveType", kind), value)
             for kind, value in zip(self._partition_types, partition, strict=True)
         ]
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """What a location provider asks of a partition key."""
+
+    path: str
+
+    def to_path(self) -> str:
+        return self.path
+
+
+def _bytes(footer: pq.FileMetaData) -> bytes:
+    sink = pa.BufferOutputStream()
+    footer.write_metadata_file(sink)
+    return sink.getvalue().to_pybytes()
