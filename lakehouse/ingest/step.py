@@ -14,12 +14,13 @@ from pyspark.sql import SparkSession
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, Base, Published, Seal, Staged, publish, read_bases, seal_branch
+from lakehouse.ingest.applied import require_applied
 from lakehouse.ingest.gate import require_acceptable
 from lakehouse.ingest.landing import stage_tables
 from lakehouse.ingest.plan import Plan, plan_range, require_unchanged, stored_position
 from lakehouse.ingest.report import IngestReport, Landed
 from lakehouse.ingest.staged_audit import require_staged
-from lakehouse.ingest.work import read_and_write
+from lakehouse.ingest.work import Work, read_and_write
 from lakehouse.kafka import offsets_at, read_topic, sample_record_bytes
 from lakehouse.kafka.statement import Counts, KafkaStatement
 from lakehouse.kafka.topics import TopicState
@@ -56,12 +57,14 @@ def ingest(step: IngestStep) -> IngestReport:
         What was done; `published` is None where there was nothing to do.
 
     Raises:
+        NotApplied: a table is not as declared.
         IngestRefused: stored position and topic do not fit together; nothing was read.
         TooMuchQuarantined: more records were unacceptable than the stream allows; nothing was published.
         CommitError: the publish did not go through, for example `Superseded`; nothing was published.
     """
     began = time.monotonic()
     bases = read_bases(step.catalog, step.tables)
+    require_applied(step.declarations, bases)
     plan = make_plan(step, bases)
     if not plan.needed:
         step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
@@ -124,16 +127,8 @@ def _land(step: IngestStep, plan: Plan, bases: Mapping[str, Base]) -> Landed:
     if not plan.ranges:
         return Landed.nothing()
     with step.session() as spark:
-        landed = read_and_write(
-            spark,
-            step.kafka,
-            plan,
-            step.stream,
-            step.declarations,
-            bases,
-            step.attempt,
-            min_partitions=step.limits.min_partitions,
-        )
+        work = Work(plan, step.stream, step.declarations, bases, step.attempt)
+        landed = read_and_write(spark, step.kafka, work, min_partitions=step.limits.min_partitions)
         require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
         stage_tables(spark, step.catalog, bases, step.attempt, landed)
     return landed

@@ -1,0 +1,136 @@
+"""Sends the plan to the workers and adds up what they report."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import msgspec
+import pyarrow as pa
+from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyspark.sql import SparkSession
+
+from lakehouse.commit import Attempt, Base
+from lakehouse.decode import JsonDecoder, RoutedDecoder
+from lakehouse.ingest.parquet_files import WriteTarget, data_files_from_rows, unsupported
+from lakehouse.ingest.parquet_files.encoding import file_schema
+from lakehouse.ingest.plan import Plan
+from lakehouse.ingest.report import Landed
+from lakehouse.ingest.scan import kafka_frame
+from lakehouse.ingest.worker import REPORT_SCHEMA, IngestTask, TaskReport
+from lakehouse.kafka.statement import Counts
+from lakehouse.kafka.tally import Tally, added
+from lakehouse.quality import compile_rules
+from lakehouse.settings import KafkaSettings
+from lakehouse.tables import Declarations, Stream, ToTable, iceberg_schema
+
+_Key = TypeVar("_Key", str, int)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A plan and what to do with its records."""
+
+    plan: Plan
+    stream: Stream
+    declarations: Declarations
+    bases: Mapping[str, Base]
+    attempt: Attempt
+
+
+def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: Work, *, min_partitions: int) -> Landed:
+    """Read the planned range once and write it as data files. Nothing is committed here."""
+    beyond = {name for name, base in work.bases.items() if unsupported(base.table.metadata) is not None}
+    frame = kafka_frame(spark, kafka, work.plan, min_partitions=min_partitions)
+    rows = frame.mapInArrow(make_task(work, beyond), REPORT_SCHEMA).collect()
+    reports = [msgspec.msgpack.decode(row["report"], type=TaskReport, strict=False) for row in rows]
+    return add_up(work, beyond, reports)
+
+
+def make_task(work: Work, beyond: set[str]) -> IngestTask:
+    """What every worker needs to know.
+
+    Args:
+        work: the plan and its stream.
+        beyond: tables whose layout is beyond the workers' writer; their rows go to a spool for Spark's own.
+    """
+    stream, tables = work.stream, work.declarations.tables
+    schemas = {name: file_schema(iceberg_schema(tables[name].without_coordinates())) for name in stream.tables}
+    if isinstance(stream.route, ToTable):
+        decoder, routes = JsonDecoder(schemas[stream.route.table]), {"": stream.route.table}
+    else:
+        routes = dict(stream.route.routes)
+        decoder = RoutedDecoder(stream.route.field, {value: schemas[table] for value, table in routes.items()})
+    return IngestTask(
+        topic=stream.topic,
+        run_id=work.attempt.run_id,
+        prefix=work.attempt.id,
+        decoder=decoder,
+        tables=routes,
+        rules={name: compile_rules(tables[name].without_coordinates()) for name in stream.tables},
+        targets={name: _target(base, work.attempt, spool=name in beyond) for name, base in work.bases.items()},
+        quarantine=stream.quarantine_table,
+    )
+
+
+def _target(base: Base, attempt: Attempt, *, spool: bool) -> WriteTarget:
+    target = WriteTarget.of(base.table.metadata, base.table.io.properties)
+    if not spool:
+        return target
+    return replace(
+        target,
+        location=f"{target.location}/spool/{attempt.id}",
+        spec_json=UNPARTITIONED_PARTITION_SPEC.model_dump_json(),
+        properties={},
+    )
+
+
+def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Landed:
+    """All tasks' reports as one."""
+    files: dict[str, list[DataFile]] = {}
+    spooled: dict[str, list[str]] = {}
+    tallies: dict[str, dict[int, Tally]] = {}
+    errors: dict[str, int] = {}
+    warnings: dict[str, dict[str, int]] = {}
+    arrivals: dict[int, int] = {}
+    read, size = 0, 0
+    for report in reports:
+        read, size = read + report.read, size + report.bytes
+        _count(errors, report.errors)
+        _count(arrivals, report.arrivals)
+        for table, rules in report.warnings.items():
+            _count(warnings.setdefault(table, {}), rules)
+        tallies = added(
+            tallies,
+            {
+                table: {p: Tally(*map(int, parts)) for p, parts in by_partition.items()}
+                for table, by_partition in report.tallies.items()
+            },
+        )
+        for table, told in report.files.items():
+            rows = pa.ipc.open_stream(told).read_all()
+            if table in beyond:
+                spooled.setdefault(table, []).extend(rows["path"].to_pylist())
+            else:
+                files.setdefault(table, []).extend(data_files_from_rows(work.bases[table].table.metadata, rows.to_pylist()))
+    quarantined = sum(t.count for t in tallies.get(work.stream.quarantine_table, {}).values())
+    return Landed(
+        files=files,
+        spooled=spooled,
+        tallies=tallies,
+        counts=Counts(
+            read=read,
+            written=sum(t.count for by_p in tallies.values() for t in by_p.values()) - quarantined,
+            quarantined=quarantined,
+            tombstones=errors.get("tombstone", 0),
+            bytes=size,
+        ),
+        errors=errors,
+        warnings=warnings,
+        arrivals=arrivals,
+    )
+
+
+def _count(into: dict[_Key, int], more: Mapping[_Key, int]) -> None:
+    for key, times in more.items():
+        into[key] = into.get(key, 0) + times

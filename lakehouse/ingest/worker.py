@@ -1,0 +1,211 @@
+"""What happens to a record inside a Spark task: decoded once, routed, judged, written, counted.
+
+This runs in Spark's Python workers. The task yields one row: what it wrote and counted. Whatever number of tables a
+stream has, each record is fetched and decoded once.
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakehouse.decode import JsonDecoder, RecordError, RoutedDecoder
+from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget
+from lakehouse.kafka.tally import Tally
+from lakehouse.quality import Rules
+
+REPORT_SCHEMA = "report binary"
+_REPORT = pa.schema([pa.field("report", pa.binary())])
+
+
+class TaskReport(msgspec.Struct):
+    """What one task wrote and counted.
+
+    Attributes:
+        files: table → Arrow IPC bytes of the rows that tell of its files.
+        tallies: table → partition → count, sum and sum of squares of the offsets written, in decimal.
+        arrivals: minute since the epoch → records.
+    """
+
+    files: dict[str, bytes] = msgspec.field(default_factory=dict)
+    tallies: dict[str, dict[int, tuple[str, str, str]]] = msgspec.field(default_factory=dict)
+    errors: dict[str, int] = msgspec.field(default_factory=dict)
+    warnings: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    arrivals: dict[int, int] = msgspec.field(default_factory=dict)
+    read: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class IngestTask:
+    """The work of one task; sent to every worker.
+
+    Args:
+        decoder: for a stream with one table, or one that finds the route by a field.
+        tables: route → table; the one route of a single table is the empty string.
+        rules: table → its compiled contract rules.
+        targets: table → where its files go, quarantine included.
+    """
+
+    topic: str
+    run_id: str
+    prefix: str
+    decoder: JsonDecoder | RoutedDecoder
+    tables: Mapping[str, str]
+    rules: Mapping[str, Rules]
+    targets: Mapping[str, WriteTarget]
+    quarantine: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Work through a task's records; yields one row with the encoded `TaskReport`."""
+        work = _TaskWork(self, f"{self.prefix}-{uuid.uuid4().hex[:12]}")
+        try:
+            for batch in batches:
+                work.take(batch)
+            report = work.finish()
+        except BaseException:
+            # The task failed or was stopped: nobody will ever hear of these files.
+            work.discard()
+            raise
+        yield pa.RecordBatch.from_arrays([pa.array([msgspec.msgpack.encode(report)], pa.binary())], schema=_REPORT)
+
+
+@dataclass
+class _TaskWork:
+    task: IngestTask
+    prefix: str
+    report: TaskReport = field(default_factory=TaskReport)
+    tallies: dict[str, dict[int, Tally]] = field(default_factory=dict[str, dict[int, Tally]])
+    writers: dict[str, ParquetFiles] = field(default_factory=dict[str, ParquetFiles])
+
+    def take(self, records: pa.RecordBatch) -> None:
+        """Decode, route, judge and write one batch."""
+        if records.num_rows == 0:
+            return
+        self._count(records)
+        errors: dict[int, RecordError] = {}
+        for table, rows, columns in self._decoded(records, errors):
+            kept, batch = self._judged(table, rows, columns, errors)
+            if batch.num_rows:
+                self._write(table, records, kept, batch)
+        if errors:
+            self._quarantine(records, errors)
+
+    def _decoded(
+        self, records: pa.RecordBatch, errors: dict[int, RecordError]
+    ) -> Iterator[tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]]:
+        """Table, the input rows that it gets (None: all of them), and their columns."""
+        values = records.column("value")
+        if isinstance(self.task.decoder, RoutedDecoder):
+            routed = self.task.decoder.decode(values)
+            errors.update(routed.errors)
+            for route, part in routed.parts.items():
+                yield self.task.tables[route], part.rows, part.batch
+            return
+        decoded = self.task.decoder.decode(values)
+        errors.update(decoded.errors)
+        if not decoded.errors:
+            yield self.task.tables[""], None, decoded.batch
+            return
+        good = np.delete(np.arange(records.num_rows), list(decoded.errors))
+        yield self.task.tables[""], good, decoded.batch.take(pa.array(good))
+
+    def _judged(
+        self,
+        table: str,
+        rows: npt.NDArray[np.int64] | None,
+        columns: pa.RecordBatch,
+        errors: dict[int, RecordError],
+    ) -> tuple[npt.NDArray[np.int64] | None, pa.RecordBatch]:
+        """Take out rows that break a blocking rule; count those that break another."""
+        rules = self.task.rules[table]
+        broken = rules.judge(columns)
+        if broken:
+            keep = np.delete(np.arange(columns.num_rows), list(broken))
+            for row, error in broken.items():
+                errors[row if rows is None else int(rows[row])] = error
+            columns = columns.take(pa.array(keep))
+            rows = keep if rows is None else rows[keep]
+        for rule, times in rules.warnings(columns).items():
+            counted = self.report.warnings.setdefault(table, {})
+            counted[rule] = counted.get(rule, 0) + times
+        return rows, columns
+
+    def _write(
+        self, table: str, records: pa.RecordBatch, rows: npt.NDArray[np.int64] | None, columns: pa.RecordBatch
+    ) -> None:
+        if rows is not None:
+            records = records.select(["partition", "offset", "timestamp"]).take(pa.array(rows))
+        partitions, offsets = records.column("partition"), records.column("offset")
+        self._tally(table, partitions.to_numpy(), offsets.to_numpy())
+        arrays = [
+            *columns.columns,
+            pa.repeat(pa.scalar(self.task.topic), columns.num_rows),
+            partitions,
+            offsets,
+            records.column("timestamp"),
+        ]
+        names = [*columns.schema.names, "_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp"]
+        self._writer(table).write(pa.RecordBatch.from_arrays(arrays, names=names))
+
+    def _quarantine(self, records: pa.RecordBatch, errors: Mapping[int, RecordError]) -> None:
+        rows = np.array(sorted(errors), np.int64)
+        told = [errors[int(row)] for row in rows]
+        raw = records.select(["key", "value", "headers"]).take(pa.array(rows))
+        for error in told:
+            self.report.errors[error.error_class] = self.report.errors.get(error.error_class, 0) + 1
+        columns = pa.RecordBatch.from_arrays(
+            [
+                *raw.columns,
+                pa.array([error.error_class for error in told]),
+                pa.array([error.message for error in told]),
+                pa.repeat(pa.scalar(self.task.run_id), len(told)),
+            ],
+            names=["key", "value", "headers", "error_class", "error_message", "run_id"],
+        )
+        self._write(self.task.quarantine, records, rows, columns)
+
+    def _count(self, records: pa.RecordBatch) -> None:
+        self.report.read += records.num_rows
+        for column in ("key", "value"):
+            self.report.bytes += pc.sum(pc.binary_length(records.column(column))).as_py() or 0
+        minutes = records.column("timestamp").cast(pa.int64()).to_numpy() // 60_000_000
+        for minute, times in zip(*np.unique(minutes, return_counts=True), strict=True):
+            self.report.arrivals[int(minute)] = self.report.arrivals.get(int(minute), 0) + int(times)
+
+    def _tally(self, table: str, partitions: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]) -> None:
+        mine = self.tallies.setdefault(table, {})
+        for partition in np.unique(partitions):
+            here = offsets if partitions[0] == partitions[-1] == partition else offsets[partitions == partition]
+            mine[int(partition)] = mine.get(int(partition), Tally()) + Tally.of(here)
+
+    def _writer(self, table: str) -> ParquetFiles:
+        if table not in self.writers:
+            self.writers[table] = ParquetFiles(self.task.targets[table], self.prefix)
+        return self.writers[table]
+
+    def finish(self) -> TaskReport:
+        """Close all files and tell of them."""
+        self.report.files = {table: _ipc(writer.finish()) for table, writer in self.writers.items()}
+        self.report.tallies = {
+            table: {p: (str(t.count), str(t.total), str(t.squares)) for p, t in by_partition.items()}
+            for table, by_partition in self.tallies.items()
+        }
+        return self.report
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        for writer in self.writers.values():
+            writer.discard()
+
+
+def _ipc(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return sink.getvalue().to_pybytes()
