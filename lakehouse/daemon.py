@@ -74,8 +74,10 @@ def _birth(number: int) -> str | None:
     if Path("/proc/self/stat").exists():
         try:
             fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            # A killed JVM's first thread is a zombie while the others still hold its ports and files.
+            gone = fields[0] == "Z" and len(list((stat.parent / "task").iterdir())) <= 1
         except (FileNotFoundError, ProcessLookupError):
             return None
-        return None if fields[0] == "Z" else fields[19]
+        return None if gone else fields[19]
     shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(number)], capture_output=True, text=True, check=False)
     return shown.stdout.strip().replace(" ", "_") or None

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import structlog
 
+from lakehouse.daemon import Daemon
 from lakehouse.errors import LakehouseError
 from lakehouse.jars import verified_jars
 from lakehouse.kafka.broker_config import server_properties
 from lakehouse.kafka.connection import BrokerUnreachable, Connection
-from lakehouse.daemon import Daemon
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse.state import State
 
