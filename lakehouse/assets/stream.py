@@ -1,0 +1,104 @@
+"""The assets of a stream: all of its tables and its quarantine, changed by one step together or not at all."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+from pyiceberg.table import Table as IcebergTable
+
+from lakehouse.assets.results import ingest_results
+from lakehouse.assets.specs import declaration_digest, table_spec
+from lakehouse.commit import Attempt, Published, Superseded, failpoint
+from lakehouse.commit.history import summary_of
+from lakehouse.ingest.report import IngestReport
+from lakehouse.ingest.step import IngestStep, ingest
+from lakehouse.resources import Lake, LakehouseSpark
+from lakehouse.runtime import attempt_of
+from lakehouse.tables import Declarations, Stream, Table
+
+KINDS = ("iceberg", "kafka", "spark")
+
+
+def stream_tables(stream: Stream, declarations: Declarations) -> list[Table]:
+    """Every table that the stream's step changes, the quarantine last."""
+    return [declarations.tables[name] for name in (*stream.tables, stream.quarantine_table)]
+
+
+def stream_keys(stream: Stream, declarations: Declarations) -> list[dg.AssetKey]:
+    """The asset keys of the stream's tables."""
+    return [dg.AssetKey(list(table.identifier)) for table in stream_tables(stream, declarations)]
+
+
+def pool_of(stream: Stream) -> str:
+    """The pool that keeps two steps from working on the same tables at once.
+
+    It is for peace, not for safety: without it one of the two is superseded, and its work was in vain.
+    """
+    return f"stream_{stream.name}"
+
+
+def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinition:
+    """Make the assets of one stream.
+
+    Outputs are skippable: a step that found nothing new, or that another run was quicker than, materializes nothing.
+    """
+    tables = stream_tables(stream, declarations)
+    # One version for all: they are computed by one step.
+    version = "-".join(declaration_digest(table, stream)[:8] for table in tables)
+
+    @dg.multi_asset(
+        name=f"ingest_{stream.name}",
+        specs=[table_spec(table, group=stream.name, kinds=KINDS, skippable=True, stream=stream) for table in tables],
+        pool=pool_of(stream),
+        description=f"Lands the next range of topic {stream.topic} in {len(tables)} tables, exactly once.",
+    )
+    def ingest_stream(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        attempt = attempt_of(context, lake.settings.timezone, step=f"ingest:{stream.name}", code_version=version)
+        for name in lake.ensure(table.name for table in tables):
+            context.log.info(f"created table {name}")
+        report = _ingest(context, stream, lake, spark, attempt)
+        if report is None or report.published is None:
+            return
+        totals = row_counts(lake, report.published)
+        failpoint("dagster.before")
+        yield from ingest_results(report, report.published, lake.declarations, attempt, totals)
+
+    return ingest_stream
+
+
+def _ingest(
+    context: dg.AssetExecutionContext, stream: Stream, lake: Lake, spark: LakehouseSpark, attempt: Attempt
+) -> IngestReport | None:
+    """Run the step; None if another run has published the same records first, which is a good end and no error."""
+    step = IngestStep(
+        stream=stream,
+        declarations=lake.declarations,
+        catalog=lake.catalog,
+        kafka=lake.kafka,
+        limits=lake.settings.ingest,
+        session=lambda: spark.session(f"ingest {stream.name}"),
+        attempt=attempt,
+        inform=context.log.info,
+    )
+    try:
+        return ingest(step)
+    except Superseded as superseded:
+        context.log.info(f"superseded, nothing to materialize: {superseded.message}")
+        return None
+
+
+def row_counts(lake: Lake, published: Published) -> dict[str, int]:
+    """Rows that each published table holds, as its snapshot's summary counts them."""
+    tables: Sequence[IcebergTable] = list(
+        lake.catalog.load_tables([tuple(name.split(".")) for name in published.snapshots]).values()
+    )
+    counts: dict[str, int] = {}
+    for table in tables:
+        name = ".".join(table.name())
+        snapshot = table.metadata.snapshot_by_id(published.snapshots[name])
+        # It may be expired already: then the newest one counts, which is what a reader sees.
+        found = snapshot or table.current_snapshot()
+        counts[name] = int(summary_of(found).get("total-records", "0")) if found else 0
+    return counts

@@ -1,0 +1,63 @@
+"""Whether a stream's next run is due; pure, so that every case can be tested without a broker."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import msgspec
+
+# A run costs seconds, so few records wait until they have company, though never long.
+MANY = 10_000
+PATIENCE = timedelta(seconds=5)
+# A run that failed is tried again from the same position, but not at once: most reasons need a person.
+RETRY_AFTER = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a sensor does.
+
+    Args:
+        run_key: names the run to start; None: start none.
+        reason: for the sensor's page.
+        cursor: what the next look is to remember.
+    """
+
+    run_key: str | None
+    reason: str
+    cursor: str
+
+
+def decide(
+    stream: str, *, position: str, lag: int, begun: bool, waited: bool, running: bool, cursor: str, now: datetime
+) -> Decision:
+    """Decide whether to start a run.
+
+    Args:
+        stream: its name.
+        position: digest of the stored position, see `position_digest`.
+        lag: offsets that wait to be read.
+        begun: whether the tables have a position at all; the first run gives them one, also from an empty topic.
+        waited: whether some unread record is older than `PATIENCE`, by Kafka's timestamps.
+        running: whether a run of this stream is queued or under way.
+        cursor: what the last look left: the position at which records already waited.
+        now: the present moment.
+    """
+    if running:
+        return Decision(None, "a run of this stream is under way", cursor)
+    if begun and lag == 0:
+        return Decision(None, "nothing unread", "")
+    # Timestamps are the producer's word. What was unread at the last look has waited, whatever they say.
+    if begun and lag < MANY and not waited and cursor != position:
+        return Decision(None, f"{lag} unread, none older than {PATIENCE.total_seconds():.0f} s", position)
+    return Decision(run_key(stream, position, now), f"{lag} unread" if begun else "no position yet", position)
+
+
+def run_key(stream: str, position: str, now: datetime) -> str:
+    """Name the run from a position: the same for `RETRY_AFTER`, so that Dagster starts it once in that time."""
+    return f"{stream}:{position}:{int(now.timestamp() // RETRY_AFTER.total_seconds())}"
+
+
+def position_digest(position: object) -> str:
+    """A short name for a position, or for whatever stands in the way of one."""
+    return hashlib.sha256(msgspec.json.encode(position, order="deterministic")).hexdigest()[:16]

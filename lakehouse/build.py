@@ -1,0 +1,65 @@
+"""Assembles all Dagster definitions: from settings and declarations, and nothing else.
+
+Tests and users exchange parts by `resource_overrides`. What a declaration file defines beside its tables and streams
+(an `@asset` of its own, a check, a schedule) becomes part of the whole, without wiring.
+"""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+
+from lakehouse.assets import stream_asset, stream_keys
+from lakehouse.automation import lag_sensor
+from lakehouse.checks import stream_checks
+from lakehouse.resources import Lake, LakehouseSpark
+from lakehouse.settings import Settings
+from lakehouse.tables import Declarations, load_declarations
+
+MODULE_PREFIX = "lakehouse_declarations_"  # under which declaration files are known to Python
+
+
+def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
+    """Make the definitions of a lakehouse. Reads declaration files; opens no connection.
+
+    Args:
+        settings: where tables, topics and Spark are.
+        resource_overrides: resources in the place of `lake` or `spark`, or further ones.
+
+    Raises:
+        DeclarationError: a declaration file is wrong; it is named.
+    """
+    declarations = load_declarations(settings.declarations)
+    streams = declarations.streams.values()
+    ours = dg.Definitions(
+        assets=[stream_asset(stream, declarations) for stream in streams],
+        asset_checks=[stream_checks(stream, declarations) for stream in streams],
+        sensors=[lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams],
+        resources={
+            "lake": Lake(settings, declarations),
+            "spark": LakehouseSpark(conf=str(settings.conf)),
+            **(resource_overrides or {}),
+        },
+        # Spark is the parallelism; a process per step would pay for a JVM each.
+        executor=dg.in_process_executor,
+    )
+    return dg.Definitions.merge(ours, _users_own(declarations))
+
+
+def _users_own(declarations: Declarations) -> dg.Definitions:
+    """Dagster definitions that users wrote beside their declarations."""
+    files = {str(file) for file in declarations.files.values()}
+    found: dict[int, object] = {}
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(MODULE_PREFIX) and getattr(module, "__file__", None) in files:
+            # By identity: a definition that another file imports is still one definition.
+            found |= {id(value): value for value in vars(module).values()}
+    checks = [value for value in found.values() if isinstance(value, dg.AssetChecksDefinition)]
+    return dg.Definitions(
+        assets=[v for v in found.values() if isinstance(v, dg.AssetsDefinition) and v not in checks],
+        asset_checks=checks,
+        sensors=[v for v in found.values() if isinstance(v, dg.SensorDefinition)],
+        schedules=[v for v in found.values() if isinstance(v, dg.ScheduleDefinition)],
+        jobs=[v for v in found.values() if isinstance(v, dg.JobDefinition)],
+    )

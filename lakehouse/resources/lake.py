@@ -1,0 +1,206 @@
+"""The lake as an asset sees it: tables read at one moment, written through the protocol."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecutionContext
+from pyspark.sql import DataFrame, SparkSession
+
+from lakehouse.catalog import LakeCatalog, open_catalog
+from lakehouse.commit import Pinned, read_group
+from lakehouse.errors import LakehouseError
+from lakehouse.resources.materialized import materialized
+from lakehouse.resources.writing import WriteMode, WrittenByStream, write_table
+from lakehouse.runtime import StepContext, attempt_of
+from lakehouse.settings import KafkaSettings, Settings
+from lakehouse.tables import Declarations, Table, apply, load_declarations, plan
+from lakehouse.tables.changes import AddColumn, RelaxColumn, WidenColumn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class NotDeclared(LakehouseError):
+    """Nobody declared a table of this name."""
+
+
+class DeclarationAhead(LakehouseError):
+    """A table's columns are not the declared ones."""
+
+
+class Lake:
+    """Tables, by name. `lake: dg.ResourceParam[Lake]` in an asset's signature is all it takes.
+
+    What a step reads is pinned on the first read: a table that is read twice is the same twice, and all tables of one
+    stream are those of one moment. A later write says in its seal which snapshots were read.
+    """
+
+    def __init__(self, settings: Settings, declarations: Declarations | None = None) -> None:
+        """Name the lake; nothing is opened before it is needed.
+
+        Args:
+            settings: where tables and topics are.
+            declarations: what is declared; read from the settings' folders if None.
+        """
+        self.settings = settings
+        self._given = declarations
+        self._step: object = None
+        self._pins: dict[str, Pinned] = {}
+        self._read: dict[str, int] = {}
+
+    @cached_property
+    def catalog(self) -> LakeCatalog:
+        """The catalog, opened on first use."""
+        if self.settings.catalog.uri.startswith("sqlite:"):
+            self.settings.state.root.mkdir(parents=True, exist_ok=True)
+        return open_catalog(self.settings.catalog)
+
+    @cached_property
+    def declarations(self) -> Declarations:
+        """Every declared table and stream."""
+        return self._given or load_declarations(self.settings.declarations)
+
+    @property
+    def kafka(self) -> KafkaSettings:
+        """How to reach Kafka."""
+        return self.settings.kafka
+
+    def declared(self, name: str) -> Table:
+        """The declaration of a table.
+
+        Raises:
+            NotDeclared: there is none.
+        """
+        found = self.declarations.tables.get(name)
+        if found is None:
+            raise NotDeclared(
+                f"Table {name} is not declared.",
+                remedy=f"declare it in a file below {', '.join(map(str, self.settings.declarations))}.",
+            )
+        return found
+
+    def ensure(self, names: Iterable[str]) -> list[str]:
+        """Create the tables that do not exist yet; returns their names.
+
+        Raises:
+            NotDeclared: nobody declared one of them.
+            DeclarationAhead: a declaration asks for other columns than the table has.
+        """
+        created: list[str] = []
+        for name in names:
+            planned = plan(self.declared(name), self.catalog)
+            if planned.base is None:
+                apply(planned, self.catalog)
+                created.append(name)
+            elif ahead := [str(c) for c in planned.changes if isinstance(c, AddColumn | WidenColumn | RelaxColumn)]:
+                raise DeclarationAhead(
+                    f"Table {name} is not yet as it is declared ({'; '.join(ahead)}).",
+                    remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`.",
+                )
+        return created
+
+    def pin(self, *names: str) -> dict[str, Pinned]:
+        """Hold tables at their snapshots of one moment, for the rest of the step.
+
+        Raises:
+            NoSuchTableError: one of them does not exist.
+            ReadsNeverSettled: on a REST catalog, the tables changed during every try.
+        """
+        self._follow_step()
+        wanted = [name for name in self._with_siblings(names) if name not in self._pins]
+        if wanted:
+            self._pins |= read_group(self.catalog, wanted)
+        for name in names:
+            if (snapshot_id := self._pins[name].snapshot_id) is not None:
+                self._read[name] = snapshot_id
+        return {name: self._pins[name] for name in names}
+
+    def arrow(self, name: str, *, columns: Sequence[str] = (), where: str | None = None) -> pa.Table:
+        """A table, or some columns and rows of it, in memory.
+
+        Args:
+            name: `namespace.table`.
+            columns: which; all of them if none is named.
+            where: an Iceberg filter such as `month = 7 and origin = 'JFK'`.
+
+        Raises:
+            NoSuchTableError: it does not exist.
+        """
+        scan = self.pin(name)[name].scan(*columns)
+        return (scan.filter(where) if where else scan).to_arrow()
+
+    def pandas(self, name: str, *, columns: Sequence[str] = (), where: str | None = None) -> "pd.DataFrame":
+        """The same as `arrow`, as a pandas frame."""
+        return self.arrow(name, columns=columns, where=where).to_pandas()
+
+    def frame(self, spark: SparkSession, name: str) -> DataFrame:
+        """A table as a Spark frame of exactly the pinned snapshot.
+
+        Spark looks a name up anew on every action, so a frame read by name could be two versions within one step.
+
+        Raises:
+            NoSuchTableError: it does not exist.
+        """
+        quoted = ".".join(f"`{part}`" for part in ("lake", *name.split(".")))
+        snapshot_id = self.pin(name)[name].snapshot_id
+        if snapshot_id is None:
+            return spark.createDataFrame([], spark.table(quoted).schema)
+        return spark.sql(f"SELECT * FROM {quoted} VERSION AS OF {snapshot_id}")
+
+    def write(
+        self,
+        context: StepContext,
+        name: str,
+        data: "pa.Table | pd.DataFrame | DataFrame",
+        *,
+        mode: WriteMode = "append",
+    ) -> MaterializeResult[Any]:
+        """Write a declared table through the protocol: staged on a branch, sealed, published.
+
+        Args:
+            context: the asset's.
+            name: `namespace.table`; it is created if it does not exist.
+            data: an Arrow table, a pandas frame or a Spark frame.
+            mode: `append` adds rows, `overwrite` replaces all of them.
+
+        Returns:
+            What the asset returns: rows, snapshot, schema, runtime date.
+
+        Raises:
+            NotDeclared: nobody declared the table.
+            WrittenByStream: a stream writes it, and a table has one writer.
+            DoesNotFit: the data are not what is declared; nothing was published.
+            Superseded: another run wrote the table meanwhile; nothing was published.
+        """
+        self._follow_step()
+        table = self.declared(name)
+        if (stream := self.declarations.writer(name)) is not None:
+            raise WrittenByStream(
+                f"Table {name} is written by the stream {stream.name}.", remedy="write to a table of your own."
+            )
+        self.ensure([name])
+        attempt = attempt_of(context, self.settings.timezone, step=f"write:{name}")
+        written = write_table(self.catalog, table, attempt, data, mode=mode, inputs=self._read)
+        self._pins.pop(name, None)
+        return materialized(table, attempt, written)
+
+    def _with_siblings(self, names: Iterable[str]) -> list[str]:
+        """The tables themselves, and for those of a stream their siblings that exist, quarantine included."""
+        found: dict[str, None] = {}
+        for name in names:
+            stream = self.declarations.writer(name)
+            siblings = (*stream.tables, stream.quarantine_table) if stream else (name,)
+            found |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(tuple(s.split("."))))
+        return list(found)
+
+    def _follow_step(self) -> None:
+        """Forget what an earlier step of this process has pinned and read."""
+        try:
+            current = OpExecutionContext.get()
+            step = (current.run_id, str(current.op_handle), current.retry_number)
+        except DagsterInvariantViolationError:  # outside a run: a notebook, a test, a sensor
+            step = None
+        if step != self._step:
+            self._step, self._pins, self._read = step, {}, {}

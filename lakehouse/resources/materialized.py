@@ -1,0 +1,58 @@
+"""What Dagster is told about a table: by its declaration once, and by each write again.
+
+Never a value of a row: names, types, counts and ids only.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dagster import DataVersion, MaterializeResult, TableColumn, TableColumnConstraints, TableSchema
+
+from lakehouse.commit import Attempt
+from lakehouse.resources.writing import Written
+from lakehouse.runtime import RUNTIME_DATE_TAG
+from lakehouse.tables import Column, Table
+
+
+def table_metadata(table: Table) -> dict[str, Any]:
+    """What the declaration says, under the keys that Dagster and other tools know."""
+    return {
+        "dagster/column_schema": column_schema(table),
+        "dagster/table_name": f"lake.{table.name}",
+        "dagster/storage_kind": "iceberg",
+    }
+
+
+def column_schema(table: Table) -> TableSchema:
+    """The declared columns with types, nullability, documentation and sensitivity."""
+    return TableSchema([_column(column) for column in table.columns])
+
+
+def _column(column: Column) -> TableColumn:
+    return TableColumn(
+        name=column.name,
+        type=column.type.simpleString(),
+        description=column.doc or None,
+        constraints=TableColumnConstraints(nullable=not column.required),
+        tags={"sensitive": ""} if column.sensitive else {},
+    )
+
+
+def write_tags(attempt: Attempt) -> dict[str, str]:
+    """Tags of a materialization, by which it can be found again."""
+    return {RUNTIME_DATE_TAG: attempt.runtime_date, "lakehouse/attempt": attempt.id}
+
+
+def materialized(table: Table, attempt: Attempt, written: Written) -> MaterializeResult[Any]:
+    """What an asset returns that wrote a table of its own."""
+    metadata: Mapping[str, Any] = {
+        **table_metadata(table),
+        "dagster/row_count": written.total,
+        "rows added": written.added,
+        "snapshot id": str(written.snapshot_id),
+        "branch": written.branch,
+        "seconds": round(written.seconds, 2),
+    }
+    return MaterializeResult(
+        metadata=metadata, data_version=DataVersion(str(written.snapshot_id)), tags=write_tags(attempt)
+    )

@@ -1,0 +1,111 @@
+"""What a run fixes once for all its steps: its runtime date, its parameters, and who writes in its name.
+
+The clock is not asked here: a step that runs past midnight, or again tomorrow, computes for the date of its run.
+"""
+
+import hashlib
+from datetime import date, datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+import msgspec
+from dagster import DagsterInstance, DagsterRun
+
+from lakehouse.commit import Attempt
+from lakehouse.errors import LakehouseError
+
+RUNTIME_DATE_TAG = "lakehouse/runtime_date"
+STREAM_TAG = "lakehouse/stream"
+_BACKFILL_TAG = "dagster/backfill"
+# How a run is executed says nothing about what it computes.
+_NO_PARAMETERS = {"execution", "loggers"}
+
+
+class RuntimeDateInvalid(LakehouseError):
+    """The tag of a run is no date."""
+
+
+class RuntimeDateUnknown(LakehouseError):
+    """Neither the run nor the instance says when the root run was created."""
+
+
+class StepContext(Protocol):
+    """What is needed of the context of an asset, a check or an op."""
+
+    @property
+    def run(self) -> DagsterRun:
+        """The run."""
+        ...
+
+    @property
+    def instance(self) -> DagsterInstance:
+        """Where the run is recorded."""
+        ...
+
+
+def runtime_date(context: StepContext, timezone: str) -> date:
+    """The date for which a run computes, the same in each of its steps, retries and re-executions.
+
+    It is the run tag `lakehouse/runtime_date`; without the tag, the day on which the first run of a chain of
+    re-executions was created (for a backfill, the day on which that was), in the zone of the settings.
+
+    Raises:
+        RuntimeDateInvalid: the tag is no ISO date.
+        RuntimeDateUnknown: the root run is not recorded.
+    """
+    run = context.run
+    if (given := run.tags.get(RUNTIME_DATE_TAG)) is not None:
+        return parsed_date(given)
+    return _created(run, context.instance, ZoneInfo(timezone)).date()
+
+
+def parsed_date(text: str) -> date:
+    """Read the value of the tag.
+
+    Raises:
+        RuntimeDateInvalid: it is no ISO date.
+    """
+    try:
+        found = date.fromisoformat(text)
+    except ValueError:
+        found = None
+    # Python also reads 20130514 and 2013-W20-2, which would compare as other texts in seals and tags.
+    if found is None or found.isoformat() != text:
+        raise RuntimeDateInvalid(
+            f"The run tag {RUNTIME_DATE_TAG} is {text!r}, which is no date.", remedy="write it as 2013-05-14."
+        )
+    return found
+
+
+def _created(run: DagsterRun, instance: DagsterInstance, zone: ZoneInfo) -> datetime:
+    if (backfill_id := run.tags.get(_BACKFILL_TAG)) is not None:
+        backfill = instance.get_backfill(backfill_id)
+        if backfill is not None:
+            return datetime.fromtimestamp(backfill.backfill_timestamp, zone)
+    root = run.root_run_id or run.run_id
+    record = instance.get_run_record_by_id(root)
+    if record is None:
+        raise RuntimeDateUnknown(
+            f"Run {root} is not recorded, so nobody knows when it was created.",
+            remedy=f"give the run the tag {RUNTIME_DATE_TAG}.",
+        )
+    return record.create_timestamp.astimezone(zone)
+
+
+def attempt_of(context: StepContext, timezone: str, *, step: str, code_version: str = "") -> Attempt:
+    """A fresh attempt at a step, in the name of the context's run."""
+    run = context.run
+    return Attempt(
+        run_id=run.run_id,
+        root_run_id=run.root_run_id or run.run_id,
+        step=step,
+        runtime_date=runtime_date(context, timezone).isoformat(),
+        code_version=code_version,
+        parameters_digest=parameters_digest(run),
+    )
+
+
+def parameters_digest(run: DagsterRun) -> str:
+    """A short name for a run's configuration; equal for runs that were asked to compute the same."""
+    asked = {key: value for key, value in run.run_config.items() if key not in _NO_PARAMETERS and value}
+    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()[:16]
