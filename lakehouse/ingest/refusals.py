@@ -74,7 +74,7 @@ class PartitionsVanished(IngestRefused):
 
     def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
         super().__init__(
-            f"Stream {stream}: topic {topic} no longer has partition(s) {sorted(ranges)}; they were read: {shown(ranges)}.",
+            f"Stream {stream}: topic {topic} lost partition(s) {sorted(ranges)}, read before: {shown(ranges)}.",
             remedy="Kafka never removes partitions, so this is another topic: correct the stream, or "
             f"`lakehouse accept-loss {stream} --new-epoch --yes`",
             ranges=ranges,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+import msgspec
 import structlog
 from pyspark.sql import SparkSession
 
@@ -24,6 +25,7 @@ from lakehouse.ingest.work import Work, read_and_write
 from lakehouse.kafka import offsets_at, read_topic, sample_record_bytes
 from lakehouse.kafka.statement import Counts, KafkaStatement
 from lakehouse.kafka.topics import TopicState
+from lakehouse.quality import compile_rules
 from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.tables import Declarations, Stream
 
@@ -76,7 +78,7 @@ def ingest(step: IngestStep) -> IngestReport:
         f"{step.stream.name}: {landed.counts.written} rows and {landed.counts.quarantined} for quarantine written, "
         f"{time.monotonic() - began:.1f} s"
     )
-    staged = seal_all(step, bases, statement)
+    staged = seal_all(step, bases, statement, verdicts(step, landed))
     require_acceptable(step.stream, landed)
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
@@ -149,10 +151,34 @@ def state(plan: Plan, landed: Landed) -> KafkaStatement:
     ).after(plan.previous)
 
 
+def verdicts(step: IngestStep, landed: Landed) -> dict[str, dict[str, str]]:
+    """Table → what its seal says about contract rules, so that a check can report them without reading a row.
+
+    Key `quality.rules`: JSON, rule → severity and how many records broke it. What broke a blocking rule, or could not
+    be decoded, is told by the quarantine's seal.
+    """
+    told: dict[str, dict[str, dict[str, str | int]]] = {
+        step.stream.quarantine_table: {
+            reason: {"severity": "error", "broken": times} for reason, times in landed.errors.items()
+        }
+    }
+    for name in step.stream.tables:
+        rules = compile_rules(step.declarations.tables[name].without_coordinates())
+        told[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
+        for rule, times in landed.warnings.get(name, {}).items():
+            told[name][rule] = {"severity": "warning", "broken": times}
+    return {name: {"quality.rules": msgspec.json.encode(rules).decode()} for name, rules in told.items()}
+
+
 def seal_all(
-    step: IngestStep, bases: Mapping[str, Base], statement: KafkaStatement, *, kind: str = "ingest"
+    step: IngestStep,
+    bases: Mapping[str, Base],
+    statement: KafkaStatement,
+    more: Mapping[str, Mapping[str, str]],
+    *,
+    kind: str = "ingest",
 ) -> list[Staged]:
-    """Seal every table of the step, also those that received nothing."""
+    """Seal every table of the step, also those that received nothing; `more` are keys for one table each."""
     return [
         seal_branch(
             step.catalog,
@@ -161,11 +187,11 @@ def seal_all(
             Seal.of(
                 step.attempt,
                 kind,
-                statement=statement.to_keys(),
+                statement={**statement.to_keys(), **more.get(name, {})},
                 previous=base.sealed.seal if base.sealed else None,
             ),
         )
-        for base in bases.values()
+        for name, base in bases.items()
     ]
 
 

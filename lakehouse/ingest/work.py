@@ -42,7 +42,7 @@ def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: Work, *, min
     """Read the planned range once and write it as data files. Nothing is committed here."""
     beyond = {name for name, base in work.bases.items() if unsupported(base.table.metadata) is not None}
     frame = kafka_frame(spark, kafka, work.plan, min_partitions=min_partitions)
-    rows = frame.mapInArrow(make_task(work, beyond), REPORT_SCHEMA).collect()
+    rows = frame.mapInArrow(make_task(work, beyond).run, REPORT_SCHEMA).collect()
     reports = [msgspec.msgpack.decode(row["report"], type=TaskReport, strict=False) for row in rows]
     return add_up(work, beyond, reports)
 
@@ -112,7 +112,9 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
             if table in beyond:
                 spooled.setdefault(table, []).extend(rows["path"].to_pylist())
             else:
-                files.setdefault(table, []).extend(data_files_from_rows(work.bases[table].table.metadata, rows.to_pylist()))
+                files.setdefault(table, []).extend(
+                    data_files_from_rows(work.bases[table].table.metadata, rows.to_pylist())
+                )
     quarantined = sum(t.count for t in tallies.get(work.stream.quarantine_table, {}).values())
     return Landed(
         files=files,

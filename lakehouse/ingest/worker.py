@@ -7,19 +7,22 @@ stream has, each record is fetched and decoded once.
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from lakehouse.decode import JsonDecoder, RecordError, RoutedDecoder
 from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget
 from lakehouse.kafka.tally import Tally
 from lakehouse.quality import Rules
 
+pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 REPORT_SCHEMA = "report binary"
+_HEADERS = pa.list_(pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())]))
 _REPORT = pa.schema([pa.field("report", pa.binary())])
 
 
@@ -61,7 +64,7 @@ class IngestTask:
     targets: Mapping[str, WriteTarget]
     quarantine: str
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Work through a task's records; yields one row with the encoded `TaskReport`."""
         work = _TaskWork(self, f"{self.prefix}-{uuid.uuid4().hex[:12]}")
         try:
@@ -157,11 +160,14 @@ class _TaskWork:
         rows = np.array(sorted(errors), np.int64)
         told = [errors[int(row)] for row in rows]
         raw = records.select(["key", "value", "headers"]).take(pa.array(rows))
+        headers = pa.array([_headers(text) for text in raw.column("headers").to_pylist()], _HEADERS)
         for error in told:
             self.report.errors[error.error_class] = self.report.errors.get(error.error_class, 0) + 1
         columns = pa.RecordBatch.from_arrays(
             [
-                *raw.columns,
+                raw.column("key"),
+                raw.column("value"),
+                headers,
                 pa.array([error.error_class for error in told]),
                 pa.array([error.message for error in told]),
                 pa.repeat(pa.scalar(self.task.run_id), len(told)),
@@ -202,6 +208,19 @@ class _TaskWork:
         """Remove what was written."""
         for writer in self.writers.values():
             writer.discard()
+
+
+class _Header(msgspec.Struct):
+    """As Spark renders one: Base64 for the value, and no field for a value that is null."""
+
+    key: str
+    value: bytes | None = None
+
+
+def _headers(text: str | None) -> list[dict[str, object]] | None:
+    if text is None:
+        return None
+    return [{"key": h.key, "value": h.value} for h in msgspec.json.decode(text, type=list[_Header])]
 
 
 def _ipc(batch: pa.RecordBatch) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from lakehouse.tables.error import DeclarationError
@@ -96,6 +96,7 @@ class Stream:
         format: how records are encoded.
         start: where it begins the first time.
         max_quarantine_share: a run with a larger share of unacceptable records fails before it publishes anything.
+        freshness: how old the oldest unread record may be before the stream's check warns.
         quarantine: the table for what could not be accepted; `quarantine.<name>` if None.
     """
 
@@ -105,6 +106,7 @@ class Stream:
     format: Literal["json"] = "json"
     start: Start = field(default_factory=Start.earliest)
     max_quarantine_share: float = 0.01
+    freshness: timedelta = timedelta(hours=1)
     quarantine: str | None = None
 
     def __post_init__(self) -> None:
@@ -120,6 +122,10 @@ class Stream:
         if not 0 <= self.max_quarantine_share <= 1:
             raise DeclarationError(
                 f"Stream {self.name}: max_quarantine_share is {self.max_quarantine_share}.", remedy="choose 0 to 1."
+            )
+        if self.freshness <= timedelta(0):
+            raise DeclarationError(
+                f"Stream {self.name}: freshness is {self.freshness}.", remedy="write a timedelta longer than nothing."
             )
         if isinstance(self.route, ByField) and not (self.route.field and self.route.routes):
             raise DeclarationError(
