@@ -14,6 +14,12 @@ from lakehouse.errors import LakehouseError
 
 _COLLECT_TRIES = 20
 _MESSAGE_LIMIT = 500
+# (connect, read): a catalog that hangs is one whose answer is lost.
+_PATIENCE_SECONDS = (30, 180)
+_TRY_AGAIN = (409, 429)  # a requirement did not hold; too many requests
+# Another branch of the table was committed to while a snapshot was prepared. Iceberg's server code, and so Polaris,
+# answers 400 to that, though it only has to be prepared again.
+_STALE_SNAPSHOT = "Cannot add snapshot with sequence number"
 
 
 class CommitRefusedByCatalog(LakehouseError):
@@ -41,7 +47,9 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
         )
         try:
             response = self._session.post(
-                self.url("transactions/commit"), data=f'{{"table-changes":[{body}]}}'.encode()
+                self.url("transactions/commit"),
+                data=f'{{"table-changes":[{body}]}}'.encode(),
+                timeout=_PATIENCE_SECONDS,
             )
         except RequestException as error:
             raise CommitStateUnknownException(
@@ -78,7 +86,7 @@ def _judge(response: Response, changes: Sequence[TableChange]) -> None:
         return
     names = ", ".join(".".join(change.identifier) for change in changes)
     said = f"{names}: the catalog answered {response.status_code}: {response.text[:_MESSAGE_LIMIT]}"
-    if response.status_code == 409:
+    if response.status_code in _TRY_AGAIN or _STALE_SNAPSHOT in response.text:
         raise CommitFailedException(said)
     if response.status_code >= 500:
         raise CommitStateUnknownException(said)
