@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from lakehouse.decode.columns import wire_columns
 from lakehouse.decode.convert import convert
-from lakehouse.decode.verdict import RecordError
 from lakehouse.decode.wire import wire_schema
+from lakehouse.verdict import RecordError
 
 
 class Assembly:

@@ -9,7 +9,7 @@ import pyarrow.compute
 from pyarrow import types as t
 
 from lakehouse.decode.text import Refused, parse_text
-from lakehouse.decode.verdict import RecordError
+from lakehouse.verdict import RecordError
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 

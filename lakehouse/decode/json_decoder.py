@@ -4,10 +4,12 @@ import numpy as np
 import pyarrow as pa
 
 from lakehouse.decode.assembly import Assembly
+from lakehouse.decode.decoded import Decoded
 from lakehouse.decode.model import record_model
 from lakehouse.decode.parser import RecordParser
 from lakehouse.decode.pieces import no_garbage_collection, pieces
-from lakehouse.decode.verdict import Decoded, RecordError
+from lakehouse.decode.wire import small_types
+from lakehouse.verdict import RecordError
 
 
 class JsonDecoder:
@@ -22,11 +24,14 @@ class JsonDecoder:
     def __init__(self, schema: pa.Schema) -> None:
         """Prepares for a schema.
 
+        Args:
+            schema: The columns. Large strings and lists become small ones.
+
         Raises:
             UndecodableType: A column's type has no JSON form.
         """
-        self.schema = schema
-        self._parser = RecordParser(record_model(schema))
+        self.schema = small_types(schema)
+        self._parser = RecordParser(record_model(self.schema))
 
     def __reduce__(self) -> tuple[type["JsonDecoder"], tuple[pa.Schema]]:
         return JsonDecoder, (self.schema,)

@@ -12,8 +12,9 @@ import msgspec
 import pyarrow as pa
 
 from lakehouse.decode.nesting import MAX_DEPTH, may_be_deep, too_deep
-from lakehouse.decode.verdict import TOMBSTONE, RecordError
+from lakehouse.verdict import RecordError
 
+_TOMBSTONE = RecordError("tombstone", "the record has no value")
 _KINDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "array": "list"}
 _MISMATCH = re.compile(r"^Expected `([^`]*)`, got `([^`]*)`(?: - at `\$\.?(.*)`)?$", re.DOTALL)
 _PLACE = re.compile(r" - at `\$\.?(.*)`$", re.DOTALL)
@@ -39,7 +40,7 @@ class RecordParser:
     def parse(self, value: bytes | None) -> msgspec.Struct | RecordError:
         """One value as a record, or why it is none."""
         if value is None:
-            return TOMBSTONE
+            return _TOMBSTONE
         try:
             if not value.isascii():
                 value.decode("utf-8")

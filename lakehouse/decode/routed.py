@@ -16,8 +16,8 @@ from lakehouse.decode.assembly import Assembly
 from lakehouse.decode.model import record_model
 from lakehouse.decode.parser import RecordParser, field_reader
 from lakehouse.decode.pieces import no_garbage_collection, pieces
-from lakehouse.decode.verdict import RecordError
-from lakehouse.decode.wire import UndecodableType
+from lakehouse.decode.wire import UndecodableType, small_types
+from lakehouse.verdict import RecordError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class RoutedDecoder:
             UndecodableType: A column's type has no JSON form.
         """
         self._field = route_field
-        self._schemas = dict(schemas)
-        own = {route: _without(route_field, schema, route) for route, schema in schemas.items()}
+        self._schemas = {route: small_types(schema) for route, schema in schemas.items()}
+        own = {route: _without(route_field, schema, route) for route, schema in self._schemas.items()}
         models = {route: record_model(schema, tag_field=route_field, tag=route) for route, schema in own.items()}
         # A union of one model would not insist on the field. What should be of this other kind is looked at again.
         nowhere = record_model(pa.schema([]), tag_field=route_field, tag="\x00".join(["", *models]))

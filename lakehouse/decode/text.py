@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute
 from pyarrow import types as t
 
-from lakehouse.decode.verdict import ErrorClass
+from lakehouse.verdict import ErrorClass
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 

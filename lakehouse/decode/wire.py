@@ -14,6 +14,26 @@ class UndecodableType(LakehouseError):
     """A declared type that has no JSON form here."""
 
 
+def small_types(schema: pa.Schema) -> pa.Schema:
+    """The same schema with 32-bit offsets: PyIceberg takes large strings and lists, which no batch of records needs."""
+    return pa.schema([_small(field) for field in schema], metadata=schema.metadata)
+
+
+def _small(field: pa.Field) -> pa.Field:
+    kind = field.type
+    if t.is_large_string(kind):
+        kind = pa.string()
+    elif t.is_large_binary(kind):
+        kind = pa.binary()
+    elif t.is_struct(kind):
+        kind = pa.struct([_small(child) for child in kind])
+    elif t.is_large_list(kind) or t.is_list(kind):
+        kind = pa.list_(_small(kind.value_field))
+    elif t.is_map(kind):
+        kind = pa.map_(_small(kind.key_field), _small(kind.item_field))
+    return field.with_type(kind)
+
+
 def wire_type(declared: pa.DataType, path: str) -> pa.DataType:
     """The Arrow type in which a parser delivers a field.
 
