@@ -1,4 +1,10 @@
-"""The chain of seals: no gap, no overlap, totals that add up, and no commit that nobody sealed."""
+"""The chain of seals: no gap, no overlap, totals that add up, and no commit that nobody sealed.
+
+Two kinds of seal begin something new, because a person said so with `--yes`. `new_epoch`: offsets begin anew, in
+another topic or cluster; totals go on and then cover several logs. `adopt`: the totals are what a scan found in the
+tables at that time, not what earlier seals add up to; commits from outside the protocol that lie before it are
+accounted for by it, and the proof says by whose run. What an adopted row once was in Kafka, nobody can prove.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,12 +27,23 @@ class Link:
     sealed: Sealed
     statement: KafkaStatement
 
+    @property
+    def kind(self) -> str:
+        """What the step did."""
+        return self.sealed.seal.kind
+
+
+def rebases_totals(link: Link) -> bool:
+    """Whether offsets of earlier and later rows may be the same numbers, or totals are not the sum of sealed ranges."""
+    return link.kind in ("adopt", "new_epoch")
+
 
 def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding]]:
     """The seals of a table, oldest first, and what is wrong with the commits themselves."""
     name = ".".join(table.name())
     links: list[Link] = []
     findings: list[Finding] = []
+    adopted = False
     for snapshot in ancestry(table, head):
         summary = snapshot.summary.additional_properties if snapshot.summary else {}
         try:
@@ -35,7 +52,7 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
             findings.append(Finding("seal_edited", str(error), name))
             continue
         if seal is None:
-            if attempt_of(snapshot) is None and not is_rewrite(snapshot):
+            if attempt_of(snapshot) is None and not is_rewrite(snapshot) and not adopted:
                 operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
                 findings.append(
                     Finding(
@@ -46,6 +63,7 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
                     )
                 )
             continue
+        adopted = adopted or seal.kind == "adopt"
         statement = KafkaStatement.from_keys(seal.statement)
         if statement is not None:
             links.append(Link(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
@@ -64,16 +82,14 @@ def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
     run = after.sealed.seal.run_id
     if after.sealed.seal.previous != before.sealed.seal.digest:
         yield Finding("chain_broken", f"{name}: the seal of run {run} does not follow on the one before it.", name)
-    if after.sealed.seal.kind == "maintenance":
+    if after.kind == "maintenance":
+        if after.statement != before.statement:
+            yield Finding("balance", f"{name}: run {run} maintains the table, and changes what its seals say.", name)
         return
-    if after.sealed.seal.kind != "new_epoch":
-        for partition, end in before.statement.end.items():
-            start = after.statement.start.get(partition)
-            if start is None or start > end:
-                until = start if start is not None else "the end"
-                yield Finding("gap", f"{name}: run {run} left out offsets.", name, partition, f"[{end}, {until})")
-            elif start < end:
-                yield Finding("overlap", f"{name}: run {run} read offsets again.", name, partition, f"[{start}, {end})")
+    if not rebases_totals(after):
+        yield from _judge_offsets(name, before.statement, after.statement, run)
+    if after.kind == "adopt":
+        return
     expected = added(before.statement.totals, after.statement.tallies)
     for table, partition in _differences(expected, after.statement.totals):
         yield Finding(
@@ -83,6 +99,18 @@ def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
             partition,
             f"[{after.statement.start.get(partition)}, {after.statement.end.get(partition)})",
         )
+
+
+def _judge_offsets(name: str, before: KafkaStatement, after: KafkaStatement, run: str) -> Iterator[Finding]:
+    if (before.cluster_id, before.topic_id) != (after.cluster_id, after.topic_id):
+        yield Finding("gap", f"{name}: run {run} went on in another topic of the name {after.topic}.", name)
+    for partition, end in before.end.items():
+        start = after.start.get(partition)
+        if start is None or start > end:
+            until = start if start is not None else "the end"
+            yield Finding("gap", f"{name}: run {run} left out offsets.", name, partition, f"[{end}, {until})")
+        elif start < end:
+            yield Finding("overlap", f"{name}: run {run} read offsets again.", name, partition, f"[{start}, {end})")
 
 
 def _judge_balance(name: str, link: Link) -> Iterator[Finding]:

@@ -6,25 +6,18 @@ whoever else wrote one may have doubled a row and lost another between the same 
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 from pyiceberg.conversions import from_bytes
-from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import PrimitiveType
 
+from lakehouse.audit.coordinates import OFFSET, PARTITION, coordinates
 from lakehouse.audit.proof import DecidedBy
 from lakehouse.commit.history import ancestry, attempt_of, is_rewrite
 from lakehouse.kafka.tally import Tally
-
-PARTITION, OFFSET = "_kafka_partition", "_kafka_offset"
 
 
 @dataclass
@@ -80,20 +73,6 @@ def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Ho
     for partition, offsets in coordinates(table, undecided).items():
         held.setdefault(partition, Held()).add(Tally.of(offsets), int(offsets.min()), "scan")
     return Holdings(held, {path: times for path, times in paths.items() if times > 1})
-
-
-def coordinates(table: Table, tasks: Sequence[FileScanTask]) -> dict[int, npt.NDArray[np.int64]]:
-    """Partition → offsets of the rows in some files, repetitions included, deletes applied."""
-    if not tasks:
-        return {}
-    schema = table.schema().select(PARTITION, OFFSET)
-    rows = ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table(tasks)
-    partitions, offsets = _numbers(rows, PARTITION), _numbers(rows, OFFSET)
-    return {int(p): offsets[partitions == p] for p in np.unique(partitions)}
-
-
-def _numbers(rows: pa.Table, column: str) -> npt.NDArray[np.int64]:
-    return cast("npt.NDArray[np.int64]", rows[column].to_numpy()).astype(np.int64)
 
 
 def _sealed_files(table: Table, snapshot_id: int) -> set[str]:

@@ -1,20 +1,32 @@
 """Names the offsets when a table does not hold what its seals say: a scan of the coordinates, all tables together."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from pyiceberg.table import Table
 
-from lakehouse.audit.chain import Link
-from lakehouse.audit.holdings import coordinates
+from lakehouse.audit.chain import Link, rebases_totals
+from lakehouse.audit.coordinates import Offsets, coordinates
 from lakehouse.audit.proof import Finding
 from lakehouse.commit import Pinned
 from lakehouse.kafka.statement import LOST
 from lakehouse.kafka.tally import Tally, over_tables
 
 _SHOWN = 10
-Offsets = npt.NDArray[np.int64]
+_NONE = np.array([], np.int64)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """One partition of one table, its rows, and those of all tables of the stream."""
+
+    table: str
+    partition: int
+    offsets: Offsets
+    everywhere: Offsets
+
+    def finding(self, message: str, where: str) -> Finding:
+        return Finding("rows_differ", f"{self.table}: {message}", self.table, self.partition, where)
 
 
 def name_places(group: Mapping[str, Pinned], wrong: set[tuple[str, int]], links: Sequence[Link]) -> Iterator[Finding]:
@@ -25,49 +37,76 @@ def name_places(group: Mapping[str, Pinned], wrong: set[tuple[str, int]], links:
         wrong: table and partition where rows and totals differ.
         links: the seals that are still there, oldest first.
     """
-    rows = {name: _offsets(pinned.table, pinned.snapshot_id) for name, pinned in group.items()}
+    rows = {
+        name: coordinates(pinned.table, list(pinned.scan().plan_files())) if pinned.snapshot_id is not None else {}
+        for name, pinned in group.items()
+    }
     for table, partition in sorted(wrong):
-        offsets = rows[table].get(partition, np.array([], np.int64))
-        everywhere = np.concatenate([by_p.get(partition, np.array([], np.int64)) for by_p in rows.values()])
-        told = False
-        for link in links:
-            for finding in _judge_range(table, partition, offsets, everywhere, link):
-                told = True
-                yield finding
-        if not told:
-            expected = links[-1].statement.totals.get(table, {}).get(partition, Tally()) if links else Tally()
-            yield Finding(
-                "rows_differ",
-                f"{table}: the seals account for {expected.count} rows, the table holds {len(offsets)}; the difference "
-                f"lies before the oldest seal that is still there.{_doubled(offsets)}",
-                table,
-                partition,
-                f"before {links[0].statement.start.get(partition, 0)}" if links else "",
+        everywhere = np.concatenate([by_p.get(partition, _NONE) for by_p in rows.values()])
+        place = _Place(table, partition, rows[table].get(partition, _NONE), everywhere)
+        found = [] if any(rebases_totals(link) for link in links) else list(_by_ranges(place, links))
+        yield from found or [_as_a_whole(place, links)]
+
+
+def _by_ranges(place: _Place, links: Sequence[Link]) -> Iterator[Finding]:
+    """What differs before the oldest seal that is still there, within each sealed range, and after the last."""
+    if not links:
+        return
+    first, last = links[0].statement, links[-1].statement
+    begin, end = first.start.get(place.partition), last.end.get(place.partition)
+    if begin is not None:
+        own = first.tallies.get(place.table, {}).get(place.partition, Tally())
+        expected = first.totals.get(place.table, {}).get(place.partition, Tally()) - own
+        here = place.offsets[place.offsets < begin]
+        if Tally.of(here) != expected:
+            message = (
+                f"the seals account for {expected.count} rows of partition {place.partition} before offset {begin}, "
             )
+            yield place.finding(f"{message}the table holds {len(here)}.{_doubled(here)}", f"[0, {begin})")
+    for number, link in enumerate(links):
+        # Maintenance repeats what the seal before it says.
+        if number == 0 or link.kind != "maintenance":
+            yield from _judge_range(place, link)
+    beyond = place.offsets if end is None else place.offsets[place.offsets >= end]
+    if len(beyond):
+        message = f"{len(beyond)} rows of partition {place.partition} that no seal accounts for: {_some(beyond)}."
+        yield place.finding(message, f"from {end or 0}")
 
 
-def _judge_range(table: str, partition: int, offsets: Offsets, everywhere: Offsets, link: Link) -> Iterator[Finding]:
+def _judge_range(place: _Place, link: Link) -> Iterator[Finding]:
     statement = link.statement
-    start, end = statement.start.get(partition), statement.end.get(partition)
+    start, end = statement.start.get(place.partition), statement.end.get(place.partition)
     if start is None or end is None:
         return
-    here = offsets[(offsets >= start) & (offsets < end)]
-    expected = statement.tallies.get(table, {}).get(partition, Tally())
+    here = place.offsets[(place.offsets >= start) & (place.offsets < end)]
+    expected = statement.tallies.get(place.table, {}).get(place.partition, Tally())
     if Tally.of(here) == expected:
         return
     missing = ""
-    whole = over_tables({name: t for name, t in statement.tallies.items() if name != LOST}).get(partition, Tally())
-    if whole == Tally.of_range(start, end):
+    read = {name: tally for name, tally in statement.tallies.items() if name != LOST}
+    if over_tables(read).get(place.partition, Tally()) == Tally.of_range(start, end):
         # Every offset of this range carried a record, so one that is in no table is lost.
-        absent = np.setdiff1d(np.arange(start, end, dtype=np.int64), everywhere)
+        absent = np.setdiff1d(np.arange(start, end, dtype=np.int64), place.everywhere)
         missing = f" Missing: {_some(absent)}." if len(absent) else ""
-    yield Finding(
-        "rows_differ",
-        f"{table}: run {link.sealed.seal.run_id} sealed {expected.count} rows of partition {partition} offsets "
+    yield place.finding(
+        f"run {link.sealed.seal.run_id} sealed {expected.count} rows of partition {place.partition} offsets "
         f"[{start}, {end}), the table holds {len(here)}.{missing}{_doubled(here)}",
-        table,
-        partition,
         f"[{start}, {end})",
+    )
+
+
+def _as_a_whole(place: _Place, links: Sequence[Link]) -> Finding:
+    """Where offsets do not tell runs apart: rows of several topics, rows that were adopted, or no seal at all."""
+    expected, end = Tally(), 0
+    if links:
+        expected = links[-1].statement.totals.get(place.table, {}).get(place.partition, Tally())
+        end = max(link.statement.end.get(place.partition, 0) for link in links)
+    begin = int(place.offsets.min()) if len(place.offsets) else 0
+    end = max(end, int(place.offsets.max()) + 1 if len(place.offsets) else 0)
+    return place.finding(
+        f"the seals account for {expected.count} rows of partition {place.partition}, the table holds "
+        f"{len(place.offsets)}, or as many with other offsets.{_doubled(place.offsets)}",
+        f"[{begin}, {end})",
     )
 
 
@@ -80,9 +119,3 @@ def _doubled(offsets: Offsets) -> str:
 def _some(offsets: Offsets) -> str:
     shown = ", ".join(str(offset) for offset in offsets[:_SHOWN])
     return shown + (f" and {len(offsets) - _SHOWN} more" if len(offsets) > _SHOWN else "")
-
-
-def _offsets(table: Table, snapshot_id: int | None) -> dict[int, Offsets]:
-    if snapshot_id is None:
-        return {}
-    return coordinates(table, list(table.scan(snapshot_id=snapshot_id).plan_files()))

@@ -43,7 +43,8 @@ class StreamProof:
         position: partition → first offset that is not read yet.
         read: records since the beginning, by the last seal.
         invisible: offsets without a record (transaction markers, compaction); no proof can tell them from lost ones.
-        proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before.
+        proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before. Where
+            a person adopted rows, also by which run: of those it is only proven that they are the ones adopted.
         snapshots: table → snapshot id that was judged.
     """
 

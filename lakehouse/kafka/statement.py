@@ -115,9 +115,13 @@ class KafkaStatement:
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":
         """The same statement with running totals (and their origin) on top of the previous one's."""
+        origin = self.start
+        if previous is not None:
+            # Totals that span several topics, or rows of unknown origin, go on doing so.
+            origin = {**self.start, **previous.origin} if previous.origin else {}
         return replace(
             self,
-            origin={**self.start, **previous.origin} if previous and previous.origin else self.start,
+            origin=origin,
             totals=added(previous.totals if previous else {}, self.tallies),
             total_counts=(previous.total_counts if previous else Counts()) + self.counts,
         )

@@ -1,0 +1,58 @@
+"""Reads where rows came from: partition and offset of each, and no other column."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.manifest import FileFormat
+from pyiceberg.table import FileScanTask, Table
+
+from lakehouse.errors import LakehouseError
+
+PARTITION, OFFSET = "_kafka_partition", "_kafka_offset"
+Offsets = npt.NDArray[np.int64]
+
+
+class CannotRead(LakehouseError):
+    """A data file is of a kind that the audit has no reader for."""
+
+
+def coordinates(table: Table, tasks: Sequence[FileScanTask]) -> dict[int, Offsets]:
+    """Partition → offsets of the rows in some files, repetitions included, deletes applied.
+
+    Raises:
+        CannotRead: an Avro file with deletes.
+    """
+    avro = [task for task in tasks if task.file.file_format == FileFormat.AVRO]
+    others = [task for task in tasks if task.file.file_format != FileFormat.AVRO]
+    partitions, offsets = np.array([], np.int64), np.array([], np.int64)
+    if others:
+        schema = table.schema().select(PARTITION, OFFSET)
+        rows = ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table(others)
+        partitions, offsets = _numbers(rows, PARTITION), _numbers(rows, OFFSET)
+    if avro:
+        more = np.array([pair for task in avro for pair in _from_avro(table, task)], np.int64).reshape(-1, 2)
+        partitions, offsets = np.concatenate([partitions, more[:, 0]]), np.concatenate([offsets, more[:, 1]])
+    return {int(p): offsets[partitions == p] for p in np.unique(partitions)}
+
+
+def _numbers(rows: pa.Table, column: str) -> Offsets:
+    return cast("Offsets", rows[column].to_numpy()).astype(np.int64)
+
+
+def _from_avro(table: Table, task: FileScanTask) -> Iterator[tuple[int, int]]:
+    """PyIceberg reads Avro for its manifests, and not as data; the same reader does for two columns."""
+    if task.delete_files:
+        raise CannotRead(
+            f"{'.'.join(table.name())}: {task.file.file_path} is an Avro file with deletes.",
+            remedy="compact the table, then audit again",
+        )
+    schema = table.schema().select(PARTITION, OFFSET)
+    with AvroFile[Any](table.io.new_input(task.file.file_path), read_schema=schema) as rows:
+        for row in rows:
+            yield row[0], row[1]
