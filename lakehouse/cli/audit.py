@@ -33,7 +33,7 @@ def audit(
         typer.Option("--scan", help="Read the Kafka offsets of every row, also where file statistics could decide."),
     ] = False,
 ) -> None:
-    """Prove that each Kafka record is in exactly one table, once; exit 1 if a promise is broken, 2 if nobody can say."""
+    """Prove that each Kafka record is in exactly one table, once; exit 1: a promise is broken, 2: nobody can say."""
     context = context_of(ctx)
     proofs = _proofs(context, streams or [], scan=scan)
     holds = all(proof.holds for proof in proofs)
@@ -81,7 +81,7 @@ def _show(context: Context, proof: StreamProof) -> None:
         Column("partition", justify="right"),
         Column("offsets", no_wrap=True),
         Column("rows", justify="right"),
-        "decided by",
+        Column("decided by", no_wrap=True),
         title=title,
         title_justify="left",
     )

@@ -1,0 +1,166 @@
+"""What `lakehouse run` says at its end: what came in, where it is, what was proven, where to look next."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import pyarrow as pa
+from rich.table import Column, Table
+
+from lakehouse.cli.context import Context
+from lakehouse.commit import Pinned, read_group
+from lakehouse.commit.history import summary_of
+from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.resources import Lake
+from lakehouse.tables import Stream
+
+if TYPE_CHECKING:
+    from lakehouse.cli.run import Outcome
+
+_SHOWN = 20
+
+
+def show_report(context: Context, lake: Lake, outcome: "Outcome") -> None:
+    """Print the report."""
+    names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(tuple(name.split("."))))
+    group = read_group(lake.catalog, names) if names else {}
+    context.out.print()
+    context.out.print(_tables(group, outcome))
+    context.out.print(_streams(group, lake.declarations.streams.values(), outcome))
+    for stream in lake.declarations.streams.values():
+        _show_balance(context, group, stream)
+    _show_demo(context, lake, group)
+    _show_quarantine(context, lake, group)
+    _show_checks(context, outcome)
+    added = sum(outcome.added.values())
+    done = f"{added:,} rows added" if added else "Nothing new: every message was read before, no row was added"
+    runs = f"{len(outcome.runs)} Dagster run{'s' if len(outcome.runs) > 1 else ''}"
+    _say(context, f"{done}. {runs}, {outcome.seconds:.0f} s in all.")
+    _say(context, "Next: `make dev` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)")
+    _say(context, "      `.venv/bin/lakehouse audit` (the proof, from outside), `… tables`, `… produce --days 1`")
+
+
+def _say(context: Context, text: str, style: str = "") -> None:
+    context.out.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def rows_of(pinned: Pinned) -> int:
+    """Rows of the pinned snapshot, as its summary counts them."""
+    snapshot = pinned.table.snapshot_by_id(pinned.snapshot_id) if pinned.snapshot_id is not None else None
+    return int(summary_of(snapshot).get("total-records", "0")) if snapshot else 0
+
+
+def _tables(group: Mapping[str, Pinned], outcome: "Outcome") -> Table:
+    shown = Table(
+        Column("table", no_wrap=True),
+        Column("rows added", justify="right"),
+        Column("rows", justify="right", no_wrap=True),
+        Column("snapshot", no_wrap=True),
+        "checks",
+    )
+    for name, pinned in group.items():
+        checks = [check for (table, _), check in outcome.checks.items() if table == name]
+        shown.add_row(
+            name,
+            f"{outcome.added.get(name, 0):,}",
+            f"{rows_of(pinned):,}",
+            str(pinned.snapshot_id or ""),
+            _verdict(checks),
+        )
+    return shown
+
+
+def _verdict(checks: Sequence[dg.AssetCheckEvaluation]) -> str:
+    passed = sum(check.passed for check in checks)
+    warned = sum(is_warning(check) for check in checks)
+    parts = [f"[green]{passed} passed[/]"]
+    if warned:
+        parts.append(f"[yellow]{warned} warns[/]")
+    if failed := len(checks) - passed - warned:
+        parts.append(f"[bold red]{failed} FAILED[/]")
+    return ", ".join(parts) if checks else ""
+
+
+def is_warning(check: dg.AssetCheckEvaluation) -> bool:
+    """Whether a check that did not pass may do so, by declaration."""
+    return not check.passed and check.severity is dg.AssetCheckSeverity.WARN
+
+
+def _streams(group: Mapping[str, Pinned], streams: Iterable[Stream], outcome: "Outcome") -> Table:
+    shown = Table(
+        Column("topic", no_wrap=True),
+        Column("messages", justify="right", no_wrap=True),
+        "read up to (partition:offset)",
+        Column("seconds", justify="right"),
+    )
+    for stream in streams:
+        statement = _statement(group, stream)
+        shown.add_row(
+            stream.topic,
+            f"{statement.total_counts.read:,}" if statement else "",
+            " ".join(f"{p}:{end}" for p, end in sorted(statement.end.items())) if statement else "nothing read yet",
+            f"{outcome.step_seconds.get(stream.quarantine_table, 0):.1f}",
+        )
+    return shown
+
+
+def _statement(group: Mapping[str, Pinned], stream: Stream) -> KafkaStatement | None:
+    pinned = group.get(stream.quarantine_table)
+    sealed = pinned.sealed if pinned else None
+    return KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
+
+
+def _show_balance(context: Context, group: Mapping[str, Pinned], stream: Stream) -> None:
+    """Messages of a topic = rows of its tables: the promise in one line."""
+    held = {name: rows_of(group[name]) for name in (*stream.tables, stream.quarantine_table) if name in group}
+    statement = _statement(group, stream)
+    if statement is None:
+        return
+    read = statement.total_counts.read
+    parts = " + ".join(f"{rows:,} in {name}" for name, rows in held.items())
+    _say(context, f"{read:,} messages of topic {stream.topic} {'=' if read == sum(held.values()) else '≠'} {parts}")
+
+
+def _show_demo(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
+    """The demo's own promise: all flights of 2013 are here, and what is in quarantine was meant to be."""
+    if not {"raw.flights", "quarantine.flights"} <= group.keys() or not context.settings.kafka.local:
+        return
+    from lakehouse.demo import BROKEN_FLIGHTS
+
+    flights = lake.arrow("raw.flights", columns=["year"], where="year = 2013").num_rows
+    kept = lake.arrow("quarantine.flights", columns=["value"])["value"].to_pylist()
+    on_purpose = {record.value for record in BROKEN_FLIGHTS}
+    lost_flights = sum(value not in on_purpose for value in kept)
+    _say(
+        context,
+        f"{flights + lost_flights:,} flights of 2013 = {flights:,} rows in raw.flights + {lost_flights:,} in quarantine"
+        f" (the other {len(kept) - lost_flights} there were broken on purpose)",
+    )
+
+
+def _show_quarantine(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
+    """Why records were not accepted; the records themselves are not shown."""
+    shown = Table(*(Column(title, no_wrap=True) for title in ("quarantine", "offset", "reason")), "what was wrong")
+    for name in sorted({stream.quarantine_table for stream in lake.declarations.streams.values()} & group.keys()):
+        columns = ["_kafka_partition", "_kafka_offset", "error_class", "error_message"]
+        kept: pa.Table = lake.arrow(name, columns=columns).sort_by([("error_class", "ascending")])
+        for row in kept.slice(0, _SHOWN).to_pylist():
+            place = f"{row['_kafka_partition']}:{row['_kafka_offset']}"
+            shown.add_row(name, place, row["error_class"], row["error_message"].replace("[", r"\["))
+        if kept.num_rows > _SHOWN:
+            shown.add_row(name, "", "", f"… and {kept.num_rows - _SHOWN:,} more")
+    if shown.row_count:
+        context.out.print(shown)
+
+
+def _show_checks(context: Context, outcome: "Outcome") -> None:
+    for (table, name), check in sorted(outcome.checks.items()):
+        if not check.passed:
+            style = "yellow" if is_warning(check) else "bold red"
+            _say(context, f"{name} of {table}: {check.description}", style)
+    for step, error in outcome.failures.items():
+        _say(context, f"{step} failed: {error}", "bold red")
+    passed = sum(check.passed for check in outcome.checks.values())
+    warned = sum(is_warning(check) for check in outcome.checks.values())
+    warning = f", {warned} warn" if warned else ""
+    _say(context, f"Checks: {passed} passed{warning}, {len(outcome.checks) - passed - warned} failed.")
