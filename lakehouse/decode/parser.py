@@ -10,9 +10,12 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute
 
 from lakehouse.decode.nesting import MAX_DEPTH, may_be_deep, too_deep
 from lakehouse.verdict import RecordError
+
+pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 
 _TOMBSTONE = RecordError("tombstone", "the record has no value")
 _KINDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "array": "list"}
@@ -33,7 +36,10 @@ class RecordParser:
         try:
             values.cast(pa.string())
             raw = values.to_pylist()
-            return None if any(map(may_be_deep, raw)) else list(map(self._decode, raw))
+            longest = pc.max(pc.binary_length(values)).as_py() or 0
+            if longest > MAX_DEPTH and any(map(may_be_deep, raw)):
+                return None
+            return list(map(self._decode, raw))
         except (pa.ArrowInvalid, msgspec.DecodeError):
             return None
 

@@ -100,7 +100,7 @@ class RoutedDecoder:
         records = self._any.parse_all(piece)
         if records is None:
             return None
-        codes = np.fromiter((self._codes[type(record)] for record in records), dtype=np.int64, count=len(records))
+        codes = np.fromiter(map(self._codes.__getitem__, map(type, records)), dtype=np.int64, count=len(records))
         found: _Found = {}
         for code in np.unique(codes).tolist():
             if code < 0:

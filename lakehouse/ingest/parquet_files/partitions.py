@@ -5,12 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import types as t
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.transforms import DayTransform, HourTransform, MonthTransform, VoidTransform, YearTransform
+from pyiceberg.transforms import (
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    MonthTransform,
+    VoidTransform,
+    YearTransform,
+)
 from pyiceberg.typedef import Record
+
+from lakehouse.ingest.parquet_files.buckets import bucket
 
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
@@ -64,17 +74,20 @@ class _Field:
         if isinstance(field.transform, VoidTransform):
             return cls("", None, lambda _: None)
         source = schema.find_field(field.source_id)
-        vectorised = _VECTORISED.get(type(field.transform))
+        if isinstance(field.transform, BucketTransform):
+            vectorised = bucket(source.field_type, field.transform.num_buckets)
+        else:
+            vectorised = _VECTORISED.get(type(field.transform))
         return cls(source.name, vectorised, field.transform.transform(source.field_type))
 
     def values(self, batch: pa.RecordBatch) -> pa.DictionaryArray:
         if not self.source:
             return pa.nulls(batch.num_rows).dictionary_encode()
-        column = batch.column(self.source)
+        column = _internal(batch.column(self.source))
         if self.vectorised is not None:
             return self.vectorised(column).dictionary_encode()
-        encoded = _internal(column).dictionary_encode()
-        # Identity, bucket and truncate are taken from their definition, once per distinct value.
+        encoded = column.dictionary_encode()
+        # Identity, truncate and the rest of bucket are taken from their definition, once per distinct value.
         changed = [self.one_by_one(value) for value in encoded.dictionary.to_pylist()]
         return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(changed)) if changed else encoded
 
@@ -94,27 +107,27 @@ def _internal(column: pa.Array) -> pa.Array:
 
 def _calendar(unit: str) -> Callable[[pa.Array], pa.Array]:
     def since_1970(column: pa.Array) -> pa.Array:
-        days = _days(column)
-        return pa.array(days.astype("datetime64[D]").astype(f"datetime64[{unit}]").astype(np.int64), mask=_null(column))
+        days = _floored(column, _DAY).astype("datetime64[D]")
+        return pa.array(days.astype(f"datetime64[{unit}]").astype(np.int64), mask=_null(column))
 
     return since_1970
 
 
-def _days(column: pa.Array) -> np.ndarray:
-    numbers = _internal(column).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers if t.is_date32(column.type) else np.floor_divide(numbers, _DAY)
-
-
 def _day(column: pa.Array) -> pa.Array:
-    return pa.array(_days(column), mask=_null(column))
+    return pa.array(_floored(column, _DAY), mask=_null(column))
 
 
 def _hour(column: pa.Array) -> pa.Array:
-    micros = _internal(column).fill_null(0).to_numpy(zero_copy_only=False)
-    return pa.array(np.floor_divide(micros, _HOUR), mask=_null(column))
+    return pa.array(_floored(column, _HOUR), mask=_null(column))
 
 
-def _null(column: pa.Array) -> np.ndarray:
+def _floored(column: pa.Array, unit: int) -> npt.NDArray[np.int64]:
+    """Whole days or hours: dates are days already (and 32 bits), timestamps microseconds."""
+    numbers = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return numbers.astype(np.int64) if t.is_int32(column.type) else np.floor_divide(numbers, unit)
+
+
+def _null(column: pa.Array) -> npt.NDArray[np.bool_]:
     return column.is_null().to_numpy(zero_copy_only=False)
 
 
