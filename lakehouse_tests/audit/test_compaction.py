@@ -1,4 +1,4 @@
-"""Spark arranges a table's rows in other files: the promise stays proven, and by reading, since others wrote the files."""
+"""Spark arranges a table's rows in other files: the promise stays proven, by reading, since others wrote the files."""
 
 import pytest
 
