@@ -25,6 +25,7 @@ from lakehouse.settings import Settings
 from lakehouse.spark.conf import is_local, process_conf, scratch_folder
 from lakehouse.spark.interrupts import cancelled_by_signals
 from lakehouse.spark.properties import properties_file
+from lakehouse.spark.texts import keep_texts
 
 
 class SparkDidNotStart(LakehouseError):
@@ -48,7 +49,11 @@ def new_driver(settings: Settings, *, app_name: str) -> Generator[SparkSession]:
         session = SparkSession(context)
         undo.callback(_stop, session, gateway, patience)
         with cancelled_by_signals(context.cancelAllJobs):
-            yield session
+            try:
+                yield session
+            except Exception as error:
+                keep_texts(error)
+                raise
 
 
 def _launch(settings: Settings) -> JavaGateway:

@@ -65,8 +65,7 @@ def _classic(settings: Settings, app_name: str) -> Generator[SparkSession]:
     with new_driver(settings, app_name=app_name) as driver:
         _running.append(_Running(driver, platform))
         try:
-            # The driver's first session stays as it was started, so that those made from it inherit no catalog.
-            yield driver.newSession()
+            yield driver  # those made from it start from the process's configuration: they inherit no catalog
         finally:
             _running.clear()
 

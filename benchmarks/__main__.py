@@ -1,0 +1,104 @@
+"""`make bench`: all systems in turn, round after round, on the same topic."""
+
+import json
+import platform
+import time
+from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.accounting import cpu_seconds
+from benchmarks.connect_system import ConnectSystem
+from benchmarks.declared import CASES, Case
+from benchmarks.lab import Lab, Limits, open_lab
+from benchmarks.outputs import read_output
+from benchmarks.report import Run, disagreements, figures, markdown
+from benchmarks.spark_system import SparkSystem
+from benchmarks.system import System
+
+RESULTS = Path(__file__).parent / "results"
+SYSTEMS = ("ours", "streaming", "connect")
+
+
+def main(
+    records: Annotated[int, typer.Option(help="How many records are ingested.")] = 2_000_000,
+    rounds: Annotated[int, typer.Option(help="Measured rounds.")] = 3,
+    warm_up: Annotated[int, typer.Option(help="Rounds before, which do not count.")] = 1,
+    systems: Annotated[str, typer.Option(help="Which, by comma.")] = ",".join(SYSTEMS),
+    cases: Annotated[str, typer.Option(help="Into one table, or routed to five.")] = ",".join(CASES),
+    cores: Annotated[int, typer.Option(help="For each system.")] = 2,
+    heap: Annotated[str, typer.Option(help="Of each system's JVM.")] = "1g",
+    commit_records: Annotated[int, typer.Option(help="A commit of the Spark systems.")] = 500_000,
+    commit_seconds: Annotated[float, typer.Option(help="The sink's commit interval.")] = 2.0,
+    name: Annotated[str, typer.Option(help="Of the file with the results.")] = "throughput",
+) -> None:
+    """Compare systems; exit 1 if their outputs differ."""
+    console = Console(stderr=True)
+    limits = Limits(cores, heap, commit_records, commit_seconds)
+    runs: list[Run] = []
+    with open_lab(records, limits, console) as lab, ExitStack() as running:
+        started = [running.enter_context(_system(each, lab)) for each in systems.split(",")]
+        for case in (CASES[each] for each in cases.split(",")):
+            for number in range(-warm_up, rounds):
+                for system in started:
+                    run = _measure(lab, system, case, number)
+                    console.print(_line(run))
+                    runs.append(run)
+    found = figures(runs)
+    different = disagreements(runs)
+    result = {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {"system": platform.platform(), "processor": _processor(), "python": platform.python_version()},
+        "records": records,
+        "limits": asdict(limits),
+        "figures": [asdict(each) for each in found],
+        "disagreements": different,
+        "runs": [run.to_dict() for run in runs],
+    }
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(markdown(found))
+    for each in different:
+        console.print(f"[red]outputs differ, {each}")
+    raise typer.Exit(1 if different else 0)
+
+
+def _system(name: str, lab: Lab) -> System:
+    return ConnectSystem(lab) if name == "connect" else SparkSystem(name, lab)
+
+
+def _measure(lab: Lab, system: System, case: Case, number: int) -> Run:
+    """One ingest. Making tables, reading what was written and cleaning up are not counted."""
+    namespace = f"{system.name}_{case.name}_{time.time_ns() // 1_000_000}"
+    system.prepare(case, namespace)
+    cpu, began = cpu_seconds(system.pid), time.monotonic()
+    system.ingest(case, namespace)
+    seconds, used = time.monotonic() - began, cpu_seconds(system.pid) - cpu
+    system.settle(namespace)
+    output = read_output(lab.catalog, case.tables(namespace))
+    lab.drop_namespace(namespace)
+    return Run(case.name, system.name, number, number < 0, seconds, used, lab.count, output)
+
+
+def _line(run: Run) -> str:
+    label = "warm-up" if run.warm_up else f"round {run.round}"
+    return (
+        f"{run.case:5} {run.system:10} {label:8} {run.seconds:7.2f} s  {run.cpu_seconds:7.2f} CPU-s  "
+        f"{run.per_cpu_second:10,.0f}/CPU-s  {run.output.commits} commits  {run.output.checksum}"
+    )
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,107 @@
+"""The place where systems are compared: a state folder of its own, a broker, a topic with the records, a catalog."""
+
+import shutil
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyiceberg.exceptions import NoSuchTableError
+from rich.console import Console
+
+from benchmarks.records import PARTITIONS, records
+from lakehouse.catalog import LakeCatalog, open_catalog
+from lakehouse.kafka import LocalBroker, create_topic, read_topic, send, topic_names
+from lakehouse.settings import CatalogSettings, IngestSettings, Platform, Settings, load_settings
+from lakehouse.state import State
+from lakehouse.tables import Table, apply, plan
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What every system gets."""
+
+    cores: int = 2
+    heap: str = "1g"
+    commit_records: int = 500_000
+    commit_seconds: float = 2.0
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Settings of the lab, and what all systems share."""
+
+    settings: Settings
+    limits: Limits
+    catalog: LakeCatalog
+    topic: str
+    count: int
+
+    def create_tables(self, tables: Iterable[Table]) -> None:
+        """Make fresh tables."""
+        for table in tables:
+            self.catalog.create_namespace_if_not_exists(table.identifier[0])
+            self._drop(table.name)
+            apply(plan(table, self.catalog), self.catalog)
+
+    def drop_namespace(self, namespace: str) -> None:
+        """Forget what a run wrote, and free the disk."""
+        for identifier in self.catalog.list_tables(namespace):
+            self._drop(".".join(identifier))
+        self.catalog.drop_namespace(namespace)
+        shutil.rmtree(self.settings.state.warehouse / namespace, ignore_errors=True)
+
+    def _drop(self, name: str) -> None:
+        try:
+            self.catalog.drop_table(name)
+        except NoSuchTableError:
+            return
+
+
+@contextmanager
+def open_lab(count: int, limits: Limits, console: Console) -> Generator[Lab]:
+    """Start the broker, fill the topic if that was not done before, and stop the broker at the end."""
+    local = load_settings()
+    state = State(local.state.root / "bench")
+    state.root.mkdir(parents=True, exist_ok=True)
+    if not state.jars.is_symlink():
+        state.jars.symlink_to(local.state.jars)
+    broker = LocalBroker(state, local.conf / "broker" / "jars.sha256")
+    broker.start()
+    try:
+        settings = Settings(
+            conf=local.conf,
+            state=state,
+            platform=_platform(limits),
+            catalog=CatalogSettings(
+                type="sql", uri=f"sqlite:///{state.catalog_db}?timeout=30", warehouse=state.warehouse.as_uri()
+            ),
+            kafka=broker.settings,
+            ingest=IngestSettings(max_records_per_run=limits.commit_records),
+            declarations=(),
+        )
+        topic = f"orders-{count}"
+        _fill(settings, topic, count, console)
+        yield Lab(settings, limits, open_catalog(settings.catalog), topic, count)
+    finally:
+        broker.stop()
+
+
+def _platform(limits: Limits) -> Platform:
+    conf = {
+        "spark.driver.memory": limits.heap,
+        "spark.sql.shuffle.partitions": str(limits.cores),
+        "spark.ui.showConsoleProgress": "false",
+    }
+    return Platform(name="bench", mode="classic", master=f"local[{limits.cores}]", conf=conf)
+
+
+def _fill(settings: Settings, topic: str, count: int, console: Console) -> None:
+    if topic not in topic_names(settings.kafka):
+        create_topic(settings.kafka, topic, PARTITIONS, config={"retention.ms": "-1"})
+    there = sum(limits.last_stable for limits in read_topic(settings.kafka, topic).partitions.values())
+    if there == 0:
+        send(settings.kafka, topic, records(count), total=count, console=console)
+    elif there != count:
+        raise RuntimeError(
+            f"The topic {topic} holds {there} records, left by a run that was stopped: remove {settings.state.root}."
+        )
