@@ -2,14 +2,19 @@
 
 import re
 import secrets
+import time
 from dataclasses import dataclass, field
 
 ATTEMPT_KEY = "lakehouse.attempt"
 BRANCH_PREFIX = "lakehouse_attempt_"
+_TIME_DIGITS = 11
+_RANDOM_BYTES = 5
+_ID_IN_BRANCH = re.compile(rf"_(?P<time>[0-9a-f]{{{_TIME_DIGITS}}})[0-9a-f]{{{2 * _RANDOM_BYTES}}}(_r\d+)?$")
 
 
 def _new_id() -> str:
-    return secrets.token_hex(8)
+    # It begins with the time, so that housekeeping knows how old a branch is that has no commit of its own yet.
+    return f"{time.time_ns() // 1_000_000:0{_TIME_DIGITS}x}{secrets.token_hex(_RANDOM_BYTES)}"
 
 
 @dataclass(frozen=True)
@@ -47,3 +52,9 @@ class Attempt:
     def marks(self) -> dict[str, str]:
         """What every snapshot of this attempt carries in its summary."""
         return {ATTEMPT_KEY: self.id}
+
+
+def begun_ms(branch: str) -> int:
+    """When the attempt that a branch belongs to was begun, in milliseconds since the epoch; 0 where it does not say."""
+    found = _ID_IN_BRANCH.search(branch)
+    return int(found["time"], 16) if found else 0

@@ -10,6 +10,7 @@ from lakehouse.commit.attempt import ATTEMPT_KEY
 from lakehouse.commit.seal import VERSION_KEY, Seal
 
 MAIN = "main"
+_FILE_COUNTS = ("added-data-files", "deleted-data-files", "added-delete-files", "removed-delete-files")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def is_rewrite(snapshot: Snapshot) -> bool:
 def is_seal_only(snapshot: Snapshot) -> bool:
     """Whether the snapshot is a seal without files."""
     summary = summary_of(snapshot)
-    return VERSION_KEY in summary and "added-data-files" not in summary and "deleted-data-files" not in summary
+    return VERSION_KEY in summary and not any(key in summary for key in _FILE_COUNTS)
 
 
 def has_rows(table: Table, ref: str = MAIN) -> bool:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
-from lakehouse.commit.attempt import BRANCH_PREFIX
-from lakehouse.commit.history import ancestry
+from lakehouse.commit.attempt import BRANCH_PREFIX, begun_ms
+from lakehouse.commit.history import MAIN, ancestry, head_of
 from lakehouse.commit.rebase import added_files
 
 LONGEST_RUN = timedelta(hours=24)
@@ -32,14 +33,16 @@ class Abandoned:
 
 
 def abandoned_branches(table: Table, *, older_than: timedelta = LONGEST_RUN) -> list[Abandoned]:
-    """Attempt branches whose newest snapshot is older than any run may take."""
+    """Attempt branches whose attempt and newest snapshot are older than any run may take."""
     now_ms = time.time_ns() // 1_000_000
     found: list[Abandoned] = []
     for name, ref in table.metadata.refs.items():
         snapshot = table.metadata.snapshot_by_id(ref.snapshot_id)
-        if not name.startswith(BRANCH_PREFIX) or snapshot is None:
+        is_branch = ref.snapshot_ref_type == SnapshotRefType.BRANCH
+        if not is_branch or not name.startswith(BRANCH_PREFIX) or snapshot is None:
             continue
-        age = timedelta(milliseconds=now_ms - snapshot.timestamp_ms)
+        # A branch that was just opened names its base, which may be as old as the table.
+        age = timedelta(milliseconds=now_ms - max(snapshot.timestamp_ms, begun_ms(name)))
         if age >= older_than:
             found.append(Abandoned(".".join(table.name()), name, ref.snapshot_id, age))
     return found
@@ -54,13 +57,16 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     identifier = tuple(abandoned.table.split("."))
     table = catalog.load_table(identifier)
     own = list(_own_snapshots(table, abandoned))
-    seen_elsewhere = _visible_files(table, abandoned.branch)
-    paths = {file.file_path for snapshot in own for file in added_files(table, snapshot)} - seen_elsewhere
+    added = {file.file_path for snapshot in own for file in added_files(table, snapshot)}
     catalog.commit_tables(
         [
             TableChange(
                 identifier,
-                (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(abandoned.branch, abandoned.head)),
+                (
+                    AssertTableUUID(uuid=table.metadata.table_uuid),
+                    ref_is(abandoned.branch, abandoned.head),
+                    ref_is(MAIN, head_of(table)),  # or somebody fast-forwards it to this branch meanwhile
+                ),
                 (
                     remove_ref(abandoned.branch),
                     *([remove_snapshots([snapshot.snapshot_id for snapshot in own])] if own else []),
@@ -68,9 +74,11 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
             )
         ]
     )
-    for path in paths:
+    # Looked at only now: as the branch is gone, no rebase can put its files on another one any more.
+    invisible = added - _visible_files(catalog.load_table(identifier))
+    for path in invisible:
         table.io.delete(path)
-    return len(paths)
+    return len(invisible)
 
 
 def _own_snapshots(table: Table, abandoned: Abandoned) -> Iterator[Snapshot]:
@@ -86,11 +94,11 @@ def _own_snapshots(table: Table, abandoned: Abandoned) -> Iterator[Snapshot]:
         yield snapshot
 
 
-def _visible_files(table: Table, branch: str) -> set[str]:
+def _visible_files(table: Table) -> set[str]:
     return {
         entry.data_file.file_path
-        for name, ref in table.metadata.refs.items()
-        if name != branch and (snapshot := table.metadata.snapshot_by_id(ref.snapshot_id)) is not None
+        for ref in table.metadata.refs.values()
+        if (snapshot := table.metadata.snapshot_by_id(ref.snapshot_id)) is not None
         for manifest in snapshot.manifests(table.io)
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
     }

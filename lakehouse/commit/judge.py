@@ -51,6 +51,8 @@ def judge(staged: Staged, table: Table) -> Verdict:
         return Verdict.LANDED
     meanwhile = _since_base(staged, table, main)
     _require_branch(staged, table)
+    for snapshot in reversed(meanwhile):
+        _require_harmless(name, snapshot)
     if table.metadata.current_schema_id != staged.base.schema_id:
         raise SchemaChanged(
             f"{name}: the schema changed from id {staged.base.schema_id} to {table.metadata.current_schema_id} "
@@ -64,11 +66,7 @@ def judge(staged: Staged, table: Table) -> Verdict:
             f"{name} was last written {ahead / 1000:.0f} s ahead of this machine's clock.",
             remedy="set the clocks of all writers by NTP; publish again when the difference is under a minute",
         )
-    if not meanwhile:
-        return Verdict.PUBLISH
-    for snapshot in reversed(meanwhile):
-        _require_harmless(name, snapshot)
-    return Verdict.REBASE
+    return Verdict.REBASE if meanwhile else Verdict.PUBLISH
 
 
 def _since_base(staged: Staged, table: Table, main: int | None) -> list[Snapshot]:

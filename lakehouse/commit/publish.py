@@ -2,6 +2,7 @@
 
 The story of one publish: load all targets together; judge each (may it land, has it landed, must it be rebased?); send
 one catalog transaction whose requirements repeat what was judged; when the answer is lost, start with a fresh load.
+A table that has landed already is left out: so a catalog that shows, or made, half a transaction is completed.
 """
 
 import random
@@ -17,7 +18,7 @@ from requests import RequestException
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch
-from lakehouse.commit.errors import MainMoved, PublishUnresolved, RolledBack
+from lakehouse.commit.errors import MainMoved, PublishUnresolved
 from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import MAIN, head_of
 from lakehouse.commit.judge import Verdict, judge
@@ -48,17 +49,21 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged]) -> Published:
     """Move `main` of every table to its staged head in one catalog transaction.
 
     Raises:
+        ValueError: a table is named twice.
         Superseded: another attempt published first.
         CommitError: one of its other kinds; see `lakehouse.commit.judge`.
         PublishUnresolved: the catalog never gave a clear answer.
     """
     failpoint("publish.before")
     work = {item.base.identifier: item for item in staged}
+    if len(work) < len(staged):
+        raise ValueError("A publish names each table once: seal all of a step's work on one branch.")
     rebases, doubt = 0, None
     for rounds in range(1, _ROUNDS + 1):
         tables = _load(catalog, list(work))
         verdicts = {identifier: judge(item, tables[identifier]) for identifier, item in work.items()}
-        if _landed(verdicts, work):
+        waiting = {i: item for i, item in work.items() if verdicts[i] is not Verdict.LANDED}
+        if not waiting:
             return _published(work, rounds, rebases)
         stale = [identifier for identifier, verdict in verdicts.items() if verdict is Verdict.REBASE]
         try:
@@ -68,7 +73,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged]) -> Published:
                 for identifier in stale:
                     work[identifier] = rebase(catalog, work[identifier], tables[identifier])
                 continue
-            catalog.commit_tables([_change(item, tables[identifier]) for identifier, item in work.items()])
+            catalog.commit_tables([_change(item, tables[identifier]) for identifier, item in waiting.items()])
         except CommitFailedException:
             # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
             time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - jitter, not a secret
@@ -93,17 +98,6 @@ def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifie
         reraise=True,
     )
     return patient(catalog.load_tables, identifiers)
-
-
-def _landed(verdicts: dict[Identifier, Verdict], work: dict[Identifier, Staged]) -> bool:
-    landed = [identifier for identifier, verdict in verdicts.items() if verdict is Verdict.LANDED]
-    if landed and len(landed) < len(work):
-        missing = ", ".join(item.base.name for identifier, item in work.items() if identifier not in landed)
-        raise RolledBack(
-            f"This attempt was published, and then {missing} was taken back.",
-            remedy="roll the other tables of the step back as well, or this one forward; `lakehouse audit` names them",
-        )
-    return bool(landed)
 
 
 def _bound_rebases(rebases: int, stale: list[Identifier]) -> None:

@@ -7,7 +7,7 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update.snapshot import ManageSnapshots
 
-from lakehouse.catalog import LakeCatalog
+from lakehouse.catalog import LakeCatalog, ref_is
 from lakehouse.commit.base import Base
 from lakehouse.commit.errors import MainMoved
 from lakehouse.commit.history import ancestry, is_seal_only
@@ -19,6 +19,7 @@ def rebase(catalog: LakeCatalog, staged: Staged, table: Table) -> Staged:
 
     Raises:
         MainMoved: the attempt removed rows, so its files say nothing about the new base.
+        SchemaChanged: the table's partitioning changed, so its files do not fit.
     """
     files = _appended_files(staged, table)
     base = Base.of(table)
@@ -30,10 +31,11 @@ def rebase(catalog: LakeCatalog, staged: Staged, table: Table) -> Staged:
     def build(transaction: Transaction) -> None:
         ManageSnapshots(transaction).create_branch(at, branch).commit()
         if files:
-            append_to(transaction, staged.attempt, branch, files)
+            append_to(transaction, staged.base, staged.attempt, branch, files)
         seal_on(transaction, branch, seal)
 
-    head = commit_on_branch(catalog, base, branch, build)
+    # While the retired branch is there, housekeeping sees whose the files are; once it is gone, so may be the files.
+    head = commit_on_branch(catalog, base, branch, build, require=[ref_is(staged.branch, staged.head)])
     # The retired branch goes only with the publish, so a crash in between loses nothing.
     return moved(staged, base=base, branch=branch, head=head, seal=seal)
 

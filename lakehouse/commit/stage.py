@@ -16,14 +16,14 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
-from pyiceberg.table.update import AssertTableUUID
+from pyiceberg.table.update import AssertTableUUID, TableRequirement
 from pyiceberg.table.update.snapshot import ManageSnapshots
 from requests import RequestException
 
 from lakehouse.catalog import LakeCatalog, TableChange, UnsafeCatalog, ref_is
 from lakehouse.commit.attempt import Attempt
 from lakehouse.commit.base import Base
-from lakehouse.commit.errors import ForeignCommit, TableReplaced
+from lakehouse.commit.errors import ForeignCommit, MainMoved, SchemaChanged, TableReplaced
 from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import ancestry, attempt_of, head_of
 from lakehouse.commit.seal import Seal
@@ -68,13 +68,15 @@ def stage_files(catalog: LakeCatalog, base: Base, attempt: Attempt, files: Seque
     """Append data files to the attempt's branch, opening it where it is not there yet.
 
     Raises:
+        SchemaChanged: the table's partitioning is not the one that the files were written with.
+        MainMoved: the base is no longer in the table's history.
         UnsafeCatalog: the catalog does not keep branches apart.
     """
     failpoint("stage.before")
 
     def build(transaction: Transaction) -> None:
         _open(transaction, base, attempt)
-        append_to(transaction, attempt, attempt.branch, files)
+        append_to(transaction, base, attempt, attempt.branch, files)
 
     commit_on_branch(catalog, base, attempt.branch, build)
     failpoint("stage.between")
@@ -105,11 +107,26 @@ def _open(transaction: Transaction, base: Base, attempt: Attempt) -> None:
         with transaction.update_snapshot(snapshot_properties=attempt.marks, branch=None).fast_append() as first:
             pass
         root = first.snapshot_id
+    if transaction.table_metadata.snapshot_by_id(root) is None:
+        raise MainMoved(
+            f"{base.name}: snapshot {root}, where this attempt began, is no longer in the table.",
+            remedy="run the step again from the present state",
+        )
     ManageSnapshots(transaction).create_branch(root, attempt.branch).commit()
 
 
-def append_to(transaction: Transaction, attempt: Attempt, branch: str, files: Sequence[DataFile]) -> None:
-    """Add files to a branch as one snapshot of the attempt, merging small manifests on the way."""
+def append_to(transaction: Transaction, base: Base, attempt: Attempt, branch: str, files: Sequence[DataFile]) -> None:
+    """Add files, written for `base`, to a branch as one snapshot of the attempt, merging small manifests on the way.
+
+    Raises:
+        SchemaChanged: the files are laid out by another partition spec than the table has now; PyIceberg would enter
+            them in a manifest of the new one, and readers would prune by partitions that they do not have.
+    """
+    if transaction.table_metadata.default_spec_id != base.table.metadata.default_spec_id:
+        raise SchemaChanged(
+            f"{base.name}: the partitioning changed after the files were written.",
+            remedy="run the step again, it will write with the new partitioning",
+        )
     with transaction.update_snapshot(snapshot_properties=attempt.marks, branch=branch).merge_append() as append:
         for file in files:
             append.append_data_file(file)
@@ -121,7 +138,14 @@ def seal_on(transaction: Transaction, branch: str, seal: Seal) -> None:
         pass
 
 
-def commit_on_branch(catalog: LakeCatalog, base: Base, branch: str, build: Callable[[Transaction], None]) -> int:
+def commit_on_branch(
+    catalog: LakeCatalog,
+    base: Base,
+    branch: str,
+    build: Callable[[Transaction], None],
+    *,
+    require: Sequence[TableRequirement] = (),
+) -> int:
     """Commit what `build` adds to a transaction, to that branch alone; returns the branch's new head.
 
     PyIceberg's own retry is not used: it forgets a branch made in the same transaction, and then appends to nothing.
@@ -139,7 +163,7 @@ def commit_on_branch(catalog: LakeCatalog, base: Base, branch: str, build: Calla
         head = transaction.table_metadata.refs[branch].snapshot_id
         change = TableChange(
             base.identifier,
-            (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(branch, head_of(table, branch))),
+            (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(branch, head_of(table, branch)), *require),
             transaction._updates,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - there is no public way to see them
         )
         if _sent(catalog, change, branch, head):
