@@ -6,13 +6,16 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.apply import apply
+from lakehouse.cli.audit import audit
 from lakehouse.cli.context import Context
+from lakehouse.cli.dev import dev
 from lakehouse.cli.down import down
 from lakehouse.cli.errors import OneLinePerError
 from lakehouse.cli.jars import jars
 from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
+from lakehouse.cli.run import run
 from lakehouse.cli.status import status
 from lakehouse.cli.tables import tables
 from lakehouse.cli.up import up
@@ -41,5 +44,5 @@ def common(
     ctx.obj = Context(conf)
 
 
-for verb in (up, down, status, produce, plan, apply, tables, jars):
+for verb in (run, dev, audit, up, down, status, produce, plan, apply, tables, jars):
     app.command()(verb)

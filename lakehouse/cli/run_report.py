@@ -15,7 +15,7 @@ from lakehouse.resources import Lake
 from lakehouse.tables import Stream
 
 if TYPE_CHECKING:
-    from lakehouse.cli.run import Outcome
+    from lakehouse.cli.materializing import Outcome
 
 _SHOWN = 20
 

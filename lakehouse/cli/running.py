@@ -6,10 +6,8 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import NoReturn
 
-from lakehouse.catalog import probe
 from lakehouse.cli.context import Context
 from lakehouse.cli.servers import connect_server_here, local_broker
-from lakehouse.resources import Lake
 
 
 @contextmanager
@@ -44,21 +42,6 @@ def ended_by_signals() -> Generator[None]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def make_tables(context: Context, lake: Lake) -> list[str]:
-    """Create the declared tables that are missing, on a catalog that was tried first; returns their names.
-
-    Raises:
-        UnsafeCatalog: the write protocol is not safe on this catalog.
-        DeclarationAhead: a table differs from its declaration.
-    """
-    with context.err.status("looking at the catalog"):
-        created = lake.ensure(sorted(lake.declarations.tables))
-        if created:
-            probe(lake.catalog, created[0].split(".")[0])
-    say(context, f"{len(lake.declarations.tables)} tables declared, {len(created)} created")
-    return created
 
 
 def say(context: Context, text: str) -> None:

@@ -1,0 +1,52 @@
+"""Tells in one line each what becomes of the runs that Dagster's services start."""
+
+import dagster as dg
+from dagster import DagsterEventType, DagsterRunStatus, RunsFilter
+
+from lakehouse.cli.context import Context
+from lakehouse.cli.running import say
+from lakehouse.runtime import STREAM_TAG
+
+_RECENT = 25
+_TOLD = {
+    DagsterRunStatus.STARTED: "running",
+    DagsterRunStatus.SUCCESS: "succeeded",
+    DagsterRunStatus.FAILURE: "FAILED",
+    DagsterRunStatus.CANCELED: "canceled",
+}
+
+
+class Followed:
+    """The newest runs of an instance, and what was told of them."""
+
+    def __init__(self, context: Context, instance: dg.DagsterInstance) -> None:
+        """Take what is there now as told."""
+        self._context = context
+        self._instance = instance
+        self._known = {record.dagster_run.run_id: record.dagster_run.status for record in self._recent()}
+
+    def tell(self) -> None:
+        """Print what changed since the last call."""
+        for record in reversed(self._recent()):
+            run = record.dagster_run
+            if self._known.get(run.run_id) is run.status:
+                continue
+            self._known[run.run_id] = run.status
+            if told := _TOLD.get(run.status):
+                stream = run.tags.get(STREAM_TAG, "assets")
+                rows = f": {self._rows(run.run_id)}" if run.status is DagsterRunStatus.SUCCESS else ""
+                say(self._context, f"run {run.run_id[:8]} of {stream} {told}{rows}")
+
+    def _recent(self) -> "list[dg.RunRecord]":
+        return list(self._instance.get_run_records(RunsFilter(), limit=_RECENT))
+
+    def _rows(self, run_id: str) -> str:
+        """`+842 raw.flights`; tables that received nothing are left out."""
+        logs = self._instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
+        told: list[str] = []
+        for entry in logs:
+            made = entry.asset_materialization
+            added = made.metadata.get("rows added") if made else None
+            if made and added is not None and added.value:
+                told.append(f"+{added.value:,} {'.'.join(made.asset_key.path)}")
+        return ", ".join(told) or "nothing new"

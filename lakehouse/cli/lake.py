@@ -1,0 +1,21 @@
+"""The lake as `run` and `dev` need it before anything runs: every declared table there, on a catalog that is safe."""
+
+from lakehouse.catalog import probe
+from lakehouse.cli.context import Context
+from lakehouse.cli.running import say
+from lakehouse.resources import Lake
+
+
+def make_tables(context: Context, lake: Lake) -> list[str]:
+    """Create the declared tables that are missing, on a catalog that was tried first; returns their names.
+
+    Raises:
+        UnsafeCatalog: the write protocol is not safe on this catalog.
+        DeclarationAhead: a table differs from its declaration.
+    """
+    with context.err.status("looking at the catalog"):
+        created = lake.ensure(sorted(lake.declarations.tables))
+        if created:
+            probe(lake.catalog, created[0].split(".")[0])
+    say(context, f"{len(lake.declarations.tables)} tables declared, {len(created)} created")
+    return created
