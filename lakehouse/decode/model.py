@@ -33,15 +33,20 @@ def _struct(
     fields: Sequence[pa.Field], *, tag_field: str | None = None, tag: str | None = None
 ) -> type[msgspec.Struct]:
     names = {f"f{i}": f.name for i, f in enumerate(fields)}
-    members = [(member, _member(f.type) | None, None) for member, f in zip(names, fields, strict=True)]
+    members = [(member, _optional(f.type), None) for member, f in zip(names, fields, strict=True)]
     return msgspec.defstruct("Record", members, rename=names, gc=False, tag_field=tag_field, tag=tag)
+
+
+def _optional(wire: pa.DataType) -> Any:
+    """The type or null. A decimal's text is taken raw, which includes null and would not in a union."""
+    return msgspec.Raw if t.is_decimal(wire) else _member(wire) | None
 
 
 def _member(wire: pa.DataType) -> Any:
     if t.is_struct(wire):
         return _struct(list(wire))
     if t.is_list(wire):
-        return list[_member(wire.value_type) | None]
+        return list[_optional(wire.value_type)]
     if t.is_map(wire):
-        return dict[str, _member(wire.item_type) | None]
-    return msgspec.Raw if t.is_decimal(wire) else _SCALARS[wire]
+        return dict[str, _optional(wire.item_type)]
+    return _SCALARS[wire]
