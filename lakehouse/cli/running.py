@@ -4,28 +4,57 @@ import signal
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.servers import connect_server_here, local_broker
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def servers(context: Context) -> Generator[None]:
     """Have the broker and, where the platform is Connect, its server running; stop what was not running before."""
-    with ExitStack() as undo:
+    undo = ExitStack()
+    try:
         broker = local_broker(context)
         if broker is not None:
-            with context.err.status("starting the Kafka broker"):
-                if broker.start():
-                    undo.callback(broker.stop)
+            _start(context, "the Kafka broker", broker, undo)
             say(context, f"Kafka broker at {broker.bootstrap_servers}")
         if context.settings.platform.mode == "connect" and (server := connect_server_here(context)) is not None:
-            with context.err.status("starting the Spark Connect server"):
-                if server.start():
-                    undo.callback(server.stop)
+            _start(context, "the Spark Connect server", server, undo)
             say(context, f"Spark Connect at {context.settings.platform.remote}")
         yield
+    finally:
+        with shielded():
+            undo.close()
+
+
+class _Server(Protocol):
+    def running(self) -> bool: ...
+    def start(self) -> bool: ...
+    def stop(self) -> bool: ...
+
+
+def _start(context: Context, name: str, server: _Server, undo: ExitStack) -> None:
+    # Before the start: a signal may come in the middle of it.
+    if not server.running():
+        undo.callback(server.stop)
+    with context.err.status(f"starting {name}"):
+        server.start()
+
+
+@contextmanager
+def shielded() -> Generator[None]:
+    """Let nobody interrupt what cleans up: people press Ctrl-C twice, and supervisors send SIGTERM after SIGINT."""
+    former = {number: signal.getsignal(number) for number in _ENDING}
+    for number in _ENDING:
+        signal.signal(number, _wait)
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -34,9 +63,9 @@ def ended_by_signals() -> Generator[None]:
 
     Also where the parent ignores SIGINT, as shells do for background jobs: Dagster would adopt that for SIGTERM.
     """
-    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, _exit)
+    former = {number: signal.getsignal(number) for number in _ENDING}
+    for number in _ENDING:
+        signal.signal(number, _end)
     try:
         yield
     finally:
@@ -49,5 +78,13 @@ def say(context: Context, text: str) -> None:
     context.err.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def _exit(number: int, _: FrameType | None) -> NoReturn:
+def _wait(_: int, __: FrameType | None) -> None:
+    """Go on."""
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    for ending in _ENDING:  # once is enough
+        signal.signal(ending, _wait)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise SystemExit(128 + number)

@@ -15,7 +15,7 @@ import dagster as dg
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.following import Followed
-from lakehouse.cli.running import say
+from lakehouse.cli.running import say, shielded
 from lakehouse.errors import LakehouseError
 
 HOST = "127.0.0.1"
@@ -62,7 +62,8 @@ def serve(context: Context, instance: dg.DagsterInstance, port: int) -> None:
     except (KeyboardInterrupt, SystemExit):
         say(context, "stopping")
     finally:
-        end_group(services)
+        with shielded():
+            end_group(services)
 
 
 def _await_ready(context: Context, services: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
