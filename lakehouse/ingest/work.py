@@ -22,7 +22,7 @@ from lakehouse.kafka.statement import Counts
 from lakehouse.kafka.tally import Tally, added
 from lakehouse.quality import compile_rules
 from lakehouse.settings import KafkaSettings
-from lakehouse.tables import Declarations, Stream, ToTable, iceberg_schema
+from lakehouse.tables import Declarations, Stream, Table, ToTable, iceberg_schema
 
 _Key = TypeVar("_Key", str, int)
 
@@ -42,7 +42,8 @@ def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: Work, *, min
     """Read the planned range once and write it as data files. Nothing is committed here."""
     beyond = {name for name, base in work.bases.items() if unsupported(base.table.metadata) is not None}
     frame = kafka_frame(spark, kafka, work.plan, min_partitions=min_partitions)
-    rows = frame.mapInArrow(make_task(work, beyond).run, REPORT_SCHEMA).collect()
+    task = make_task(work, beyond)
+    rows = frame.mapInArrow(task.run, REPORT_SCHEMA).collect()  # pyright: ignore[reportArgumentType]
     reports = [msgspec.msgpack.decode(row["report"], type=TaskReport, strict=False) for row in rows]
     return add_up(work, beyond, reports)
 
@@ -55,7 +56,7 @@ def make_task(work: Work, beyond: set[str]) -> IngestTask:
         beyond: tables whose layout is beyond the workers' writer; their rows go to a spool for Spark's own.
     """
     stream, tables = work.stream, work.declarations.tables
-    schemas = {name: file_schema(iceberg_schema(tables[name].without_coordinates())) for name in stream.tables}
+    schemas = {name: record_schema(tables[name], work.bases[name]) for name in stream.tables}
     if isinstance(stream.route, ToTable):
         decoder, routes = JsonDecoder(schemas[stream.route.table]), {"": stream.route.table}
     else:
@@ -70,6 +71,22 @@ def make_task(work: Work, beyond: set[str]) -> IngestTask:
         rules={name: compile_rules(tables[name].without_coordinates()) for name in stream.tables},
         targets={name: _target(base, work.attempt, spool=name in beyond) for name, base in work.bases.items()},
         quarantine=stream.quarantine_table,
+    )
+
+
+def record_schema(table: Table, base: Base) -> pa.Schema:
+    """What a record of a table looks like: the declared columns, with the table's own field ids.
+
+    With these ids the decoder's columns are the writer's, so nothing has to be cast, which Arrow could not always do:
+    not a missing struct whose fields are required.
+    """
+    declared = file_schema(iceberg_schema(table.without_coordinates()))
+    held = file_schema(base.table.schema())
+    return pa.schema(
+        [
+            field.with_type(here.type) if (here := held.field(field.name)).type.equals(field.type) else field
+            for field in declared
+        ]
     )
 
 

@@ -17,6 +17,7 @@ import pyarrow.compute
 
 from lakehouse.decode import JsonDecoder, RecordError, RoutedDecoder
 from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget
+from lakehouse.ingest.solid import solid
 from lakehouse.kafka.tally import Tally
 from lakehouse.quality import Rules
 
@@ -147,7 +148,7 @@ class _TaskWork:
         partitions, offsets = records.column("partition"), records.column("offset")
         self._tally(table, partitions.to_numpy(), offsets.to_numpy())
         arrays = [
-            *columns.columns,
+            *(solid(column) for column in columns.columns),
             pa.repeat(pa.scalar(self.task.topic), columns.num_rows),
             partitions,
             offsets,
