@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 from lakehouse.commit.history import MAIN, ancestry, head_of
 
 KEEP_PROPERTY = "lakehouse.publish.keep-snapshots"
-KEEP_DEFAULT = 100
+KEEP_DEFAULT = 50
 
 
 def outdated_snapshots(table: Table, next_head: int) -> list[int]:
