@@ -124,7 +124,7 @@ class ConnectSystem:
             "value.converter.schemas.enable": "false",
             "offset.storage.file.filename": self._folder / "offsets",
             "listeners": f"http://127.0.0.1:{self._port}",
-            # How long a task with nothing to read sleeps before it looks at what the coordinator wants; 60 s by default.
+            # So long a task with nothing to read sleeps before it hears what the coordinator wants; 60 s by default.
             "offset.flush.interval.ms": "500",
             "plugin.path": self._lab.settings.state.jars / _PLUGINS,
             "plugin.discovery": "service_load",

@@ -14,10 +14,11 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 def records(count: int) -> Iterator[Record]:
     """Orders in turn over the partitions."""
     for number in range(count):
-        yield Record(value=_order(number), partition=number % PARTITIONS)
+        yield Record(value=order(number), partition=number % PARTITIONS)
 
 
-def _order(number: int) -> bytes:
+def order(number: int) -> bytes:
+    """The record of this number."""
     mixed = number * 2_654_435_761 % 2**32  # spreads neighbours, so that columns compress as real ones do
     # The kind must not follow from the partition, or each table would get its own.
     kind = KINDS[mixed // 7 % len(KINDS)]
