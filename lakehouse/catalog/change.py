@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
@@ -29,6 +29,9 @@ class TableChange:
 
 class GroupCommits(Protocol):
     """Commits and reads over several tables."""
+
+    reads_whole_commits: ClassVar[bool]
+    """Whether `load_tables` never shows part of a commit over several tables while it is applied."""
 
     def commit_tables(self, changes: Sequence[TableChange]) -> None:
         """Apply every change, or none.

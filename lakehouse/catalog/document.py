@@ -41,6 +41,7 @@ _MODELLED_KEYS = (
     "partition-statistics",
 )
 _DEFAULT_PREVIOUS_VERSIONS = 100
+_KNOWN_BLOBS = {"apache-datasketches-theta-v1", "deletion-vector-v1"}
 
 
 def edited(document: Document, location: str, updates: Sequence[TableUpdate], now_ms: int) -> Document:
@@ -72,8 +73,16 @@ def edited(document: Document, location: str, updates: Sequence[TableUpdate], no
 
 
 def parsed(document: Document) -> TableMetadata:
-    """Parse a document into PyIceberg's model, leaving the document alone (the parser fills in defaults)."""
-    return TableMetadataUtil.parse_obj(dict(document))
+    """Parse a document into PyIceberg's model, leaving the document alone (the parser fills in defaults).
+
+    Statistics with a kind of blob that PyIceberg does not know are left out, or it would refuse the whole table.
+    """
+    known = [s for s in document.get("statistics") or [] if _is_known(s)]
+    return TableMetadataUtil.parse_obj({**document, "statistics": known})
+
+
+def _is_known(statistics: Document) -> bool:
+    return all(blob.get("type") in _KNOWN_BLOBS for blob in statistics.get("blob-metadata") or [])
 
 
 def references(document: Document) -> dict[str, Document]:
@@ -176,10 +185,14 @@ def _remove_snapshots(document: Document, update: RemoveSnapshotsUpdate, _: int)
 
 
 def _apply_modelled(before: Document, result: Document, updates: tuple[TableUpdate, ...]) -> None:
-    after = update_table_metadata(parsed(before), updates).model_dump(mode="json", by_alias=True)
+    parsed_before = parsed(before)
+    was = parsed_before.model_dump(mode="json", by_alias=True)
+    after = update_table_metadata(parsed_before, updates).model_dump(mode="json", by_alias=True)
     for key in _MODELLED_KEYS:
-        if after.get(key) is not None:
-            result[key] = after[key]
+        # What the updates left alone stays as it was written, also what the model does not know of it.
+        if after.get(key) is not None and after[key] != was.get(key):
+            unknown = [s for s in before.get(key) or [] if not _is_known(s)] if key == "statistics" else []
+            result[key] = [*unknown, *after[key]] if unknown else after[key]
 
 
 def _log_previous(before: Document, location: str, result: Document) -> None:

@@ -33,6 +33,8 @@ class ReadsNeverSettled(LakehouseError):
 class RestLakeCatalog(RestCatalog, LakeCatalog):
     """PyIceberg's REST catalog with commits and consistent reads over several tables."""
 
+    reads_whole_commits = False  # the specification does not promise it, though Polaris keeps it
+
     @override
     def commit_tables(self, changes: Sequence[TableChange]) -> None:
         body = ",".join(

@@ -17,9 +17,15 @@ from typing import Any, cast
 from urllib.parse import urlparse
 
 import msgspec
+import structlog
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    CommitStateUnknownException,
+    NoSuchTableError,
+    ServiceUnavailableError,
+)
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.update import TableRequirement, TableUpdate
@@ -31,6 +37,7 @@ from typing_extensions import override
 from lakehouse.catalog.change import LakeCatalog, TableChange
 from lakehouse.catalog.document import Document, edited, parsed, require
 
+_log = structlog.get_logger(__name__)
 _SWAP_TRIES = 12
 _READ_TRIES = 5
 
@@ -46,6 +53,8 @@ class _Stored:
 
 class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompatibleMethodOverride]
     """PyIceberg's SQL catalog with commits over several tables and a metadata document that keeps every field."""
+
+    reads_whole_commits = True
 
     def __init__(self, name: str, **properties: str) -> None:
         super().__init__(name, **properties)
@@ -74,6 +83,11 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     def commit_tables(self, changes: Sequence[TableChange]) -> None:
         for before, after in self._commit(changes):
             _delete_outdated_metadata(self._io(before.location), before.document, after)
+
+    @override
+    def load_table(self, identifier: str | Identifier) -> Table:
+        identifier = self.identifier_to_tuple(identifier)
+        return self.load_tables([identifier])[identifier]
 
     @override
     def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
@@ -107,7 +121,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
         for _, document, location in prepared:
             _write(self._io(location), location, document)
-        swapped = False
+        swapped, busy = False, None
         try:
             with _transaction(self._swaps) as connection:
                 # Sorted, so that two publishers of overlapping sets cannot wait for each other.
@@ -117,14 +131,16 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
                 )
                 if not swapped:
                     connection.rollback()
-        except _NotBegunError:
-            swapped = False  # the database was busy before we changed anything
+        except _NotBegunError as error:
+            busy = error  # before we changed anything
         except DBAPIError as error:
             # COMMIT itself may have failed after the fact: the documents stay, the caller looks again.
             raise CommitStateUnknownException(f"The catalog database did not answer: {error.orig}") from error
         if not swapped:
             for _, _, location in prepared:
                 self._io(location).delete(location)
+        if busy:
+            raise CommitFailedException("The catalog database stayed locked by another program") from busy
         return swapped
 
     def _swap_row(self, connection: Connection, stored: _Stored, location: str) -> bool:
@@ -157,13 +173,16 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
 
     def _locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
         keys = [(".".join(Catalog.namespace_from(i)), Catalog.table_name_from(i)) for i in identifiers]
-        with self.engine.connect() as connection:
-            rows = connection.execute(
-                select(IcebergTables.table_namespace, IcebergTables.table_name, IcebergTables.metadata_location).where(
-                    IcebergTables.catalog_name == self.name,
-                    tuple_(IcebergTables.table_namespace, IcebergTables.table_name).in_(keys),
-                )
-            ).all()
+        columns = (IcebergTables.table_namespace, IcebergTables.table_name, IcebergTables.metadata_location)
+        named = select(*columns).where(
+            IcebergTables.catalog_name == self.name,
+            tuple_(IcebergTables.table_namespace, IcebergTables.table_name).in_(keys),
+        )
+        try:
+            with self.engine.connect() as connection:
+                rows = connection.execute(named).all()
+        except OperationalError as error:
+            raise ServiceUnavailableError(f"The catalog database did not answer: {error.orig}") from error
         found = {(namespace, name): location for namespace, name, location in rows}
         missing = [".".join(key) for key in keys if key not in found]
         if missing:
@@ -241,4 +260,8 @@ def _delete_outdated_metadata(io: FileIO, before: Document, after: Document) -> 
     kept = {entry["metadata-file"] for entry in after["metadata-log"]}
     for entry in before.get("metadata-log") or []:
         if entry["metadata-file"] not in kept:
-            io.delete(entry["metadata-file"])
+            try:
+                io.delete(entry["metadata-file"])
+            except OSError as error:
+                # The commit has landed: a document that is gone already, or may not be deleted, must not make it fail.
+                _log.warning("outdated_metadata_not_deleted", file=entry["metadata-file"], reason=str(error))

@@ -9,6 +9,7 @@ from pyiceberg.typedef import Identifier
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit.history import MAIN, Sealed, ancestry, has_rows, head_of, is_rewrite, last_seal
+from lakehouse.commit.together import load_together
 
 
 @dataclass(frozen=True)
@@ -64,5 +65,4 @@ def read_bases(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Base]:
         NoSuchTableError: a table does not exist.
         SealBroken: a table's newest seal was changed.
     """
-    tables = catalog.load_tables([tuple(name.split(".")) for name in names])
-    return {".".join(identifier): Base.of(table) for identifier, table in tables.items()}
+    return {name: Base.of(table) for name, table in load_together(catalog, names).items()}

@@ -7,6 +7,7 @@ from pyiceberg.table import DataScan, Table
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit.history import Sealed, head_of, seals
+from lakehouse.commit.together import load_together
 
 
 @dataclass(frozen=True)
@@ -41,5 +42,4 @@ def read_group(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
         NoSuchTableError: a table does not exist.
         ReadsNeverSettled: on a REST catalog, the tables changed during every attempt.
     """
-    tables = catalog.load_tables([tuple(name.split(".")) for name in names])
-    return {".".join(i): Pinned(table, head_of(table)) for i, table in tables.items()}
+    return {name: Pinned(table, head_of(table)) for name, table in load_together(catalog, names).items()}

@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.update import AssertCurrentSchemaId, AssertTableUUID
 from pyiceberg.typedef import Identifier
 from requests import RequestException
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch
 from lakehouse.commit.errors import MainMoved, PublishUnresolved
@@ -28,6 +28,7 @@ from lakehouse.commit.trim import outdated_snapshots
 
 _ROUNDS = 20
 _REBASES = 3
+_WHEN_BACK = "when the catalog answers again, run the step again: it finds out whether this attempt landed"
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged]) -> Published:
     names = ", ".join(item.base.name for item in staged)
     raise PublishUnresolved(
         f"{names}: no clear answer from the catalog in {_ROUNDS} tries" + (f" (last: {doubt})." if doubt else "."),
-        remedy="when the catalog answers again, run the step again: it finds out whether this attempt landed",
+        remedy=_WHEN_BACK,
     )
 
 
@@ -95,9 +96,13 @@ def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifie
         retry=retry_if_exception_type((RequestException, ServerError, ServiceUnavailableError)),
         stop=stop_after_attempt(8),
         wait=wait_exponential_jitter(multiplier=0.1, max=5),
-        reraise=True,
     )
-    return patient(catalog.load_tables, identifiers)
+    try:
+        return patient(catalog.load_tables, identifiers)
+    except RetryError as error:
+        names = ", ".join(".".join(identifier) for identifier in identifiers)
+        last = error.last_attempt.exception()
+        raise PublishUnresolved(f"{names}: the catalog cannot be reached ({last}).", remedy=_WHEN_BACK) from last
 
 
 def _bound_rebases(rebases: int, stale: list[Identifier]) -> None:

@@ -6,7 +6,7 @@ go on, so that a test decides the order of events and not the scheduler.
 
 import multiprocessing
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Self
@@ -38,15 +38,14 @@ class Work:
     rows: Mapping[str, Sequence[int]]
     merged: bool = False
     failpoints: str = ""
-    statement: str = ""
 
 
 class Child:
     """A running step; `with Child(work) as child:`. On leaving, it is killed if it still lives."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, do: Callable[[Work, Connection], None] | None = None) -> None:
         self._pipe, its_pipe = _CONTEXT.Pipe()
-        self.process = _CONTEXT.Process(target=_step, args=(work, its_pipe), daemon=True)
+        self.process = _CONTEXT.Process(target=do or _step, args=(work, its_pipe), daemon=True)
         self.process.start()
         its_pipe.close()
 
@@ -59,6 +58,10 @@ class Child:
         self.process.join(PATIENCE_SECONDS)
         self.process.close()
         self._pipe.close()
+
+    def has_spoken(self) -> bool:
+        """Whether a word is waiting to be heard."""
+        return self._pipe.poll(0)
 
     def hear(self) -> str:
         """The child's next word."""
@@ -100,6 +103,18 @@ def _step(work: Work, pipe: Connection) -> None:
         pipe.send(type(error).__name__)
     else:
         pipe.send("published")
+
+
+def publish_often(work: Work, pipe: Connection) -> None:
+    """A child that publishes the same tables again and again: one row each and a `counter`, whenever told to."""
+    lake = Lake(work.settings, open_catalog(work.settings), work.namespace, None)
+    names = [f"{work.namespace}.{table}" for table in work.rows]
+    counter = 0
+    while pipe.recv() is None:
+        counter += 1
+        bases, attempt = lake.bases(*names), Attempt(run_id=f"run-{counter}", step=work.attempt.step)
+        publish(lake.catalog, [lake.stage(bases[name], attempt, [counter], counter=str(counter)) for name in names])
+        pipe.send(str(counter))
 
 
 def _say(pipe: Connection, word: str) -> None:
