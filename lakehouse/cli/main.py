@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
+from lakehouse.cli.accept_loss import accept_loss
+from lakehouse.cli.adopt import adopt
 from lakehouse.cli.apply import apply
 from lakehouse.cli.audit import audit
 from lakehouse.cli.context import Context
 from lakehouse.cli.dev import dev
 from lakehouse.cli.down import down
 from lakehouse.cli.errors import OneLinePerError
+from lakehouse.cli.housekeep import housekeep
 from lakehouse.cli.jars import jars
 from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.plan import plan
@@ -44,5 +47,5 @@ def common(
     ctx.obj = Context(conf)
 
 
-for verb in (run, dev, audit, up, down, status, produce, plan, apply, tables, jars):
+for verb in (run, dev, audit, up, down, status, produce, plan, apply, tables, accept_loss, adopt, housekeep, jars):
     app.command()(verb)

@@ -72,21 +72,30 @@ def stored_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | 
         PositionsDiffer: one table was rolled back alone.
         UnsealedCommit: somebody wrote outside the protocol after the last seal.
     """
-    statements: dict[str, KafkaStatement] = {}
-    unsealed: list[str] = []
-    foreign: dict[str, list[int]] = {}
-    for name, base in bases.items():
-        statement = KafkaStatement.from_keys(base.sealed.seal.statement) if base.sealed else None
-        if statement is not None:
-            statements[name] = statement
-            if base.unsealed:
-                foreign[name] = [snapshot.snapshot_id for snapshot in base.unsealed]
-        elif base.has_rows:
-            unsealed.append(name)
+    statements = sealed_statements(bases)
+    unsealed = [name for name, base in bases.items() if name not in statements and base.has_rows]
     if unsealed:
         raise RowsWithoutSeal(stream, unsealed)
+    foreign = {
+        name: [snapshot.snapshot_id for snapshot in bases[name].unsealed] for name in statements if bases[name].unsealed
+    }
     if foreign:
         raise UnsealedCommit(stream, foreign)
+    return agreed_position(stream, statements)
+
+
+def sealed_statements(bases: Mapping[str, Base]) -> dict[str, KafkaStatement]:
+    """What the newest seal of each table says, of those that have one."""
+    read = {name: KafkaStatement.from_keys(base.sealed.seal.statement) for name, base in bases.items() if base.sealed}
+    return {name: statement for name, statement in read.items() if statement is not None}
+
+
+def agreed_position(stream: str, statements: Mapping[str, KafkaStatement]) -> KafkaStatement | None:
+    """The one position that all seals tell, or None where there is no seal.
+
+    Raises:
+        PositionsDiffer: they do not agree.
+    """
     found = list(statements.values())
     if any((s.end, s.topic_id, s.cluster_id) != (found[0].end, found[0].topic_id, found[0].cluster_id) for s in found):
         raise PositionsDiffer(stream, {name: statement.end for name, statement in statements.items()})

@@ -1,0 +1,68 @@
+"""What the verbs about one stream share: the stream by name, and a step on it that a person carries out."""
+
+import uuid
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyspark.sql import SparkSession
+
+from lakehouse.cli.context import Context
+from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.commit import Attempt
+from lakehouse.errors import LakehouseError
+from lakehouse.ingest.step import IngestStep
+
+
+class UnknownStream(LakehouseError):
+    """No stream of this name is declared."""
+
+
+class TableMissing(LakehouseError):
+    """A table of the stream does not exist."""
+
+
+def step_of(
+    context: Context, name: str, verb: str, session: Callable[[], AbstractContextManager[SparkSession]] | None = None
+) -> IngestStep:
+    """A step on a stream, in the name of a run of its own.
+
+    Raises:
+        UnknownStream: nobody declared it.
+    """
+    declarations = declarations_of(context)
+    if name not in declarations.streams:
+        raise UnknownStream(
+            f"There is no stream {name}.", remedy=f"name one of {', '.join(sorted(declarations.streams)) or '(none)'}"
+        )
+    settings = context.settings
+    today = datetime.now(ZoneInfo(settings.timezone)).date().isoformat()
+    return IngestStep(
+        stream=declarations.streams[name],
+        declarations=declarations,
+        catalog=catalog_of(context),
+        kafka=settings.kafka,
+        limits=settings.ingest,
+        session=session or _no_session,
+        attempt=Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"{verb}:{name}", runtime_date=today),
+        inform=lambda message: context.err.print(message, style="dim", highlight=False),
+    )
+
+
+def _no_session() -> AbstractContextManager[SparkSession]:
+    raise AssertionError("this verb reads no records")
+
+
+@contextmanager
+def tables_existing() -> Generator[None]:
+    """Tell a missing table in one line.
+
+    Raises:
+        TableMissing: a table does not exist.
+    """
+    try:
+        yield
+    except NoSuchTableError as missing:
+        raise TableMissing(f"{missing}.", remedy="create it with `lakehouse apply`") from missing
