@@ -10,16 +10,19 @@ import pyarrow as pa
 from msgspec.structs import astuple
 from pyarrow import types as t
 
+from lakehouse.decode.model import is_raw
+
 
 def wire_columns(records: Sequence[msgspec.Struct], wire: pa.Schema) -> list[pa.Array]:
-    """One array per field; decimals as text, which conversion reads."""
+    """One array per field; floats and decimals as text, which conversion reads."""
     members = zip(*map(astuple, records), strict=True) if records else [()] * len(wire)
     return [_array(values, f.type) for values, f in zip(members, wire, strict=True)]
 
 
 def _array(values: Sequence[Any], wire: pa.DataType) -> pa.Array:
-    if t.is_decimal(wire):
-        return pa.array(list(map(_decimal_text, values)), pa.string())
+    if is_raw(wire):
+        as_text = _text_of_decimal if t.is_decimal(wire) else _text_of_json
+        return pa.array([as_text(value) for value in values], pa.string())
     if not t.is_nested(wire):
         return pa.array(values, wire)
     absent = [value is None for value in values]
@@ -44,9 +47,13 @@ def _array(values: Sequence[Any], wire: pa.DataType) -> pa.Array:
     )
 
 
-def _decimal_text(raw: msgspec.Raw | None) -> str | None:
-    """The text of a number, or of a string that should hold one; of anything else its JSON, which is no number."""
+def _text_of_json(raw: msgspec.Raw | None) -> str | None:
+    """The JSON of a value; none for null."""
     text = "null" if raw is None else bytes(raw).decode()
-    if text == "null":
-        return None
-    return msgspec.json.decode(text, type=str) if text.startswith('"') else text
+    return None if text == "null" else text
+
+
+def _text_of_decimal(raw: msgspec.Raw | None) -> str | None:
+    """The JSON of a number, or what is in a string that should hold one."""
+    text = _text_of_json(raw)
+    return msgspec.json.decode(text, type=str) if text and text.startswith('"') else text

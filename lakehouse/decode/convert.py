@@ -51,8 +51,6 @@ class _Conversion:
     def _value(self, array: pa.Array, declared: pa.DataType, path: str, lift: _Lift) -> pa.Array:
         if t.is_nested(declared):
             return self._nested(array, declared, path, lift)
-        if t.is_float32(declared):
-            return self._checked(_narrow(array), path, lift)
         if array.type == declared:
             return array
         return self._checked(parse_text(array, declared), path, lift)
@@ -83,13 +81,3 @@ class _Conversion:
     def _report(self, rows: np.ndarray, error: RecordError) -> None:
         for row in rows.tolist():
             self.errors.setdefault(row, error)
-
-
-def _narrow(doubles: pa.Array) -> tuple[pa.Array, list[Refused]]:
-    """Doubles as floats. What is too large for a float would become infinite, so it is refused."""
-    narrow = doubles.cast(pa.float32(), safe=False)
-    beyond = pc.fill_null(pc.is_inf(narrow), False)
-    if not beyond.true_count:
-        return narrow, []
-    rows = np.flatnonzero(beyond.to_numpy(zero_copy_only=False))
-    return narrow, [Refused(rows, "out_of_range", "the number does not fit the type")]

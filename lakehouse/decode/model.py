@@ -37,9 +37,14 @@ def _struct(
     return msgspec.defstruct("Record", members, rename=names, gc=False, tag_field=tag_field, tag=tag)
 
 
+def is_raw(wire: pa.DataType) -> bool:
+    """Numbers to be read from their text: through a double a float would be rounded twice, a decimal changed."""
+    return t.is_decimal(wire) or t.is_float32(wire)
+
+
 def _optional(wire: pa.DataType) -> Any:
-    """The type or null. A decimal's text is taken raw, which includes null and would not in a union."""
-    return msgspec.Raw if t.is_decimal(wire) else _member(wire) | None
+    """The type or null. Numbers that are no doubles are taken raw, which includes null and would not in a union."""
+    return msgspec.Raw if is_raw(wire) else _member(wire) | None
 
 
 def _member(wire: pa.DataType) -> Any:

@@ -5,6 +5,7 @@ timestamptz  ``2026-01-02T03:04:05.123456Z``; ``T`` or one space; seconds requir
              sixth are cut off; ``Z``, ``±HH``, ``±HHMM`` or ``±HH:MM`` required, up to 18 hours
 timestamp    the same without zone, which is refused
 date         ``2026-01-02``
+float        a JSON number, rounded once
 decimal      a JSON number, or a string ``[±]digits[.digits][e±digits]``; it must fit precision and scale exactly
 binary       base64 (RFC 4648, section 4), padded
 ===========  ==========================================================================================================
@@ -60,11 +61,13 @@ Parsed = tuple[pa.Array, list[Refused]]
 
 
 def parse_text(text: pa.StringArray, target: pa.DataType) -> Parsed:
-    """Reads text as a timestamp, date, decimal or binary."""
+    """Reads text as a timestamp, date, float, decimal or binary."""
     if t.is_timestamp(target):
         return _timestamps(text, target)
     if t.is_date32(target):
         return _dates(text)
+    if t.is_float32(target):
+        return _floats(text)
     return _decimals(text, target) if t.is_decimal(target) else _binaries(text)
 
 
@@ -120,6 +123,17 @@ def _between(parsed: pa.Array, number: pa.DataType, first: int, last: int) -> Pa
     beyond = pc.fill_null(pc.or_(pc.less(numbers, first), pc.greater(numbers, last)), False)
     refused = Refused(_where(beyond), "out_of_range", "the year is not within 0001 to 9999")
     return pc.if_else(beyond, pa.scalar(None, parsed.type), parsed), [refused]
+
+
+def _floats(text: pa.StringArray) -> Parsed:
+    """Floats from the JSON of numbers. An integer zero has no sign, as in Spark."""
+    fits, refused = _grammar(text, r"^-?[0-9]", "expected number")
+    numbers = pc.if_else(pc.equal(fits, "-0"), "0", fits).cast(pa.float32())
+    infinite = pc.fill_null(pc.is_inf(numbers), False)
+    if infinite.true_count:
+        refused.append(Refused(_where(infinite), "out_of_range", "the number does not fit the type"))
+        numbers = pc.if_else(infinite, pa.scalar(None, pa.float32()), numbers)
+    return numbers, refused
 
 
 def _decimals(text: pa.StringArray, target: pa.Decimal128Type) -> Parsed:

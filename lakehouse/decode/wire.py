@@ -46,9 +46,7 @@ def wire_type(declared: pa.DataType, path: str) -> pa.DataType:
     """
     if t.is_boolean(declared) or t.is_int32(declared) or t.is_int64(declared) or t.is_string(declared):
         return declared
-    if t.is_floating(declared):
-        return pa.float64()
-    if t.is_decimal128(declared):
+    if t.is_floating(declared) or t.is_decimal128(declared):
         return declared
     if t.is_date32(declared) or t.is_binary(declared) or (t.is_timestamp(declared) and declared.unit == "us"):
         return pa.string()

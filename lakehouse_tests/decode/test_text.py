@@ -91,6 +91,14 @@ def test_a_zone_where_none_belongs_is_refused() -> None:
     assert read(pa.timestamp("us"), "2026-01-02T03:04:05Z", "2026-01-02T03:04:05+01:00") == ["wrong_type"] * 2
 
 
+def test_a_float_is_rounded_once_and_must_fit() -> None:
+    """Through a double the first would become 1.0000002; Spark reads both as here."""
+    texts = ["1.00000017881393432617187499", "7.0064923216240854e-46", "-0", "-0.0", "3.4028235677973366e38"]
+    values = ["1.0000001192092896", "1.401298464324817e-45", "0.0", "-0.0", "3.4028234663852886e+38"]
+    assert [str(value) for value in read(pa.float32(), *texts)] == values
+    assert read(pa.float32(), "1e400", '"1"', "true", "[1]", None) == ["out_of_range", *["wrong_type"] * 3, None]
+
+
 @settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9))
 def test_a_decimal_is_exact_or_refused(number: Decimal) -> None:
