@@ -1,7 +1,7 @@
 """Stage, seal, audit, publish: how the tables of a step change together or not at all.
 
-The rooms in the order of the story: `attempt` (who writes), `base` (where it begins), `stage` (data on a branch,
-sealed), `judge` (what became of the table meanwhile), `rebase`, `publish`, `group` (reading several tables),
+The rooms in the order of the story: `attempt` (who writes), `together` and `base` (where it begins), `stage` (data on
+a branch, sealed), `judge` (what became of the table meanwhile), `rebase`, `publish`, `group` (reading several tables),
 `housekeeping`.
 """
 
