@@ -18,6 +18,7 @@ from lakehouse.cli.jars import jars
 from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
+from lakehouse.cli.replay import replay
 from lakehouse.cli.run import run
 from lakehouse.cli.status import status
 from lakehouse.cli.tables import tables
@@ -47,5 +48,21 @@ def common(
     ctx.obj = Context(conf)
 
 
-for verb in (run, dev, audit, up, down, status, produce, plan, apply, tables, accept_loss, adopt, housekeep, jars):
+for verb in (
+    run,
+    dev,
+    audit,
+    up,
+    down,
+    status,
+    produce,
+    plan,
+    apply,
+    tables,
+    accept_loss,
+    adopt,
+    replay,
+    housekeep,
+    jars,
+):
     app.command()(verb)
