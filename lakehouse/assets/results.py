@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dagster import AssetKey, DataVersion, MaterializeResult, MetadataValue, TableMetadataValue, TableRecord
+from dagster import AssetKey, DataVersion, MaterializeResult, MetadataValue, TableMetadataValue
 
 from lakehouse.assets.arrivals import arrivals_markdown
 from lakehouse.commit import Attempt, Published
 from lakehouse.ingest.report import IngestReport
-from lakehouse.resources.materialized import table_metadata, write_tags
+from lakehouse.resources.materialized import rows_shown, table_metadata, write_tags
 from lakehouse.runtime import STREAM_TAG
 from lakehouse.tables import Declarations
 
@@ -70,9 +70,5 @@ def _summary(report: IngestReport) -> str:
 
 def offsets_table(ranges: Mapping[int, tuple[int, int]]) -> TableMetadataValue:
     """Kafka ranges: partition, first offset, offset after the last, and how many that are."""
-    return MetadataValue.table(
-        [
-            TableRecord({"partition": partition, "from": start, "to": end, "offsets": end - start})
-            for partition, (start, end) in sorted(ranges.items())
-        ]
-    )
+    columns = {"partition": "int", "from": "int", "to": "int", "offsets": "int"}
+    return rows_shown(columns, [(p, start, end, end - start) for p, (start, end) in sorted(ranges.items())])

@@ -1,5 +1,6 @@
 """Contract rules: what the newest run found when it judged its records by the table's declaration."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
@@ -8,6 +9,7 @@ import msgspec
 from lakehouse.commit import Pinned, Sealed
 from lakehouse.commit.history import seals
 from lakehouse.errors import LakehouseError
+from lakehouse.resources.materialized import rows_shown
 
 NAME = "contract_rules"
 DESCRIPTION = (
@@ -29,11 +31,17 @@ class VerdictsUnreadable(LakehouseError):
     """A seal's verdicts are not what this version writes."""
 
 
-def contract_result(pinned: Pinned, table: str, key: dg.AssetKey) -> dg.AssetCheckResult:
+def contract_result(pinned: Pinned, quarantine: Pinned, table: str, key: dg.AssetKey) -> dg.AssetCheckResult:
     """Tell what the newest seal of a table says about its rules.
 
+    Args:
+        pinned: the table.
+        quarantine: its stream's quarantine, whose seal says how many records were kept out, by reason.
+        table: the table's name.
+        key: its asset.
+
     Raises:
-        VerdictsUnreadable: the seal says it in words that this version does not know.
+        VerdictsUnreadable: a seal says it in words that this version does not know.
     """
     sealed = _judged(pinned)
     if sealed is None:
@@ -42,23 +50,29 @@ def contract_result(pinned: Pinned, table: str, key: dg.AssetKey) -> dg.AssetChe
     warned = {
         rule: verdict.broken for rule, verdict in rules.items() if verdict.severity == "warning" and verdict.broken
     }
-    refused = {
-        rule: verdict.broken for rule, verdict in rules.items() if verdict.severity != "warning" and verdict.broken
-    }
+    kept_out = _kept_out(quarantine)
     metadata: dict[str, Any] = {
         "snapshot id": str(sealed.snapshot_id),
         "run": sealed.seal.run_id,
-        "rules": dg.MetadataValue.table(
-            [
-                dg.TableRecord({"rule": rule, "severity": verdict.severity, "broken by": verdict.broken})
-                for rule, verdict in sorted(rules.items(), key=lambda item: (-item[1].broken, item[0]))
-            ]
-            or [dg.TableRecord({"rule": "(none declared)", "severity": "", "broken by": 0})]
-        ),
+        "rules": _table("rule", {rule: (verdict.severity, verdict.broken) for rule, verdict in rules.items()}),
         "rows that break a warning rule": sum(warned.values()),
-        "records kept out by a blocking rule": sum(refused.values()),
+        "records of the stream kept out": _table("reason", {reason: ("", times) for reason, times in kept_out.items()}),
     }
-    return _result(key, passed=not warned, description=_told(rules, warned, refused), metadata=metadata)
+    return _result(key, passed=not warned, description=_told(rules, warned, kept_out), metadata=metadata)
+
+
+def _table(what: str, counts: Mapping[str, tuple[str, int]]) -> dg.TableMetadataValue:
+    """Most frequent first."""
+    columns = {what: "string", "severity": "string", "broken by": "int"}
+    ordered = sorted(counts.items(), key=lambda item: (-item[1][1], item[0]))
+    return rows_shown(columns, [(name, severity, broken) for name, (severity, broken) in ordered])
+
+
+def _kept_out(quarantine: Pinned) -> dict[str, int]:
+    """Reason → records that the newest run put in quarantine."""
+    sealed = _judged(quarantine)
+    verdicts = _verdicts(sealed, ".".join(quarantine.table.name())) if sealed else {}
+    return {reason: verdict.broken for reason, verdict in verdicts.items() if verdict.broken}
 
 
 def _result(key: dg.AssetKey, *, passed: bool, description: str, metadata: dict[str, Any]) -> dg.AssetCheckResult:
@@ -88,9 +102,9 @@ def _verdicts(sealed: Sealed, table: str) -> dict[str, RuleVerdict]:
         ) from error
 
 
-def _told(rules: dict[str, RuleVerdict], warned: dict[str, int], refused: dict[str, int]) -> str:
-    kept_out = f" {sum(refused.values()):,} records were kept out." if refused else ""
+def _told(rules: dict[str, RuleVerdict], warned: dict[str, int], kept_out: dict[str, int]) -> str:
+    beside = f" {sum(kept_out.values()):,} records of the stream went to quarantine." if kept_out else ""
     if warned:
         named = ", ".join(f"{rule} ({broken:,} rows)" for rule, broken in sorted(warned.items()))
-        return f"{len(warned)} of {len(rules)} rules draw a warning: {named}.{kept_out}"
-    return f"All rows that the newest run added keep all {len(rules)} rules.{kept_out}"
+        return f"{len(warned)} of {len(rules)} rules warn: {named}.{beside}"
+    return f"All rows that the newest run added keep all {len(rules)} rules.{beside}"

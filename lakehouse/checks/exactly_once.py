@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lakehouse.audit import Finding, RangeProof, StreamProof
+from lakehouse.resources.materialized import rows_shown
 
 NAME = "exactly_once"
 DESCRIPTION = (
@@ -55,33 +56,15 @@ def _told(proof: StreamProof, table: str, findings: Sequence[Finding], rows: int
 
 
 def _ranges(ranges: Sequence[RangeProof]) -> dg.TableMetadataValue:
-    return dg.MetadataValue.table(
-        [
-            dg.TableRecord(
-                {
-                    "partition": proven.partition,
-                    "first offset": "-" if proven.first is None else str(proven.first),
-                    "read up to": proven.end,
-                    "rows": proven.rows,
-                    "decided by": proven.decided_by,
-                }
-            )
-            for proven in ranges
-        ]
+    columns = {"partition": "int", "first offset": "string", "read up to": "int", "rows": "int", "decided by": "string"}
+    return rows_shown(
+        columns, [(r.partition, "-" if r.first is None else str(r.first), r.end, r.rows, r.decided_by) for r in ranges]
     )
 
 
 def _findings(findings: Sequence[Finding]) -> dg.TableMetadataValue:
-    return dg.MetadataValue.table(
-        [
-            dg.TableRecord(
-                {
-                    "kind": finding.kind,
-                    "partition": "-" if finding.partition is None else str(finding.partition),
-                    "offsets": finding.offsets or "-",
-                    "what is wrong": finding.message,
-                }
-            )
-            for finding in findings
-        ]
+    columns = {"kind": "string", "partition": "string", "offsets": "string", "what is wrong": "string"}
+    return rows_shown(
+        columns,
+        [(f.kind, "-" if f.partition is None else str(f.partition), f.offsets or "-", f.message) for f in findings],
     )

@@ -7,6 +7,7 @@ import dagster as dg
 
 from lakehouse.kafka import oldest_unread_time
 from lakehouse.resources import Lake
+from lakehouse.resources.materialized import rows_shown
 from lakehouse.resources.standing import Standing, standing
 from lakehouse.tables import Stream
 
@@ -25,14 +26,7 @@ def freshness_result(
     age = datetime.now(UTC) - oldest if oldest else timedelta(0)
     metadata: dict[str, Any] = {
         "lag": found.lag,
-        "unread": dg.MetadataValue.table(
-            [
-                dg.TableRecord(
-                    {"partition": p, "read up to": found.position[p], "end of log": limits.last_stable, "unread": u}
-                )
-                for (p, limits), u in zip(found.topic.partitions.items(), found.unread.values(), strict=True)
-            ]
-        ),
+        "unread": _unread(found),
         "age of the oldest unread record (s)": round(age.total_seconds(), 1),
         "allowed age (s)": allowed.total_seconds(),
     }
@@ -59,6 +53,14 @@ def look(lake: Lake, stream: Stream) -> tuple[Standing, datetime | None]:
     """
     found = standing(lake, stream)
     return found, oldest_unread_time(lake.kafka, stream.topic, found.position) if found.lag else None
+
+
+def _unread(found: Standing) -> dg.TableMetadataValue:
+    columns = {"partition": "int", "read up to": "int", "end of log": "int", "unread": "int"}
+    limits = found.topic.partitions
+    return rows_shown(
+        columns, [(p, found.position[p], limits[p].last_stable, unread) for p, unread in found.unread.items()]
+    )
 
 
 def _told(found: Standing, age: timedelta, allowed: timedelta) -> str:

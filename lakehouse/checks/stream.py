@@ -63,9 +63,9 @@ def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey
         for name, key in tables.items():
             yield exactly_once.exactly_once_result(proof, name, key)
     if tables := wanted[contract.NAME]:
-        group = read_group(lake.catalog, list(tables))
+        group = read_group(lake.catalog, [*tables, stream.quarantine_table])
         for name, key in tables.items():
-            yield contract.contract_result(group[name], name, key)
+            yield contract.contract_result(group[name], group[stream.quarantine_table], name, key)
     if tables := wanted[freshness.NAME]:
         found, oldest = freshness.look(lake, stream)
         for key in tables.values():

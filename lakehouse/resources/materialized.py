@@ -3,10 +3,18 @@
 Never a value of a row: names, types, counts and ids only.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dagster import DataVersion, MaterializeResult, TableColumn, TableColumnConstraints, TableSchema
+from dagster import (
+    DataVersion,
+    MaterializeResult,
+    TableColumn,
+    TableColumnConstraints,
+    TableMetadataValue,
+    TableRecord,
+    TableSchema,
+)
 
 from lakehouse.commit import Attempt
 from lakehouse.resources.writing import Written
@@ -35,6 +43,19 @@ def _column(column: Column) -> TableColumn:
         description=column.doc or None,
         constraints=TableColumnConstraints(nullable=not column.required),
         tags={"sensitive": ""} if column.sensitive else {},
+    )
+
+
+def rows_shown(columns: Mapping[str, str], rows: Iterable[Sequence[str | int | float]]) -> TableMetadataValue:
+    """A small table for Dagster's UI, which may well be empty.
+
+    Args:
+        columns: name → `string`, `int` or `float`.
+        rows: a value for each column.
+    """
+    return TableMetadataValue(
+        [TableRecord(dict(zip(columns, row, strict=True))) for row in rows],
+        TableSchema([TableColumn(name, kind) for name, kind in columns.items()]),
     )
 
 

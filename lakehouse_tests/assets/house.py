@@ -1,0 +1,162 @@
+"""A whole lakehouse for a test: conf folder, declarations, state and topics of its own; broker and Spark are shared."""
+
+import itertools
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import dagster as dg
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from lakehouse.build import build_defs
+from lakehouse.kafka import Record, create_topic, send
+from lakehouse.resources import Lake
+from lakehouse.settings import KafkaSettings, Settings, load_settings
+from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
+from lakehouse_tests.fixtures.spark import CONF
+
+_NUMBERS = itertools.count()
+
+TABLE = '''
+"""Sightings of birds."""
+
+import pandera.pyspark as pa
+
+from lakehouse.tables import Table
+
+
+class Birds(pa.DataFrameModel):
+    """A bird that somebody saw."""
+
+    name: str = pa.Field(description="Name of the bird")
+    count: int = pa.Field(ge=1, description="How many of them")
+    weight: float = pa.Field(nullable=True, le=20, description="Weight in kg", metadata={"severity": "warning"})
+    observer: str = pa.Field(nullable=True, description="Who saw it", metadata={"sensitive": True})
+
+
+birds = Table(name="raw.birds", schema=Birds, description="Birds that were seen.", owner="ornithology")
+'''
+
+STREAM = '''
+"""The topic of sightings."""
+
+from lakehouse.tables import Stream, ToTable
+
+birds = Stream(name="birds", topic="{topic}", route=ToTable("raw.birds"), max_quarantine_share=0.5)
+'''
+
+
+@dataclass
+class House:
+    """Where everything is."""
+
+    root: Path
+    topic: str
+    kafka: KafkaSettings
+    instance: dg.DagsterInstance
+    sent: int = field(default=0)
+
+    @property
+    def conf(self) -> Path:
+        """The folder of settings."""
+        return self.root / "conf"
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, read from the folder as any process would."""
+        return load_settings(self.conf, {})
+
+    def declare(self, name: str, text: str) -> None:
+        """Write a declaration file."""
+        (self.conf / "declarations" / f"{name}.py").write_text(textwrap.dedent(text).lstrip())
+
+    def send(self, *values: object) -> None:
+        """Send records to the topic; bytes as they are, anything else as JSON."""
+        encoded = [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
+        send(self.kafka, self.topic, [Record(value) for value in encoded])
+        self.sent += len(encoded)
+
+    def birds(self, number: int) -> None:
+        """Send good records."""
+        self.send(*({"name": f"tit {n}", "count": n + 1, "weight": 0.02} for n in range(number)))
+
+    def defs(self, **overrides: object) -> dg.Definitions:
+        """The definitions, built anew."""
+        return build_defs(self.settings, resource_overrides=overrides)
+
+    def run(
+        self, *keys: str, tags: Mapping[str, str] | None = None, defs: dg.Definitions | None = None
+    ) -> dg.ExecuteInProcessResult:
+        """Materialize assets (all if none is named) with their checks, as a run that may fail."""
+        job = (defs or self.defs()).resolve_implicit_global_asset_job_def()
+        return job.execute_in_process(
+            instance=self.instance,
+            raise_on_error=False,
+            tags=dict(tags or {}),
+            asset_selection=[dg.AssetKey(key.split(".")) for key in keys] or None,
+        )
+
+    def lake(self) -> Lake:
+        """A lake as a notebook would open it."""
+        return Lake(self.settings)
+
+
+def materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
+    """Table → what the run materialized."""
+    found = [event.materialization for event in result.get_asset_materialization_events()]
+    return {".".join(one.asset_key.path): one for one in found}
+
+
+def checks(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetCheckEvaluation]:
+    """`table check` → what the run found."""
+    return {f"{'.'.join(one.asset_key.path)} {one.check_name}": one for one in result.get_asset_check_evaluations()}
+
+
+def write_conf(root: Path, kafka: KafkaSettings, jars: Path) -> Path:
+    """Write a conf folder whose platform is the test session's driver."""
+    conf = root / "conf"
+    (conf / "platforms").mkdir(parents=True)
+    (conf / "kafka").mkdir()
+    (conf / "declarations").mkdir()
+    for shared in ("jars", "broker", "catalogs"):
+        (conf / shared).symlink_to(REPOSITORY / "conf" / shared)
+    state_with_jars(root / "state", jars)
+    documents = {
+        "lakehouse.yaml": {"platform": "test", "home": str(root / "state"), "timezone": "Europe/Berlin"},
+        "platforms/test.yaml": {"mode": "classic", "master": "local[2]", "conf": CONF},
+        "kafka/local.yaml": {"bootstrap_servers": kafka.bootstrap_servers},
+    }
+    for name, document in documents.items():
+        (conf / name).write_text(yaml.safe_dump(document))
+    return conf
+
+
+@contextmanager
+def new_house(root: Path, kafka: KafkaSettings, jars: Path) -> Iterator[House]:
+    """Build a lakehouse with one stream and one table, `raw.birds`."""
+    topic = f"birds-{next(_NUMBERS)}"
+    write_conf(root, kafka, jars)
+    create_topic(kafka, topic, 2)
+    with dg.DagsterInstance.ephemeral() as instance:
+        house = House(root, topic, kafka, instance)
+        house.declare("birds", TABLE)
+        house.declare("sightings", STREAM.format(topic=topic))
+        yield house
+
+
+@pytest.fixture
+def house(tmp_path: Path, broker: KafkaSettings, jars: Path) -> Iterator[House]:
+    """A lakehouse without Spark: for everything that does not ingest."""
+    with new_house(tmp_path, broker, jars) as built:
+        yield built
+
+
+@pytest.fixture
+def working_house(house: House, spark: SparkSession) -> House:
+    """A lakehouse that can ingest, in the test session's driver."""
+    return house
