@@ -74,8 +74,8 @@ class RecordParser:
 
 
 def field_reader(field: str) -> RecordParser:
-    """A parser of records with a single member, `f0`: the top-level field of that name, whatever its type."""
-    return RecordParser(msgspec.defstruct("Record", [("f0", object, None)], rename={"f0": field}))
+    """A parser of records with a single member, `f0`: the JSON of the top-level field of that name, whatever it is."""
+    return RecordParser(msgspec.defstruct("Record", [("f0", msgspec.Raw, msgspec.Raw(b"null"))], rename={"f0": field}))
 
 
 def _explain(complaint: str) -> RecordError:

@@ -131,11 +131,12 @@ class RoutedDecoder:
         header: Any = self._route.parse(value)
         if isinstance(header, RecordError):
             return "", header
-        route = header.f0
-        if route is None:
+        text = bytes(header.f0)
+        if text == b"null":
             return "", RecordError("unknown_route", f"`{self._field}`, which chooses the table, is missing or null")
-        if not isinstance(route, str):
+        if not text.startswith(b'"'):
             return "", RecordError("unknown_route", f"`{self._field}`, which chooses the table, is not a string")
+        route = msgspec.json.decode(text, type=str)
         if route not in self._each:
             return "", RecordError("unknown_route", f"`{self._field}` names no table of this stream")
         return route, self._each[route].parse(value)

@@ -35,7 +35,9 @@ STRICTER: dict[str, Refusal] = {
     "a number column given NaN or infinity as text": lambda v, e: "expected number" in e.message,
     "a number too large (Spark: infinity)": lambda v, e: e.message.endswith("the number does not fit the type"),
     "a decimal that must be rounded": lambda v, e: "does not fit 7 digits" in e.message or "fit 38 digits" in e.message,
-    "a decimal with thousands separators": lambda v, e: "expected a decimal number" in e.message and b'"1,000"' in v,
+    "a decimal with thousands separators": lambda v, e: (
+        "expected a decimal number" in e.message and bool(re.search(rb'"[^"]*,[^"]*"', v))
+    ),
     "a timestamp as seconds, partly written or without its zone": lambda v, e: (
         "timestamp with an offset" in e.message or ": expected string, got integer" in e.message
     ),
@@ -51,7 +53,7 @@ STRICTER: dict[str, Refusal] = {
 
 @pytest.mark.parametrize("ddl", TYPES)
 def test_what_we_take_spark_takes_alike_and_what_spark_refuses_we_refuse(spark: SparkSession, ddl: str) -> None:
-    values = corpus(documents({"a": TYPES[ddl]}), 600)
+    values = corpus(documents({"a": TYPES[ddl]}), 300)
     schema = pa.schema([pa.field("a", TYPES[ddl])])
     ours = JsonDecoder(schema).decode(pa.array(values, pa.binary()))
     corrupt, theirs = from_json(spark, ddl, values)

@@ -43,6 +43,7 @@ def test_records_are_told_apart_wherever_the_field_stands() -> None:
         (b'{"a":1}', "unknown_route", "missing or null"),
         (b'{"kind":null}', "unknown_route", "missing or null"),
         (b'{"kind":1}', "unknown_route", "is not a string"),
+        (b'{"kind":1e400}', "unknown_route", "is not a string"),
         (b'{"kind":["dog"]}', "unknown_route", "is not a string"),
         (b'{"kind":"dog"', "not_json", ""),
         (b'["dog"]', "not_an_object", "got list"),
