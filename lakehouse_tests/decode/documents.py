@@ -1,9 +1,13 @@
 """JSON texts as strategies: plausible, odd and hostile ones for every type."""
 
 import json
+from typing import TypeVar
 
 import pyarrow as pa
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+
+T = TypeVar("T")
 
 SCALARS: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -87,6 +91,19 @@ _MOMENTS = (
     "",
     "now",
 )
+
+
+def corpus(examples: st.SearchStrategy[T], size: int) -> list[T]:
+    """Many different examples for one Spark job; a failure names its own, so nothing need be shrunk."""
+    found: dict[str, T] = {}
+
+    @settings(max_examples=size, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(examples)
+    def collect(example: T) -> None:
+        found[repr(example)] = example
+
+    collect()
+    return list(found.values())
 
 
 def json_text(value: object) -> str:

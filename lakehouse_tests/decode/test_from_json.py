@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from lakehouse.decode import JsonDecoder, RecordError
-from lakehouse_tests.decode.documents import TYPES, documents
+from lakehouse_tests.decode.documents import TYPES, corpus, documents
 
 pytestmark = pytest.mark.spark
 
@@ -80,19 +78,6 @@ def repeats_a_field(value: bytes) -> bool:
 
     json.loads(value, object_pairs_hook=see)
     return any(repeated)
-
-
-def corpus(documents: st.SearchStrategy[bytes], size: int) -> list[bytes]:
-    """Many different documents, for one Spark job; a failure names its document, so nothing need be shrunk."""
-    found: dict[bytes, None] = {}
-
-    @settings(max_examples=size, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-    @given(documents)
-    def collect(document: bytes) -> None:
-        found[document] = None
-
-    collect()
-    return list(found)
 
 
 def from_json(spark: SparkSession, ddl: str, values: list[bytes]) -> tuple[list[bool], pa.ChunkedArray]:
