@@ -158,7 +158,7 @@ def commit_on_branch(
     for _ in range(_TRIES):
         table = catalog.load_table(base.identifier)
         _require_same(table, base)
-        transaction = table.transaction()
+        transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()
         build(transaction)
         head = transaction.table_metadata.refs[branch].snapshot_id
         change = TableChange(
@@ -170,6 +170,19 @@ def commit_on_branch(
             _require_apart(catalog.load_table(base.identifier), base, head)
             return head
     raise CommitFailedException(f"{base.name}: branch {branch} could not be written in {_TRIES} tries")
+
+
+def slim(table: Table, *snapshot_ids: int | None) -> Table:
+    """The table with only these snapshots in its metadata, to prepare a commit with.
+
+    PyIceberg copies all of the metadata at every look inside a transaction, about sixteen times per commit; with a
+    hundred snapshots that was most of a commit's time. What is sent in the end are the updates alone.
+    """
+    kept = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in snapshot_ids]
+    refs = {name: ref for name, ref in table.metadata.refs.items() if ref.snapshot_id in snapshot_ids}
+    less: dict[str, object] = {"snapshots": kept, "refs": refs, "snapshot_log": [], "metadata_log": []}
+    metadata = table.metadata.model_copy(update=less)
+    return Table(table.name(), metadata, table.metadata_location, table.io, table.catalog)
 
 
 def _sent(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> bool:
