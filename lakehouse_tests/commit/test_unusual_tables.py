@@ -22,12 +22,21 @@ from lakehouse.commit import (
     seal_branch,
     stage_files,
 )
+from lakehouse.commit.rebase import rebase
 from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import Lake
 
 
 def attempt(step: str = "step") -> Attempt:
     return Attempt(run_id="run", step=step)
+
+
+def maintain(lake: Lake, name: str) -> None:
+    """A commit of maintenance, which lets an attempt under way be rebased."""
+    upkeep, base = attempt("upkeep"), lake.bases(name)[name]
+    assert base.sealed
+    note = Seal.of(upkeep, "maintenance", statement={}, previous=base.sealed.seal)
+    publish(lake.catalog, [seal_branch(lake.catalog, base, upkeep, note)])
 
 
 def test_an_empty_table_whose_twin_published_before_we_staged(lake: Lake) -> None:
@@ -150,10 +159,7 @@ def test_housekeeping_while_a_rebase_is_on_its_way(lake: Lake, monkeypatch: pyte
     name = lake.create("a")
     lake.write("first", a=[1])
     staged = lake.stage(lake.bases(name)[name], attempt(), [2])
-    upkeep, base = attempt("upkeep"), lake.bases(name)[name]
-    assert base.sealed
-    note = Seal.of(upkeep, "maintenance", statement={}, previous=base.sealed.seal)
-    publish(lake.catalog, [seal_branch(lake.catalog, base, upkeep, note)])
+    maintain(lake, name)
     publish_module = sys.modules[publish.__module__]
     real = publish_module.rebase
 
@@ -168,3 +174,19 @@ def test_housekeeping_while_a_rebase_is_on_its_way(lake: Lake, monkeypatch: pyte
     oracle = Oracle.of(lake)
     assert oracle.rows("a") == {1: "1"}
     assert oracle.files("a") <= oracle.files_on_disk("a")
+
+
+def test_branches_of_an_attempt_killed_after_its_rebase_share_files(lake: Lake) -> None:
+    """Whichever is removed first, the files stay until the other is gone too."""
+    name, oracle = lake.create("a"), Oracle.of(lake)
+    lake.write("first", a=[1])
+    staged = lake.stage(lake.bases(name)[name], attempt(), [2])
+    maintain(lake, name)
+    rebased = rebase(lake.catalog, staged, lake.load(name))
+    first, second = abandoned_branches(lake.load(name), older_than=timedelta(0))
+    assert drop_branch(lake.catalog, first) == 0
+    left = staged.head if second.branch == staged.branch else rebased.head
+    assert sorted(lake.load(name).scan(snapshot_id=left).to_arrow()["n"].to_pylist()) == [1, 2]
+    assert drop_branch(lake.catalog, second) == 1
+    assert oracle.rows("a") == {1: "1"}
+    assert oracle.files("a") == oracle.files_on_disk("a")
