@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -115,3 +115,27 @@ def test_an_old_document_that_is_gone_already_fails_nothing(sql_lake: Lake) -> N
         Path(urlparse(location).path).unlink()
     sql_lake.write("second", a=[2])
     assert Oracle.of(sql_lake).rows("a") == {1: "1", 2: "2"}
+
+
+def test_a_commit_that_fails_half_way_never_lands_later(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In rollback-journal mode a reader lets a transaction begin and write, and then blocks its COMMIT."""
+    lake = impatient(sql_lake)
+    name, other = lake.create("a"), lake.create("b")
+    lake.write("first", a=[1], b=[1])
+    staged = lake.stage(lake.bases(name)[name], Attempt(run_id="r", step="s"), [2])
+    for each in (lake, sql_lake):
+        each.catalog.engine.dispose()
+    path = lake.settings.uri.removeprefix("sqlite:///").partition("?")[0]
+    with closing(sqlite3.connect(path, isolation_level=None)) as somebody:
+        assert somebody.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
+    oracle = Oracle.of(sql_lake)
+    with monkeypatch.context() as quick, locked(lake, "DEFERRED") as reader:
+        reader.execute("SELECT * FROM iceberg_tables").fetchone()
+        quick.setattr("random.uniform", lambda *_: 0.0)
+        with pytest.raises(PublishUnresolved, match="locked"):
+            publish(lake.catalog, [staged])
+    lake.catalog.create_table((lake.namespace, "unrelated"), lake.load(other).schema())
+    lake.write("unrelated", b=[2])
+    assert oracle.rows("a") == {1: "1"}
+    publish(lake.catalog, [staged])
+    assert oracle.rows("a") == {1: "1", 2: "2"}
