@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from lakehouse.ingest.refusals import IngestRefused
 from lakehouse.kafka import oldest_unread_time
 from lakehouse.resources import Lake
 from lakehouse.resources.materialized import rows_shown
@@ -45,10 +46,22 @@ def freshness_result(
     )
 
 
+def doubtful_result(refusal: IngestRefused, key: dg.AssetKey) -> dg.AssetCheckResult:
+    """Tell that the stream's tables contradict each other, so that nobody can say how far it has read."""
+    return dg.AssetCheckResult(
+        asset_key=key,
+        check_name=NAME,
+        passed=False,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"How far the stream has read is in doubt. {refusal}",
+    )
+
+
 def look(lake: Lake, stream: Stream) -> tuple[Standing, datetime | None]:
     """Ask tables and broker.
 
     Raises:
+        IngestRefused: the tables contradict each other.
         BrokerUnreachable: no broker answered, so nobody can say how fresh the stream is.
     """
     found = standing(lake, stream)

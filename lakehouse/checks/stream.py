@@ -4,13 +4,14 @@ A check that cannot be answered (no broker, no catalog) raises: Dagster then sho
 same as failed. What was answered before that stays answered.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 
 import dagster as dg
 
 from lakehouse.audit import audit_stream
 from lakehouse.checks import contract, exactly_once, freshness
 from lakehouse.commit import read_group
+from lakehouse.ingest.refusals import IngestRefused
 from lakehouse.resources import Lake
 from lakehouse.tables import Declarations, Stream
 
@@ -67,6 +68,13 @@ def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey
         for name, key in tables.items():
             yield contract.contract_result(group[name], group[stream.quarantine_table], name, key)
     if tables := wanted[freshness.NAME]:
+        yield from _freshness(stream, lake, tables.values())
+
+
+def _freshness(stream: Stream, lake: Lake, keys: Iterable[dg.AssetKey]) -> Iterator[dg.AssetCheckResult]:
+    try:
         found, oldest = freshness.look(lake, stream)
-        for key in tables.values():
-            yield freshness.freshness_result(found, oldest, stream.freshness, key)
+    except IngestRefused as refusal:
+        yield from (freshness.doubtful_result(refusal, key) for key in keys)
+    else:
+        yield from (freshness.freshness_result(found, oldest, stream.freshness, key) for key in keys)

@@ -172,6 +172,7 @@ class Lake:
             NotDeclared: nobody declared the table.
             WrittenByStream: a stream writes it, and a table has one writer.
             DoesNotFit: the data are not what is declared; nothing was published.
+            RulesBroken: rows break a blocking rule; nothing was published.
             Superseded: another run wrote the table meanwhile; nothing was published.
         """
         self._follow_step()

@@ -71,6 +71,7 @@ def materialized(table: Table, attempt: Attempt, written: Written) -> Materializ
         "dagster/row_count": written.total,
         "rows added": written.added,
         "snapshot id": str(written.snapshot_id),
+        "rows that break a warning rule": sum(written.warnings.values()),
         "branch": written.branch,
         "seconds": round(written.seconds, 2),
     }

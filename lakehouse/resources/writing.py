@@ -2,21 +2,21 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.table import Transaction
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sql
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Base, Seal, branch_table, open_branch, publish, read_bases, seal_branch
+from lakehouse.commit import Attempt, Base, Seal, open_branch, publish, read_bases, seal_branch
 from lakehouse.commit.history import ancestry, summary_of
-from lakehouse.commit.stage import commit_on_branch
 from lakehouse.errors import LakehouseError
 from lakehouse.resources.fitting import fitted
+from lakehouse.resources.judging import Verdicts
+from lakehouse.resources.staging import stage_arrow, stage_spark, staged_batches
 from lakehouse.tables import Table
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Written:
     Args:
         added: rows that the write added.
         total: rows that the table holds now.
+        warnings: rule → rows that break it and were let through.
     """
 
     table: str
@@ -44,6 +45,7 @@ class Written:
     added: int
     total: int
     seconds: float
+    warnings: dict[str, int] = field(default_factory=dict[str, int])
 
 
 def write_table(
@@ -67,57 +69,47 @@ def write_table(
 
     Raises:
         DoesNotFit: the data are not what is declared; nothing was published.
+        RulesBroken: rows break a blocking rule; nothing was published.
         CommitError: the publish did not go through, for example `Superseded`.
     """
     began = time.monotonic()
     base = read_bases(catalog, [table.name])[table.name]
-    open_branch(catalog, base, attempt)
+    verdicts = Verdicts(table)
     if isinstance(data, DataFrame):
-        _stage_spark(data, base, attempt, mode)
+        open_branch(catalog, base, attempt)
+        stage_spark(data, base, attempt, replacing=mode == "overwrite")
+        verdicts.judge(staged_batches(catalog, base, attempt))
     else:
-        _stage_arrow(catalog, fitted(table.name, data, schema_of(base)), base, attempt, mode)
+        fitting = fitted(table.name, data, schema_to_pyarrow(base.table.schema(), include_field_ids=False))
+        verdicts.judge(fitting.to_batches())
+        stage_arrow(catalog, fitting, base, attempt, replacing=mode == "overwrite")
     added, total = _staged_rows(catalog, base, attempt)
-    seal = Seal.of(
-        attempt,
-        "write",
-        statement={"write.mode": mode, "write.added": str(added), "write.total": str(total)},
-        previous=base.sealed.seal if base.sealed else None,
-        inputs=inputs,
+    statement = {
+        "write.mode": mode,
+        "write.added": str(added),
+        "write.total": str(total),
+        "quality.rules": msgspec.json.encode(verdicts.told()).decode(),
+    }
+    previous = base.sealed.seal if base.sealed else None
+    seal = Seal.of(attempt, "write", statement=statement, previous=previous, inputs=inputs)
+    published = publish(catalog, [seal_branch(catalog, base, attempt, seal)])
+    return Written(
+        table=table.name,
+        snapshot_id=published.snapshots[base.name],
+        branch=attempt.branch,
+        added=added,
+        total=total,
+        seconds=time.monotonic() - began,
+        warnings=verdicts.warnings,
     )
-    staged = seal_branch(catalog, base, attempt, seal)
-    published = publish(catalog, [staged])
-    seconds = time.monotonic() - began
-    return Written(table.name, published.snapshots[base.name], attempt.branch, added, total, seconds)
-
-
-def schema_of(base: Base) -> pa.Schema:
-    """The table's Arrow schema as it is, not as it is declared."""
-    return schema_to_pyarrow(base.table.schema(), include_field_ids=False)
-
-
-def _stage_arrow(catalog: LakeCatalog, data: pa.Table, base: Base, attempt: Attempt, mode: WriteMode) -> None:
-    def build(transaction: Transaction) -> None:
-        write = transaction.append if mode == "append" else transaction.overwrite
-        write(data, snapshot_properties=attempt.marks, branch=attempt.branch)
-
-    commit_on_branch(catalog, base, attempt.branch, build)
-
-
-def _stage_spark(data: DataFrame, base: Base, attempt: Attempt, mode: WriteMode) -> None:
-    writer = data.writeTo(branch_table(base, attempt))
-    for key, value in attempt.marks.items():
-        writer = writer.option(f"snapshot-property.{key}", value)
-    if mode == "append":
-        writer.append()
-    else:
-        writer.overwrite(sql.lit(True))  # the condition: every row
 
 
 def _staged_rows(catalog: LakeCatalog, base: Base, attempt: Attempt) -> tuple[int, int]:
     """Rows that the branch's commits added, and rows that it holds in all."""
     table = catalog.load_table(base.identifier)
     snapshot = table.metadata.snapshot_by_name(attempt.branch)
-    assert snapshot is not None
+    if snapshot is None:  # nothing to add, and nothing to remove
+        return 0, 0
     added = 0
     for commit in ancestry(table, snapshot.snapshot_id):
         if commit.snapshot_id == base.snapshot_id:

@@ -67,6 +67,7 @@ def test_rows_from_outside_the_protocol_fail_the_proof(full_house: House) -> Non
     assert "promise is broken" in str(check.description)
     assert "unsealed_commit" in text(check)
     assert found["quarantine.birds exactly_once"].passed, "its rows are as sealed"
+    assert "in doubt" in str(found["raw.birds freshness_and_lag"].description)
 
 
 def test_late_is_a_warning_with_the_age(full_house: House) -> None:

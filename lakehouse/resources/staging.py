@@ -1,0 +1,81 @@
+"""Puts a user's rows on an attempt's branch: Arrow by our own file writer, Spark frames by Spark's."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Transaction
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit import Attempt, Base, branch_table, open_branch, stage_files
+from lakehouse.commit.history import ancestry
+from lakehouse.commit.rebase import added_files
+from lakehouse.commit.stage import commit_on_branch
+from lakehouse.errors import LakehouseError
+from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget, data_files_from_rows, unsupported
+
+
+class NeedsSpark(LakehouseError):
+    """The table's layout is one that only Spark's own writer lays out."""
+
+
+def stage_arrow(catalog: LakeCatalog, data: pa.Table, base: Base, attempt: Attempt, *, replacing: bool) -> None:
+    """Write rows as data files and add them to the attempt's branch.
+
+    Raises:
+        NeedsSpark: the table's layout is beyond our file writer.
+    """
+    if (why := unsupported(base.table.metadata)) is not None:
+        raise NeedsSpark(f"{base.name}: {why}.", remedy="write a Spark frame, which Spark lays out itself")
+    files = _written(data, base, attempt)
+    open_branch(catalog, base, attempt)
+    if replacing and base.has_rows:
+
+        def clear(transaction: Transaction) -> None:
+            transaction.delete(AlwaysTrue(), snapshot_properties=attempt.marks, branch=attempt.branch)
+
+        commit_on_branch(catalog, base, attempt.branch, clear)
+    if files:
+        stage_files(catalog, base, attempt, files)
+
+
+def _written(data: pa.Table, base: Base, attempt: Attempt) -> list[DataFile]:
+    target = WriteTarget.of(base.table.metadata, base.table.io.properties)
+    files = ParquetFiles(target, prefix=attempt.id)
+    try:
+        for batch in data.to_batches():
+            files.write(batch)
+        return data_files_from_rows(base.table.metadata, files.finish().to_pylist())
+    except BaseException:
+        files.discard()  # nobody knows of them yet
+        raise
+
+
+def stage_spark(data: DataFrame, base: Base, attempt: Attempt, *, replacing: bool) -> None:
+    """Let Spark write to the attempt's branch, which must exist."""
+    writer = data.writeTo(branch_table(base, attempt))
+    for key, value in attempt.marks.items():
+        writer = writer.option(f"snapshot-property.{key}", value)
+    if replacing:
+        writer.overwrite(sql.lit(True))  # the condition: every row
+    else:
+        writer.append()
+
+
+def staged_batches(catalog: LakeCatalog, base: Base, attempt: Attempt) -> Iterator[pa.RecordBatch]:
+    """The rows that an attempt has added to its branch, a batch at a time."""
+    table = catalog.load_table(base.identifier)
+    head = table.metadata.snapshot_by_name(attempt.branch)
+    if head is None:
+        return
+    ours: set[str] = set()
+    for snapshot in ancestry(table, head.snapshot_id):
+        if snapshot.snapshot_id == base.snapshot_id:
+            break
+        ours |= {file.file_path for file in added_files(table, snapshot)}
+    tasks = [task for task in table.scan(snapshot_id=head.snapshot_id).plan_files() if task.file.file_path in ours]
+    yield from ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue()).to_record_batches(tasks)

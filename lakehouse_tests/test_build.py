@@ -1,0 +1,157 @@
+"""The definitions as a whole: loadable anywhere, complete, and free of secrets."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.remote_representation.external_data import RepositorySnap
+from dagster_shared.serdes import serialize_value
+
+from lakehouse.assets.specs import declaration_digest, owner_of
+from lakehouse.build import build_defs
+from lakehouse.settings import KafkaSettings, load_settings
+from lakehouse.tables import DeclarationError, load_declarations
+from lakehouse_tests.assets.house import STREAM, TABLE, write_conf
+from lakehouse_tests.fixtures.broker import REPOSITORY
+
+NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
+SECRET = "correct-horse-battery-staple"
+
+
+@pytest.fixture
+def conf(tmp_path: Path, jars: Path) -> Path:
+    folder = write_conf(tmp_path, NOWHERE, jars)
+    (folder / "declarations" / "birds.py").write_text(TABLE)
+    (folder / "declarations" / "sightings.py").write_text(STREAM.format(topic="birds"))
+    return folder
+
+
+def demo() -> dg.Definitions:
+    return build_defs(load_settings(REPOSITORY / "conf", {}))
+
+
+def test_the_demo_is_complete() -> None:
+    defs = demo()
+    specs = {"/".join(spec.key.path): spec for spec in defs.resolve_all_asset_specs()}
+    assert set(specs) == {
+        *(f"raw/{name}" for name in ("flights", "weather", "planes", "airports", "airlines")),
+        *(f"quarantine/{name}" for name in ("flights", "reference")),
+    }
+    for spec in specs.values():
+        assert spec.description
+        assert spec.owners
+        assert spec.kinds == {"iceberg", "kafka", "spark"}
+        assert spec.code_version
+        assert spec.skippable
+        assert isinstance(spec.metadata["dagster/column_schema"], dg.TableSchema)
+    assert {spec.group_name for spec in specs.values()} == {"flights", "reference"}
+    assert {sensor.name for sensor in defs.sensors or []} == {"flights_lag", "reference_lag"}
+    assert {definition.node_def.pool for definition in defs.assets or []} == {"stream_flights", "stream_reference"}  # pyright: ignore
+    checks = {key.to_user_string() for key in defs.resolve_asset_graph().asset_check_keys}
+    assert len(checks) == 7 + 5 + 5
+    assert "raw/weather:contract_rules" in checks
+    assert "quarantine/flights:exactly_once" in checks
+
+
+def test_loading_connects_to_nothing_and_needs_no_secret(conf: Path) -> None:
+    (conf / "catalogs").unlink()
+    (conf / "catalogs").mkdir()
+    (conf / "catalogs" / "local.yaml").write_text(
+        "type: rest\nuri: http://127.0.0.1:1\nwarehouse: w\nproperties:\n  credential: ${env:NOT_SET_ANYWHERE}\n"
+    )
+    defs = build_defs(load_settings(conf, {}))
+    dg.Definitions.validate_loadable(defs)
+
+
+def test_no_secret_is_in_what_dagster_stores_and_shows(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROKER_PASSWORD", SECRET)
+    (conf / "kafka" / "local.yaml").write_text(
+        "bootstrap_servers: 127.0.0.1:1\nproperties:\n  security.protocol: SASL_SSL\n  sasl.username: u\n"
+        "  sasl.password: ${env:BROKER_PASSWORD}\n"
+    )
+    settings = load_settings(conf)
+    defs = build_defs(settings)
+    shown = serialize_value(RepositorySnap.from_def(defs.get_repository_def()))
+    assert "raw" in shown
+    assert SECRET not in shown
+    assert SECRET not in repr(settings) + repr(defs)
+    assert settings.kafka.properties["sasl.password"].get_secret_value() == SECRET  # pyright: ignore
+
+
+def test_a_wrong_declaration_is_named(conf: Path) -> None:
+    (conf / "declarations" / "wrong.py").write_text("from lakehouse.tables import Stream\n\nStream(\n")
+    with pytest.raises(DeclarationError, match=r"wrong\.py"):
+        build_defs(load_settings(conf, {}))
+
+
+def test_what_a_user_defines_beside_a_declaration_is_found(conf: Path) -> None:
+    (conf / "declarations" / "birds.py").write_text(
+        TABLE + "\nimport dagster as dg\n\n\n@dg.asset\ndef flock() -> None: ...\n\n\n@dg.asset_check(asset=flock)\n"
+        "def flies() -> dg.AssetCheckResult: ...\n\n\n"
+        "daily = dg.ScheduleDefinition(name='daily', target=[flock], cron_schedule='@daily')\n"
+    )
+    defs = build_defs(load_settings(conf, {}))
+    assert dg.AssetKey("flock") in {spec.key for spec in defs.resolve_all_asset_specs()}
+    assert "flies" in {key.name for key in defs.resolve_asset_graph().asset_check_keys}
+    assert defs.resolve_schedule_def("daily")
+
+
+def test_a_lakehouse_without_streams_loads(conf: Path) -> None:
+    for file in (conf / "declarations").iterdir():
+        file.unlink()
+    dg.Definitions.validate_loadable(build_defs(load_settings(conf, {})))
+
+
+def test_resources_can_be_exchanged(conf: Path) -> None:
+    other = object()
+    defs = build_defs(load_settings(conf, {}), resource_overrides={"lake": other, "more": "x"})
+    assert (defs.resources or {})["lake"] is other
+    assert set(defs.resources or {}) == {"lake", "spark", "more"}
+
+
+def test_code_versions_change_with_what_decides_and_not_with_words(conf: Path) -> None:
+    def digest(text: str) -> str:
+        (conf / "declarations" / "birds.py").write_text(text)
+        declarations = load_declarations([conf / "declarations"])
+        return declaration_digest(declarations.tables["raw.birds"], declarations.streams["birds"])
+
+    same = digest(TABLE)
+    assert digest(TABLE) == same
+    assert digest(TABLE.replace("Name of the bird", "What the bird is called")) == same
+    assert digest(TABLE.replace("ge=1", "ge=2")) != same
+    assert digest(TABLE.replace("count: int", "count: float")) != same
+
+
+def test_owners_are_people_or_teams(conf: Path) -> None:
+    table = load_declarations([conf / "declarations"]).tables["raw.birds"]
+    assert owner_of(table) == "team:ornithology"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["dg", "check", "defs"],
+        ["dg", "list", "defs", "--json"],
+        ["dagster", "definitions", "validate"],
+        ["dagster", "definitions", "validate", "-w", "workspace.yaml"],
+    ],
+)
+def test_dagsters_own_commands_work_at_the_repository_root(command: list[str], tmp_path: Path) -> None:
+    name, *arguments = command
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("DAGSTER", "LAKEHOUSE"))}
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / name), *arguments],
+        cwd=REPOSITORY,
+        env={**environ, "DAGSTER_HOME": str(tmp_path), "DAGSTER_DISABLE_TELEMETRY": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if "--json" in command:
+        assert "raw/flights" in {asset["asset_key"] for asset in json.loads(done.stdout)["assets"]}
