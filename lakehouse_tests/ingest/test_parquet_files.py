@@ -39,6 +39,7 @@ SCHEMA = Schema(
     NestedField(2, "at", TimestamptzType()),
     NestedField(3, "name", StringType()),
 )
+WIDE = Schema(*[NestedField(i, f"c{i}", LongType()) for i in range(1, 102)])
 BY_NAME = PartitionSpec(PartitionField(3, 1000, IdentityTransform(), "name"))
 
 
@@ -91,6 +92,8 @@ def test_a_null_where_a_value_is_required_fails_the_task(tmp_path: Path) -> None
     files.write(pa.record_batch({"id": pa.array([None], pa.int64())}))
     with pytest.raises(pa.ArrowInvalid, match="non-nullable"):
         files.finish()
+    files.discard()
+    assert files_below(tmp_path) == []
 
 
 def test_each_partition_has_its_own_folder_and_values_survive_the_journey(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.conversions import from_bytes
 from pyiceberg.io.pyarrow import (
-    compute_statistics_plan,
     data_file_statistics_from_parquet_metadata,
     parquet_path_to_id_mapping,
 )
@@ -16,6 +15,8 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Record
 from pyiceberg.types import PrimitiveType
+
+from lakehouse.ingest.parquet_files.metrics import metrics_plan
 
 
 def data_files_from_rows(metadata: TableMetadata, rows: Iterable[Mapping[str, Any]]) -> list[DataFile]:
@@ -28,7 +29,7 @@ def data_files_from_rows(metadata: TableMetadata, rows: Iterable[Mapping[str, An
         rows: One mapping per file.
     """
     schema, spec = metadata.schema(), metadata.spec()
-    plan = compute_statistics_plan(schema, metadata.properties)
+    plan = metrics_plan(schema, metadata.properties)
     paths = parquet_path_to_id_mapping(schema)
     kinds = [cast("PrimitiveType", field.field_type) for field in spec.partition_type(schema).fields]
     files: list[DataFile] = []

@@ -24,8 +24,7 @@ class OpenFile:
         self.waiting_bytes = 0
         self._sink = sink
         self._handle = sink if isinstance(sink, pa.NativeFile) else pa.PythonFile(sink, mode="w")
-        self._footers: list[pq.FileMetaData] = []
-        self._writer = pq.ParquetWriter(self._handle, schema, metadata_collector=self._footers, **options)
+        self._writer = pq.ParquetWriter(self._handle, schema, **options)
         self._waiting: list[pa.RecordBatch] = []
 
     def add(self, rows: pa.RecordBatch) -> None:
@@ -52,7 +51,7 @@ class OpenFile:
         self._writer.close()
         size = self._handle.tell()
         self._handle.close()
-        return self._footers[0], size
+        return self._writer.writer.metadata, size
 
     def abandon(self) -> None:
         """Closes without caring for the content."""

@@ -152,4 +152,7 @@ def _unsupported_partitions(metadata: TableMetadata) -> str | None:
             return f"partition field {field.name} from within a struct"
         if isinstance(source, FloatType | DoubleType):
             return f"partition field {field.name} of type {source}"
+        if isinstance(field.transform, TruncateTransform) and not isinstance(source, StringType | BinaryType):
+            # Near the smallest number of the type writers overflow, each in its own way.
+            return f"partition field {field.name}, a truncated number"
     return None

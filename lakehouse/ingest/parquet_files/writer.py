@@ -75,8 +75,18 @@ class ParquetFiles:
                 file.flush()
             if file.size() >= self._limit:
                 self._close(partition)
-        while sum(file.waiting_bytes for file in self._open.values()) > _MEMORY_BYTES:
+        while self.waiting_bytes > _MEMORY_BYTES:
             max(self._open.values(), key=lambda file: file.waiting_bytes).flush()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much memory the rows take that are in no file yet."""
+        return sum(file.waiting_bytes for file in self._open.values())
+
+    @property
+    def open_files(self) -> int:
+        """How many files are being written."""
+        return len(self._open)
 
     def finish(self) -> pa.RecordBatch:
         """Finishes all files and tells of them in rows of `FILE_ROWS`."""
