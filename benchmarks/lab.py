@@ -89,6 +89,7 @@ def open_lab(count: int, limits: Limits, console: Console) -> Generator[Lab]:
 def _platform(limits: Limits) -> Platform:
     conf = {
         "spark.driver.memory": limits.heap,
+        "spark.python.daemon.module": "benchmarks.counted_daemon",
         "spark.sql.shuffle.partitions": str(limits.cores),
         "spark.ui.showConsoleProgress": "false",
     }

@@ -59,6 +59,7 @@ def process_conf(settings: Settings) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(scratch),
+            "spark.python.daemon.module": "lakehouse.python_daemon",
             "spark.sql.warehouse.dir": (state.root / "tmp" / "spark-warehouse").as_uri(),
         }
     else:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from lakehouse.jars import JarMismatch
-from lakehouse.settings import Settings
-from lakehouse.spark import process_conf, session_conf, spark_conf, spark_session
+from lakehouse.settings import Platform, Settings
+from lakehouse.spark import ConnectServer, process_conf, session_conf, spark_conf
 from lakehouse.spark.properties import properties_file
-from lakehouse_tests.fixtures.spark import CONF, classic_platform, settings_of
+from lakehouse_tests.fixtures.spark import CONF, classic_platform, free_port, settings_of
 
 
 @pytest.fixture
@@ -55,8 +55,13 @@ def test_a_tampered_jar_never_becomes_a_class_path(settings: Settings) -> None:
     (folder / "spark").mkdir(parents=True)
     for jar in (shared / "spark").iterdir():
         (folder / "spark" / jar.name).write_bytes(jar.read_bytes() if "sqlite" in jar.name else b"")
-    with pytest.raises(JarMismatch, match="iceberg-spark-runtime"), spark_session(settings, app_name="never"):
-        pytest.fail("a session was opened")
+    with pytest.raises(JarMismatch, match="iceberg-spark-runtime"):
+        process_conf(settings)
+    platform = Platform(name="test", mode="connect", master="local[1]", remote=f"sc://127.0.0.1:{free_port()}")
+    server = ConnectServer(settings.model_copy(update={"platform": platform}))
+    with pytest.raises(JarMismatch, match="iceberg-spark-runtime"):
+        server.start()
+    assert not server.running()
 
 
 def test_java_reads_back_what_we_wrote(tmp_path: Path) -> None:
