@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pandera.pyspark as pandera
-import pyarrow as pa
 import pyspark.sql.types as T  # noqa: N812
 import pytest
-from pydantic import ByteSize
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.audit import StreamProof, audit_stream
@@ -143,11 +141,3 @@ def landing(sql_lake: Lake, broker: KafkaSettings, topic: TopicFactory, spark_on
 
 
 BY_KIND = ByField("kind", {"a": "raw.a", "b": "raw.b"})
-
-
-def arrow(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows as an Arrow table, for comparisons."""
-    return pa.Table.from_pylist(list(rows))
-
-
-__all__ = ["BY_KIND", "ByteSize", "Landing", "MakeLanding", "arrow", "records", "thing"]

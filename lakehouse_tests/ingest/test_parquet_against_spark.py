@@ -148,6 +148,7 @@ def session(spark_on: SparkOn, sql_lake: Lake) -> Iterator[SparkSession]:
         yield session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [*LAYOUTS, *FEW])
 def test_files_are_as_if_spark_had_written_them(
     sql_lake: Lake, session: SparkSession, rows: pa.Table, layout: str

@@ -133,11 +133,11 @@ def test_a_file_of_the_target_size_is_finished_and_another_begun(
 
 
 def test_rows_that_wait_never_take_more_memory_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer_module, "_MEMORY_BYTES", 20_000)
+    monkeypatch.setattr(writer_module, "_MEMORY_BYTES", 100_000)
     files = writer(metadata(tmp_path, BY_NAME))
     for start in range(0, 4000, 200):
         files.write(rows(range(start, start + 200), ["a", "b", "c", "c"] * 50))
-        assert files.waiting_bytes <= 20_000
+        assert files.waiting_bytes <= 100_000
     told = files.finish().to_pylist()
     assert sorted(file["record_count"] for file in told) == [1000, 1000, 2000]
 
@@ -146,17 +146,26 @@ def test_many_partitions_make_more_files_instead_of_more_open_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer_module, "_OPEN_FILES", 3)
+    monkeypatch.setattr(writer_module, "_MEMORY_BYTES", 0)
     files = writer(metadata(tmp_path, BY_NAME))
     for _ in range(2):
         files.write(rows(range(10), [f"n{i}" for i in range(10)]))
         assert files.open_files <= 3
     told = files.finish().to_pylist()
     assert sum(file["record_count"] for file in told) == 20
-    assert len({file["path"] for file in told}) == len(told) == 20
+    assert len({file["path"] for file in told}) == len(told) > 10
+
+
+def test_while_memory_lasts_a_partition_has_one_file_however_many_there_are(tmp_path: Path) -> None:
+    files = writer(metadata(tmp_path, BY_NAME))
+    for _ in range(2):
+        files.write(rows(range(200), [f"n{i}" for i in range(200)]))
+    assert len(files.finish()) == 200
 
 
 def test_what_is_discarded_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_module, "_OPEN_FILES", 1)
+    monkeypatch.setattr(writer_module, "_MEMORY_BYTES", 0)
     files = writer(metadata(tmp_path, BY_NAME))
     files.write(rows(range(4), ["a", "b", "c", "d"]))
     assert len(files_below(tmp_path)) == 4
@@ -165,9 +174,14 @@ def test_what_is_discarded_leaves_nothing_behind(tmp_path: Path, monkeypatch: py
 
 
 def test_two_attempts_never_write_the_same_file(tmp_path: Path) -> None:
-    writer(metadata(tmp_path)).write(rows(range(1)))
+    first, second = writer(metadata(tmp_path)), writer(metadata(tmp_path))
+    for files in (first, second):
+        files.write(rows(range(1)))
+    first.finish()
     with pytest.raises(FileExistsError):
-        writer(metadata(tmp_path)).write(rows(range(1)))
+        second.finish()
+    second.discard()
+    assert len(files_below(tmp_path)) == 1
 
 
 def test_locations_follow_the_tables_properties(tmp_path: Path) -> None:
