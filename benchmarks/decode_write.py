@@ -1,4 +1,4 @@
-"""CPU per record of what a worker does: decode, route, judge, write. Usage: python benchmarks/decode_write.py [records]"""
+"""CPU per record of what a worker does: decode, route, judge, write. `python benchmarks/decode_write.py [records]`"""
 
 import datetime as dt
 import json

@@ -49,6 +49,7 @@ STRICTER: dict[str, Refusal] = {
 """What we refuse and Spark takes. Everything else that Spark takes we take, with the very same value."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ddl", TYPES)
 def test_what_we_take_spark_takes_alike_and_what_spark_refuses_we_refuse(spark: SparkSession, ddl: str) -> None:
     values = corpus(documents({"a": TYPES[ddl]}), 300)

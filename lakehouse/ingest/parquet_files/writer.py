@@ -12,7 +12,7 @@ from pyiceberg.partitioning import PartitionKey
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.types import PrimitiveType
 
-from lakehouse.ingest.parquet_files.encoding import file_schema, writer_options
+from lakehouse.ingest.parquet_files.encoding import file_schema
 from lakehouse.ingest.parquet_files.open_file import OpenFile
 from lakehouse.ingest.parquet_files.partitions import Partitioner, PartitionTuple
 from lakehouse.ingest.parquet_files.target import WriteTarget
@@ -38,10 +38,10 @@ _OPEN_FILES = 64
 class ParquetFiles:
     """The files that one task writes.
 
-    Rows are kept as Arrow until they make a row group. Two bounds hold for all open files together: of the rows that
-    wait (then the largest lot is written as a row group), and of the files that are open (then the one that has waited
-    longest is finished, and a later row of its partition begins another). So a task that meets many partitions writes
-    more and smaller files, but never runs out of memory.
+    Rows are kept as Arrow until they make a row group. Two bounds hold for all files of a task together: of the rows
+    that wait (then the largest lot is written as a row group), and of the files that are open in storage (then the one
+    that has waited longest is finished, and a later row of its partition begins another). So a task that meets very
+    many partitions writes more and smaller files, but never runs out of memory.
 
     After `finish` the files belong to whoever commits them. Before it, or on an error, `discard` removes them.
     """
@@ -63,20 +63,22 @@ class ParquetFiles:
         self._io: FileIO = load_file_io(dict(target.io_properties), target.location)
         self._limit = int(target.properties.get("write.target-file-size-bytes", _TARGET_FILE_BYTES))
         self._open: dict[PartitionTuple, OpenFile] = {}
+        self._named = 0
         self._paths: list[str] = []
         self._done: list[dict[str, Any]] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Takes rows, found by column name; columns that the table has and the batch has not are null."""
         for partition, rows in self._partitioner.split(self._fitted(batch)):
-            file = self._file(partition, rows)
+            file = self._open.pop(partition, None) or self._new_file(partition)
+            self._open[partition] = file  # behind all others: the order tells who has waited longest
             file.add(rows)
             if file.waiting_bytes >= _ROW_GROUP_BYTES:
-                file.flush()
+                self._flush(file)
             if file.size() >= self._limit:
                 self._close(partition)
         while self.waiting_bytes > _MEMORY_BYTES:
-            max(self._open.values(), key=lambda file: file.waiting_bytes).flush()
+            self._flush(max(self._open.values(), key=lambda file: file.waiting_bytes))
 
     @property
     def waiting_bytes(self) -> int:
@@ -85,8 +87,8 @@ class ParquetFiles:
 
     @property
     def open_files(self) -> int:
-        """How many files are being written."""
-        return len(self._open)
+        """How many files are open in storage."""
+        return sum(file.begun for file in self._open.values())
 
     def finish(self) -> pa.RecordBatch:
         """Finishes all files and tells of them in rows of `FILE_ROWS`."""
@@ -111,22 +113,23 @@ class ParquetFiles:
             columns.append(column if column.type.equals(wanted.type, check_metadata=True) else column.cast(wanted.type))
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
-    def _file(self, partition: PartitionTuple, rows: pa.RecordBatch) -> OpenFile:
-        file = self._open.pop(partition, None)
-        if file is None:
-            if len(self._open) >= _OPEN_FILES:
-                self._close(next(iter(self._open)))
-            file = self._begin(partition, rows)
-        self._open[partition] = file
-        return file
-
-    def _begin(self, partition: PartitionTuple, rows: pa.RecordBatch) -> OpenFile:
-        name = f"{self._prefix}-{len(self._paths):05d}.parquet"
+    def _new_file(self, partition: PartitionTuple) -> OpenFile:
+        name = f"{self._prefix}-{self._named:05d}.parquet"
+        self._named += 1
         key = cast("PartitionKey", _Folder(self._partitioner.path(partition))) if partition else None
         path = self._locations.new_data_location(name, key)
-        sink = self._io.new_output(path).create()
-        self._paths.append(path)
-        return OpenFile(path, sink, self._schema, writer_options(rows, self._target.properties))
+
+        def create() -> Any:
+            sink = self._io.new_output(path).create()
+            self._paths.append(path)
+            return sink
+
+        return OpenFile(path, create, self._schema, self._target.properties)
+
+    def _flush(self, file: OpenFile) -> None:
+        if not file.begun and self.open_files >= _OPEN_FILES:
+            self._close(next(partition for partition, other in self._open.items() if other.begun))
+        file.flush()
 
     def _close(self, partition: PartitionTuple) -> None:
         file = self._open.pop(partition)
