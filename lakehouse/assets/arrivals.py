@@ -21,11 +21,11 @@ def arrivals_markdown(arrivals: Mapping[int, int]) -> str:
         return ""
     first, last = min(arrivals), max(arrivals)
     span = f"{_clock(first)} to {_clock(last + 1)} UTC"
-    image = base64.b64encode(_picture(arrivals, span)).decode()
+    image = base64.b64encode(_picture(arrivals)).decode()
     return f"Records by Kafka's timestamp, {span}\n\n![records by time of arrival](data:image/png;base64,{image})"
 
 
-def _picture(arrivals: Mapping[int, int], title: str) -> bytes:
+def _picture(arrivals: Mapping[int, int]) -> bytes:
     """Draw at most sixty bars over the span; a few kB of PNG."""
     # matplotlib is slow to import, and code locations are loaded often.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -43,8 +43,8 @@ def _picture(arrivals: Mapping[int, int], title: str) -> bytes:
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     axes.bar((edges[:-1] - edges[0]), heights, width=np.diff(edges), align="edge", color="#4f43dd")
-    axes.set_title(title, fontsize=8)
-    axes.set_xlabel("minutes", fontsize=7)
+    ends = (int(minutes.min()), int(minutes.max()) + 1)
+    axes.set_xticks([0, span], [_clock(end) for end in ends])
     axes.set_ylabel("records", fontsize=7)
     axes.tick_params(labelsize=7)
     axes.set_xlim(0, span)

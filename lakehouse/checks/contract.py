@@ -54,18 +54,18 @@ def contract_result(pinned: Pinned, quarantine: Pinned, table: str, key: dg.Asse
     metadata: dict[str, Any] = {
         "snapshot id": str(sealed.snapshot_id),
         "run": sealed.seal.run_id,
-        "rules": _table("rule", {rule: (verdict.severity, verdict.broken) for rule, verdict in rules.items()}),
+        "rules": _rules(rules),
         "rows that break a warning rule": sum(warned.values()),
-        "records of the stream kept out": _table("reason", {reason: ("", times) for reason, times in kept_out.items()}),
+        "records of the stream kept out": rows_shown({"reason": "string", "records": "int"}, sorted(kept_out.items())),
     }
     return _result(key, passed=not warned, description=_told(rules, warned, kept_out), metadata=metadata)
 
 
-def _table(what: str, counts: Mapping[str, tuple[str, int]]) -> dg.TableMetadataValue:
-    """Most frequent first."""
-    columns = {what: "string", "severity": "string", "broken by": "int"}
-    ordered = sorted(counts.items(), key=lambda item: (-item[1][1], item[0]))
-    return rows_shown(columns, [(name, severity, broken) for name, (severity, broken) in ordered])
+def _rules(rules: Mapping[str, RuleVerdict]) -> dg.TableMetadataValue:
+    """Most broken first."""
+    columns = {"rule": "string", "severity": "string", "broken by": "int"}
+    ordered = sorted(rules.items(), key=lambda item: (-item[1].broken, item[0]))
+    return rows_shown(columns, [(rule, verdict.severity, verdict.broken) for rule, verdict in ordered])
 
 
 def _kept_out(quarantine: Pinned) -> dict[str, int]:
@@ -105,6 +105,8 @@ def _verdicts(sealed: Sealed, table: str) -> dict[str, RuleVerdict]:
 def _told(rules: dict[str, RuleVerdict], warned: dict[str, int], kept_out: dict[str, int]) -> str:
     beside = f" {sum(kept_out.values()):,} records of the stream went to quarantine." if kept_out else ""
     if warned:
-        named = ", ".join(f"{rule} ({broken:,} rows)" for rule, broken in sorted(warned.items()))
+        named = ", ".join(
+            f"{rule} ({broken:,} row{'s' if broken > 1 else ''})" for rule, broken in sorted(warned.items())
+        )
         return f"{len(warned)} of {len(rules)} rules warn: {named}.{beside}"
     return f"All rows that the newest run added keep all {len(rules)} rules.{beside}"
