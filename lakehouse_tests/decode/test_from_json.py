@@ -27,7 +27,9 @@ STRICTER: dict[str, Refusal] = {
     "single quotes": lambda v, e: e.error_class == "not_json" and b"'" in v,
     "NaN and infinity as bare words": lambda v, e: e.error_class == "not_json" and bool(re.search(rb"NaN|Infinity", v)),
     "bytes that are not UTF-8 (Spark: U+FFFD)": lambda v, e: "not UTF-8" in e.message,
-    "half a surrogate pair (Spark: ?)": lambda v, e: e.error_class == "not_json" and rb"\ud800" in v,
+    "half a surrogate pair (Spark: ?)": lambda v, e: (
+        e.error_class == "not_json" and bool(re.search(rb"\\u[dD][89a-fA-F]", v))
+    ),
     "nesting beyond 250 levels (Spark: 1000)": lambda v, e: "nested more than 250" in e.message,
     "a string column given another kind (Spark: its text)": lambda v, e: ": expected string, got " in e.message,
     "a number column given NaN or infinity as text": lambda v, e: "expected number" in e.message,
@@ -42,6 +44,9 @@ STRICTER: dict[str, Refusal] = {
     "a timestamp without zone, partly written": lambda v, e: "timestamp without zone" in e.message,
     "a date partly written, with a time, or with signs and spaces": lambda v, e: "ISO-8601 date" in e.message,
     "a year outside 0001 to 9999": lambda v, e: "the year is not within" in e.message,
+    "base64 with control characters that JSON wants escaped": lambda v, e: (
+        e.error_class == "not_json" and bool(re.search(rb'"[^"]*[\x00-\x1f][^"]*"', v))
+    ),
     "base64 with line breaks or other control characters": lambda v, e: (
         "expected base64" in e.message and bool(re.search(rb"\\[nu]", v))
     ),
@@ -127,6 +132,7 @@ EXAMPLES: dict[str, tuple[str, bytes]] = dict(
             ("timestamp_ntz", b'{"a":"2026-01-02"}'),
             ("date", b'{"a":"2026-01"}'),
             ("date", b'{"a":"0000-01-01"}'),
+            ("binary", b'{"a":"\x00AA=="}'),
             ("binary", rb'{"a":"AAAA\nAAAA"}'),
         ],
         strict=True,
