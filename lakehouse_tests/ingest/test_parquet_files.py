@@ -197,6 +197,15 @@ def test_locations_follow_the_tables_properties(tmp_path: Path) -> None:
     assert len(Path(told["path"]).relative_to(f"{tmp_path.as_uri()}/t/data").parts) == 5
 
 
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "uncompressed"])
+def test_every_codec_takes_a_level_or_ignores_it_as_spark_does(tmp_path: Path, codec: str) -> None:
+    properties = {"write_parquet_compression__codec": codec, "write_parquet_compression__level": "5"}
+    files = writer(metadata(tmp_path, **properties))
+    files.write(rows(range(3)))
+    [told] = files.finish().to_pylist()
+    assert pq.read_metadata(told["path"].removeprefix("file://")).row_group(0).column(0).compression == codec.upper()
+
+
 def test_credentials_of_the_storage_are_never_shown() -> None:
     target = WriteTarget.of(metadata("file:/t"), {"s3.secret-access-key": "hush"})
     assert "hush" not in repr(target)
