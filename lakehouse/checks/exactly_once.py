@@ -50,6 +50,8 @@ def _told(proof: StreamProof, table: str, findings: Sequence[Finding], rows: int
         return f"A promise is broken in snapshot {snapshot}. {findings[0].message}{more}"
     if snapshot is None:
         return "Nothing was ingested yet, so there is nothing to prove."
+    if rows == 0:
+        return f"Snapshot {snapshot} holds no rows, and by its seals it should hold none."
     return (
         f"All {rows:,} rows of snapshot {snapshot} are accounted for: no Kafka record is missing, none is there twice."
     )

@@ -76,11 +76,13 @@ def test_messages_become_materializations_without_a_click(dev: Dev) -> None:
 
 
 def test_the_graph_shows_every_table_with_its_state(dev: Dev, page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 1300})
     page.goto(f"{dev.url}/locations/lakehouse.definitions/asset-groups/reference/lineage")
     for table in ("airlines", "airports", "planes"):
         expect(page.get_by_text(table, exact=True).first).to_be_visible()
     expect(page.get_by_text("3 / 3 Passed").first).to_be_visible()
     picture(page, "asset-graph")
+    page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def test_a_click_materializes(dev: Dev, page: Page) -> None:

@@ -1,0 +1,51 @@
+"""`lakehouse run` on the demo, from nothing, and again."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lakehouse_tests.fixtures.broker import state_with_jars
+from lakehouse_tests.fixtures.spark import free_port
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(900)]
+LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
+
+
+def test_the_demo_lands_and_a_second_run_adds_nothing(tmp_path: Path, jars: Path) -> None:
+    state = state_with_jars(tmp_path / "state", jars)
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}
+    environ = {
+        **inherited,
+        "LAKEHOUSE_HOME": str(state.root),
+        "LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS": f"127.0.0.1:{free_port()}",
+        "COLUMNS": "160",
+    }
+
+    def lakehouse(*arguments: str) -> str:
+        done = subprocess.run(
+            [LAKEHOUSE, *arguments], env=environ, capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    first = lakehouse("run")
+    assert "336,783 messages of topic flights = 336,776 in raw.flights + 7 in quarantine.flights" in first
+    assert "336,776 flights of 2013 = 336,776 rows in raw.flights + 0 in quarantine" in first
+    for table, rows in (("weather", "26,115"), ("planes", "3,322"), ("airports", "1,458"), ("airlines", "16")):
+        assert f"{rows} in raw.{table}" in first
+    for reason in ("not_json", "not_an_object", "wrong_type", "missing_field", "out_of_range", "unknown_route"):
+        assert reason in first
+    assert "0 failed" in first
+
+    began = time.monotonic()
+    second = lakehouse("run")
+    assert time.monotonic() - began < 60
+    assert "no row was added" in second
+    assert "336,783 messages of topic flights = 336,776 in raw.flights + 7 in quarantine.flights" in second
+    assert "0 failed" in second
+    assert "Every promise holds" in lakehouse("audit")
+    assert "down" in lakehouse("status"), "what was started is stopped"
