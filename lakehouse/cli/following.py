@@ -33,7 +33,8 @@ class Followed:
                 continue
             self._known[run.run_id] = run.status
             if told := _TOLD.get(run.status):
-                stream = run.tags.get(STREAM_TAG, "assets")
+                chosen = ", ".join(sorted(".".join(key.path) for key in run.asset_selection or []))
+                stream = run.tags.get(STREAM_TAG) or chosen or "all assets"
                 rows = f": {self._rows(run.run_id)}" if run.status is DagsterRunStatus.SUCCESS else ""
                 say(self._context, f"run {run.run_id[:8]} of {stream} {told}{rows}")
 

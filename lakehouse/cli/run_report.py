@@ -162,5 +162,5 @@ def _show_checks(context: Context, outcome: "Outcome") -> None:
         _say(context, f"{step} failed: {error}", "bold red")
     passed = sum(check.passed for check in outcome.checks.values())
     warned = sum(is_warning(check) for check in outcome.checks.values())
-    warning = f", {warned} warn" if warned else ""
+    warning = f", {warned} warn (as their tables declare)" if warned else ""
     _say(context, f"Checks: {passed} passed{warning}, {len(outcome.checks) - passed - warned} failed.")
