@@ -14,7 +14,8 @@ _HYGIENE = {
     "write.format.default": "parquet",
     "write.parquet.compression-codec": "zstd",
     # Each commit writes a metadata file: keep as many old ones as slow readers need, not all of them.
-    # An ingest adds a manifest; merged every 30, the list that each commit copies stays short.
+    # An ingest adds a manifest; merged every 30, the list that each commit copies stays short. PyIceberg has it off.
+    "commit.manifest-merge.enabled": "true",
     "commit.manifest.min-count-to-merge": "30",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "50",
