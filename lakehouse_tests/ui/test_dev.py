@@ -4,6 +4,7 @@ The tests share one running lakehouse and go through it in order, as a person wo
 """
 
 import json
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ from lakehouse_tests.fixtures.broker import REPOSITORY
 from lakehouse_tests.ui.conftest import Dev
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(600)]
-IMAGES = REPOSITORY / "docs" / "images"
+# `UPDATE_SCREENSHOTS=1 pytest lakehouse_tests/ui` renews the pictures in docs/; otherwise a test changes no file.
+UPDATE = os.environ.get("UPDATE_SCREENSHOTS") == "1"
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
@@ -45,10 +47,9 @@ def page(dev: Dev) -> Iterator[Page]:
     assert not strangers
 
 
-def picture(page: Page, name: str) -> None:
-    """Keep what the page shows for the documentation."""
-    IMAGES.mkdir(exist_ok=True)
-    file = IMAGES / f"{name}.png"
+def picture(page: Page, name: str, folder: Path) -> None:
+    """Keep what the page shows."""
+    file = (REPOSITORY / "docs" / "images" if UPDATE else folder) / f"{name}.png"
     page.wait_for_timeout(1_000)
     page.screenshot(path=file)
     assert file.stat().st_size < 200_000
@@ -75,17 +76,17 @@ def test_messages_become_materializations_without_a_click(dev: Dev) -> None:
     assert tags["lakehouse/stream"] in ("reference", "flights")
 
 
-def test_the_graph_shows_every_table_with_its_state(dev: Dev, page: Page) -> None:
+def test_the_graph_shows_every_table_with_its_state(dev: Dev, page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 1280, "height": 1300})
     page.goto(f"{dev.url}/locations/lakehouse.definitions/asset-groups/reference/lineage")
     for table in ("airlines", "airports", "planes"):
         expect(page.get_by_text(table, exact=True).first).to_be_visible()
     expect(page.get_by_text("3 / 3 Passed").first).to_be_visible()
-    picture(page, "asset-graph")
+    picture(page, "asset-graph", tmp_path)
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
-def test_a_click_materializes(dev: Dev, page: Page) -> None:
+def test_a_click_materializes(dev: Dev, page: Page, tmp_path: Path) -> None:
     dev.wait_until(lambda: all(run["status"] == "SUCCESS" for run in dev.runs()))
     stop_sensor(dev, "flights_lag")
     lines = [json.dumps({**FLIGHT, "flight": number}) for number in range(1, 501)]
@@ -100,14 +101,14 @@ def test_a_click_materializes(dev: Dev, page: Page) -> None:
     page.goto(f"{dev.url}/assets/raw/flights?view=events")
     expect(page.get_by_text("rows added").first).to_be_visible()
     expect(page.get_by_text("500", exact=True).first).to_be_visible()
-    picture(page, "materialization")
+    picture(page, "materialization", tmp_path)
     page.get_by_text("[Show Markdown]").click()
     arrivals = page.get_by_alt_text("records by time of arrival")
     expect(arrivals).to_be_visible()
     assert arrivals.evaluate("image => image.naturalWidth") > 100
 
 
-def test_the_report_of_a_check_can_be_read_by_who_did_not_write_it(dev: Dev, page: Page) -> None:
+def test_the_report_of_a_check_can_be_read_by_who_did_not_write_it(dev: Dev, page: Page, tmp_path: Path) -> None:
     page.goto(f"{dev.url}/assets/raw/flights?view=checks")
     page.get_by_text("exactly_once", exact=True).first.click()
     expect(
@@ -115,7 +116,7 @@ def test_the_report_of_a_check_can_be_read_by_who_did_not_write_it(dev: Dev, pag
     ).to_be_visible()
     expect(page.get_by_text("All 500 rows of snapshot")).to_be_visible()
     expect(page.get_by_text("decided by").last).to_be_visible()
-    picture(page, "check-report")
+    picture(page, "check-report", tmp_path)
 
 
 def _processes(dev: Dev) -> list[psutil.Process]:
