@@ -15,7 +15,7 @@ import numpy as np
 from lakehouse.audit.coordinates import Offsets, coordinates
 from lakehouse.commit import Base, Published, publish
 from lakehouse.errors import LakehouseError
-from lakehouse.ingest.plan import agreed_position, require_same_log, sealed_statements
+from lakehouse.ingest.plan import agreed_position, position_in, require_same_log, sealed_statements
 from lakehouse.ingest.refusals import PositionBeyondEnd
 from lakehouse.ingest.step import IngestStep, seal_all
 from lakehouse.kafka import read_topic
@@ -122,7 +122,7 @@ def _position(
         return {p: limits.last_stable for p, limits in topic.partitions.items()}
     if previous is not None:
         require_same_log(stream, previous, topic)
-        return {p: previous.end.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+        return position_in(previous, topic)
     after = {p: max(int(by_p[p].max()) + 1 for by_p in rows.values() if p in by_p) for p in _partitions(rows)}
     beyond = {p: (topic.partitions[p].last_stable if p in topic.partitions else 0, end) for p, end in after.items()}
     if beyond := {p: span for p, span in beyond.items() if span[0] < span[1]}:

@@ -16,7 +16,7 @@ import msgspec
 
 from lakehouse.commit import Base, Published, publish
 from lakehouse.errors import LakehouseError
-from lakehouse.ingest.plan import lost_ranges, require_same_log, stored_position
+from lakehouse.ingest.plan import lost_ranges, position_in, require_same_log, stored_position
 from lakehouse.ingest.refusals import IngestRefused, Ranges
 from lakehouse.ingest.step import IngestStep, seal_all
 from lakehouse.kafka import read_topic
@@ -94,7 +94,7 @@ def _loss(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
             f"Stream {stream}: topic {topic.topic} still has everything from the stored position on.",
             remedy="let it run; nothing is to be accepted",
         )
-    start = {p: previous.end.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+    start = position_in(previous, topic)
     end = {p: lost[p][1] if p in lost else start[p] for p in start}
     return Loss("loss", lost, {}, "RetentionOvertook", _statement(topic, start, end, lost, previous))
 
@@ -110,9 +110,7 @@ def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
     end, lost = dict(start), dict[int, tuple[int, int]]()
     if (previous.cluster_id, previous.topic_id) == (topic.cluster_id, topic.topic_id):
         lost = lost_ranges(previous, topic)
-        start = {
-            p: min(previous.end.get(p, limits.earliest), limits.last_stable) for p, limits in topic.partitions.items()
-        }
+        start = {p: min(at, topic.partitions[p].last_stable) for p, at in position_in(previous, topic).items()}
         end = {p: lost[p][1] if p in lost else start[p] for p in start}
     statement = replace(_statement(topic, start, end, lost, previous), origin={})
     return Loss("new_epoch", lost, reason.ranges, type(reason).__name__, statement)

@@ -136,12 +136,17 @@ def require_unchanged(stream: str, plan: Plan, topic: TopicState) -> None:
         raise TopicRecreated(stream, topic.topic, plan.topic.topic_id, topic.topic_id, plan.ranges)
 
 
+def position_in(previous: KafkaStatement, topic: TopicState) -> dict[int, int]:
+    """Where each partition of the topic stands; one that is new since the last seal at 0, where every log begins."""
+    return {p: previous.end.get(p, 0) for p in topic.partitions}
+
+
 def lost_ranges(previous: KafkaStatement, topic: TopicState) -> dict[int, tuple[int, int]]:
-    """What retention deleted before it was read."""
+    """What retention deleted before it was read, also of partitions that no run has seen yet."""
     return {
-        p: (end, topic.partitions[p].earliest)
-        for p, end in previous.end.items()
-        if p in topic.partitions and topic.partitions[p].earliest > end
+        p: (position, topic.partitions[p].earliest)
+        for p, position in position_in(previous, topic).items()
+        if topic.partitions[p].earliest > position
     }
 
 
@@ -171,8 +176,7 @@ def plan_range(
         require_same_log(stream, previous, topic)
         if lost := lost_ranges(previous, topic):
             raise RetentionOvertook(stream, topic.topic, lost)
-        # A partition that is new since the last seal is read from its beginning.
-        start = {p: previous.end.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+        start = position_in(previous, topic)
     available = {p: limits.last_stable - start[p] for p, limits in topic.partitions.items()}
     taken = share(available, max_records)
     return Plan(topic, start, {p: start[p] + taken[p] for p in start}, previous)

@@ -56,6 +56,17 @@ def test_what_retention_deleted_is_sealed_in_every_table_and_the_audit_tells_its
     assert (proof.lost, proof.read, proof.position, proof.invisible) == (15, 27, {0: 30, 1: 12}, 0)
 
 
+def test_a_new_partition_that_lost_records_before_it_was_first_read(events: SimulatedStream) -> None:
+    events.ends, events.earliest = {0: 10, 1: 10, 2: 30}, {2: 20}
+    loss = found(events)
+    assert (loss.kind, loss.lost) == ("loss", {2: (0, 20)})
+    accept(events, loss)
+    events.ingest({})
+    proof = events.audit()
+    assert proof.holds, proof.findings
+    assert (proof.lost, proof.read, proof.invisible) == (20, 30, 0)
+
+
 def test_damage_is_still_named_after_a_loss(events: SimulatedStream) -> None:
     events.ends, events.earliest = {0: 30, 1: 12}, {0: 25}
     accept(events, found(events))

@@ -49,10 +49,16 @@ def test_it_continues_where_the_seal_ended_and_stops_when_there_is_nothing_new()
     assert not plan(stored({0: 10}), topic({0: (0, 10)})).needed
 
 
-def test_a_new_partition_starts_at_earliest() -> None:
-    found = plan(stored({0: 10}), topic({0: (0, 10), 1: (4, 6)}))
-    assert found.ranges == {1: (4, 6)}
-    assert found.start == {0: 10, 1: 4}
+def test_a_new_partition_starts_at_the_beginning_of_its_log() -> None:
+    found = plan(stored({0: 10}), topic({0: (0, 10), 1: (0, 6)}))
+    assert found.ranges == {1: (0, 6)}
+    assert found.start == {0: 10, 1: 0}
+
+
+def test_what_retention_took_of_a_new_partition_before_anybody_looked_is_a_loss_like_any_other() -> None:
+    with pytest.raises(RetentionOvertook) as caught:
+        plan(stored({0: 10}), topic({0: (0, 10), 1: (4, 6)}))
+    assert caught.value.ranges == {1: (0, 4)}
 
 
 def test_given_first_offsets_are_taken_and_the_rest_starts_at_earliest() -> None:
