@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 import pyspark.sql.types as spark
-from pyiceberg.transforms import IdentityTransform, TruncateTransform
+from pyiceberg.transforms import BucketTransform
 
 from lakehouse.tables.column import COORDINATES, Column, PanderaSchema, columns_of
 from lakehouse.tables.error import DeclarationError
@@ -142,8 +142,8 @@ class Table:
     def _check_layout(self) -> None:
         sort_terms(self)
         for term in partition_terms(self):
-            shows_values = isinstance(term.transform, IdentityTransform | TruncateTransform)
-            if shows_values and self.column(term.source).sensitive:
+            # A day shows all of a date, and a month or year shows part of it: only a hash shows nothing.
+            if not isinstance(term.transform, BucketTransform) and self.column(term.source).sensitive:
                 raise DeclarationError(
                     f"{self.name}, partitioning: '{term.source}' is sensitive, and a partition's path shows its value.",
                     remedy="partition by bucket(n, column), or by another column.",

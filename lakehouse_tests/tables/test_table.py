@@ -20,6 +20,7 @@ COLUMNS = {
     "tags": pa.Column(T.ArrayType(T.StringType())),
     "secret": pa.Column(T.StringType(), metadata={"sensitive": True}),
 }
+BORN = pa.Column(T.DateType(), metadata={"sensitive": True})
 
 
 def refusal(**more: Any) -> str:
@@ -127,6 +128,8 @@ def test_a_field_that_pandera_would_silently_skip_is_refused() -> None:
         ({"partitioning": ("id", "id")}, "'id' is divided twice"),
         ({"partitioning": ("secret",)}, "'secret' is sensitive"),
         ({"partitioning": ("truncate(2, secret)",)}, "'secret' is sensitive"),
+        ({"columns": {"born": BORN}, "partitioning": ("day(born)",)}, "'born' is sensitive"),
+        ({"columns": {"born": BORN}, "partitioning": ("year(born)",)}, "'born' is sensitive"),
         ({"columns": {**COLUMNS, "ts_day": T.StringType()}, "partitioning": ("day(ts)",)}, "ts_day has the name of a"),
         ({"partitioning": "month(ts)"}, "a text in place of a tuple"),
         ({"sort_order": ("id downwards",)}, "cannot be understood"),
