@@ -9,6 +9,10 @@ import numpy as np
 
 _BARS = 60
 _MINUTE = 60
+_FIRST_MINUTE, _LAST_MINUTE = (
+    int(end.timestamp()) // _MINUTE
+    for end in (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC))
+)
 
 
 def arrivals_markdown(arrivals: Mapping[int, int]) -> str:
@@ -55,4 +59,7 @@ def _picture(arrivals: Mapping[int, int]) -> bytes:
 
 
 def _clock(minute: int) -> str:
-    return f"{datetime.fromtimestamp(minute * _MINUTE, UTC):%Y-%m-%d %H:%M}"
+    # A producer may send any number as a timestamp; what no calendar has must not fail a step that has published.
+    within = min(max(minute, _FIRST_MINUTE), _LAST_MINUTE)
+    mark = "" if within == minute else "before " if minute < within else "after "
+    return f"{mark}{datetime.fromtimestamp(within * _MINUTE, UTC):%Y-%m-%d %H:%M}"

@@ -11,6 +11,9 @@ from lakehouse.kafka.connection import LIBRDKAFKA_LOG, TIMEOUT, BrokerUnreachabl
 from lakehouse.kafka.topics import read_topic
 from lakehouse.settings import KafkaSettings
 
+_FIRST_MS, _LAST_MS = (
+    int(end.timestamp()) * 1000 for end in (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
+)
 SAMPLE = 20  # records per partition: enough for a mean that bounds a run, few enough to cost one fetch
 
 
@@ -36,7 +39,12 @@ def oldest_unread_time(kafka: KafkaSettings, topic: str, positions: Mapping[int,
     """
     stamps = [message.timestamp() for messages in _first(kafka, topic, positions, 1).values() for message in messages]
     known = [milliseconds for kind, milliseconds in stamps if kind != TIMESTAMP_NOT_AVAILABLE]
-    return datetime.fromtimestamp(min(known) / 1000, UTC) if known else None
+    return _moment(min(known)) if known else None
+
+
+def _moment(milliseconds: int) -> datetime:
+    """The moment, or the first or last that a datetime can say: a producer may send any number as a timestamp."""
+    return datetime.fromtimestamp(min(max(milliseconds, _FIRST_MS), _LAST_MS) / 1000, UTC)
 
 
 def _first(kafka: KafkaSettings, topic: str, starts: Mapping[int, int], limit: int) -> dict[int, list[Message]]:

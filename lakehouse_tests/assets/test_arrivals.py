@@ -13,5 +13,12 @@ def test_a_picture_is_small_whatever_the_span() -> None:
         assert base64.b64decode(found[1]).startswith(b"\x89PNG")
 
 
+def test_times_that_no_calendar_has_are_told_as_far_as_it_goes() -> None:
+    """A producer may write any number as a timestamp."""
+    text = arrivals_markdown({-(2**63) // 60_000_000: 1, 22_000_000: 5, 2**63 // 60_000_000: 2})
+    assert text.startswith("Records by Kafka's timestamp, before ")
+    assert "-01-01 00:00 to after 9999-12-31 23:59 UTC" in text
+
+
 def test_nothing_that_arrived_is_no_picture() -> None:
     assert arrivals_markdown({}) == ""

@@ -43,6 +43,20 @@ def test_age_is_that_of_the_oldest_unread_record_of_all_partitions(broker: Kafka
     assert oldest_unread_time(broker, name, {0: 1}) == datetime.fromtimestamp(50, UTC)
 
 
+def test_times_that_no_calendar_has(broker: KafkaSettings, topic: TopicFactory):
+    """A producer may write any number as a timestamp, and the age is asked before every run."""
+    name = topic(partitions=2, config={"message.timestamp.after.max.ms": str(2**63 - 1)})
+    producer = Producer(client_config(broker))
+    for partition, milliseconds in ((0, -(10**15)), (1, 10**15)):
+        producer.produce(name, b"x", partition=partition, timestamp=milliseconds)
+    producer.flush()
+    assert oldest_unread_time(broker, name, {1: 0}) == datetime(9999, 12, 31, tzinfo=UTC)
+    assert oldest_unread_time(broker, name, {0: 0, 1: 0}) in (
+        datetime(1, 1, 1, tzinfo=UTC),
+        datetime(9999, 12, 31, tzinfo=UTC),  # a client library may take a negative time as none
+    )
+
+
 def test_a_position_that_is_gone_counts_from_the_earliest_that_is_left(broker: KafkaSettings, topic: TopicFactory):
     name = topic(config={"cleanup.policy": "delete"})
     send(broker, name, [Record(b"x" * 7)] * 3)
