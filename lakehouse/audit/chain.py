@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from msgspec import MsgspecError
 from pyiceberg.table import Table
 
 from lakehouse.audit.proof import Finding
@@ -48,8 +49,13 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
         summary = snapshot.summary.additional_properties if snapshot.summary else {}
         try:
             seal = Seal.from_summary(summary, where=f"{name} snapshot {snapshot.snapshot_id}")
-        except (SealBroken, KeyError, ValueError) as error:
+            statement = KafkaStatement.from_keys(seal.statement) if seal else None
+        except SealBroken as error:
             findings.append(Finding("seal_edited", str(error), name))
+            continue
+        except (KeyError, TypeError, ValueError, MsgspecError) as error:
+            told = f"{name} snapshot {snapshot.snapshot_id}: the seal cannot be read ({type(error).__name__}: {error})."
+            findings.append(Finding("seal_edited", told, name))
             continue
         if seal is None:
             if attempt_of(snapshot) is None and not is_rewrite(snapshot) and not adopted:
@@ -64,7 +70,6 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
                 )
             continue
         adopted = adopted or seal.kind == "adopt"
-        statement = KafkaStatement.from_keys(seal.statement)
         if statement is not None:
             links.append(Link(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
     return links[::-1], findings

@@ -22,11 +22,27 @@ class CannotRead(LakehouseError):
     """A data file is of a kind that the audit has no reader for."""
 
 
+def coordinates_there(table: Table, tasks: Sequence[FileScanTask]) -> tuple[dict[int, Offsets], set[str]]:
+    """Like `coordinates`, of those files that storage has, and which it has not.
+
+    Raises:
+        CannotRead: an Avro file with deletes.
+    """
+    try:
+        return coordinates(table, tasks), set()
+    except FileNotFoundError:
+        missing = {task.file.file_path for task in tasks if not table.io.new_input(task.file.file_path).exists()}
+        if not missing:  # a file of deletes, then: what its rows are, nobody can tell
+            raise
+        return coordinates(table, [task for task in tasks if task.file.file_path not in missing]), missing
+
+
 def coordinates(table: Table, tasks: Sequence[FileScanTask]) -> dict[int, Offsets]:
     """Partition → offsets of the rows in some files, repetitions included, deletes applied.
 
     Raises:
         CannotRead: an Avro file with deletes.
+        FileNotFoundError: storage lacks one of the files.
     """
     avro = [task for task in tasks if task.file.file_format == FileFormat.AVRO]
     others = [task for task in tasks if task.file.file_format != FileFormat.AVRO]

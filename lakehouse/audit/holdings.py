@@ -14,8 +14,9 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import PrimitiveType
 
-from lakehouse.audit.coordinates import OFFSET, PARTITION, coordinates
+from lakehouse.audit.coordinates import OFFSET, PARTITION, coordinates_there
 from lakehouse.audit.proof import DecidedBy
+from lakehouse.commit.attempt import written_by_attempt
 from lakehouse.commit.history import ancestry, attempt_of, is_rewrite
 from lakehouse.kafka.tally import Tally
 
@@ -42,10 +43,11 @@ class Held:
 
 @dataclass(frozen=True)
 class Holdings:
-    """Partition → what is there, and files that are listed more than once."""
+    """Partition → what is there, files that are listed more than once, and files that storage lacks (when scanned)."""
 
     partitions: dict[int, Held]
     repeated_files: dict[str, int]
+    missing_files: set[str] = field(default_factory=set[str])
 
 
 def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Holdings:
@@ -70,26 +72,29 @@ def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Ho
         else:
             partition, start, end = dense
             held.setdefault(partition, Held()).add(Tally.of_range(start, end), start, "manifests")
-    for partition, offsets in coordinates(table, undecided).items():
+    scanned, missing = coordinates_there(table, undecided)
+    for partition, offsets in scanned.items():
         held.setdefault(partition, Held()).add(Tally.of(offsets), int(offsets.min()), "scan")
-    return Holdings(held, {path: times for path, times in paths.items() if times > 1})
+    return Holdings(held, {path: times for path, times in paths.items() if times > 1}, missing)
 
 
 def _sealed_files(table: Table, snapshot_id: int) -> set[str]:
-    """Files that came in by a commit of ours; those of expired commits count if nobody else's commit is in sight.
+    """Files that came in by a commit of ours; of expired commits those that bear the name of an attempt.
 
-    An ingest refuses to go on after a commit that nobody sealed, so what lies behind a seal was sealed.
+    An ingest refuses to go on after a commit that nobody sealed, but it does after a rewrite, which may have doubled
+    one row and lost another. Files that a rewrite made do not have our names.
     """
     history = {snapshot.snapshot_id: snapshot for snapshot in ancestry(table, snapshot_id)}
     snapshot = history.get(snapshot_id)
     if snapshot is None:
         return set()
-    known_foreign = {i for i, s in history.items() if attempt_of(s) is None or is_rewrite(s)}
+    ours = {i for i, s in history.items() if attempt_of(s) is not None and not is_rewrite(s)}
     return {
         entry.data_file.file_path
         for manifest in snapshot.manifests(table.io)
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
-        if entry.snapshot_id not in known_foreign
+        if entry.snapshot_id in ours
+        or (entry.snapshot_id not in history and written_by_attempt(entry.data_file.file_path))
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lakehouse.audit.chain import Link, rebases_totals
-from lakehouse.audit.coordinates import Offsets, coordinates
+from lakehouse.audit.coordinates import Offsets, coordinates_there
 from lakehouse.audit.proof import Finding
 from lakehouse.commit import Pinned
 from lakehouse.kafka.statement import LOST
@@ -38,7 +38,7 @@ def name_places(group: Mapping[str, Pinned], wrong: set[tuple[str, int]], links:
         links: the seals that are still there, oldest first.
     """
     rows = {
-        name: coordinates(pinned.table, list(pinned.scan().plan_files())) if pinned.snapshot_id is not None else {}
+        name: coordinates_there(pinned.table, list(pinned.scan().plan_files()))[0] if pinned.snapshot_id else {}
         for name, pinned in group.items()
     }
     for table, partition in sorted(wrong):

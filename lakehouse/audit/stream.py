@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from lakehouse.audit.chain import Link, judge_chain, read_chain
+from lakehouse.audit.coordinates import OFFSET, PARTITION
 from lakehouse.audit.holdings import Held, holdings
 from lakehouse.audit.places import name_places
 from lakehouse.audit.proof import Finding, RangeProof, StreamProof
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Pinned, Sealed, read_group
+from lakehouse.commit.history import has_rows
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.kafka.tally import Tally, over_tables
 
@@ -40,14 +42,16 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     links = max((links for links, _ in chains.values()), key=len, default=[])
     for name, (own, _) in chains.items():
         findings += [f for f in judge_chain(name, own) if f not in findings]
+    findings += (without := list(_judge_columns(group)))
+    told = {name: pinned for name, pinned in group.items() if name not in {finding.table for finding in without}}
     ranges, wrong = [], set[tuple[str, int]]()
-    for name, pinned in group.items():
+    for name, pinned in told.items():
         repeated, compared = _take_stock(name, pinned, links, scan=scan)
         findings += repeated
         ranges += [proof for proof, agrees in compared if agrees]
         wrong |= {(name, proof.partition) for proof, agrees in compared if not agrees}
     if wrong:
-        findings += list(name_places(group, wrong, links))
+        findings += list(name_places(told, wrong, links))
     return _report(stream, group, links, findings, ranges, time.monotonic() - began)
 
 
@@ -66,23 +70,44 @@ def _take_stock(
         Finding("duplicate_file", f"{name}: data file {path} is in the table {times} times.", name)
         for path, times in stock.repeated_files.items()
     ]
+    repeated += [
+        Finding("missing_file", f"{name}: data file {path} is in the table, and not in storage.", name)
+        for path in sorted(stock.missing_files)
+    ]
     return repeated, compared
+
+
+def _judge_columns(group: Mapping[str, Pinned]) -> Iterator[Finding]:
+    """Without its coordinate columns a table cannot say which records it holds."""
+    for name, pinned in group.items():
+        gone = [column for column in (PARTITION, OFFSET) if column not in pinned.table.schema().column_names]
+        if gone:
+            told = f"{name} lacks {' and '.join(gone)}, so nothing tells which records it holds."
+            yield Finding("no_coordinates", told, name)
 
 
 def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pinned]) -> Iterator[Finding]:
     newest = {name: links[-1] for name, links in chains.items() if links}
     for name, pinned in group.items():
-        if name not in newest and pinned.snapshot_id is not None and int(_total_records(pinned)) > 0:
+        if name not in newest and has_rows(pinned.table, pinned.snapshot_id):
             yield Finding("no_seal", f"{name} holds rows, but no seal says where they came from.", name)
     if len(newest) < 2:
         return
     latest = max(newest.values(), key=_progress)
     for name, link in newest.items():
         mine, theirs = link.statement, latest.statement
-        if _position(mine) != _position(theirs):
+        if (mine.cluster_id, mine.topic_id) != (theirs.cluster_id, theirs.topic_id):
+            yield Finding(
+                "rolled_back",
+                f"{name} stands at run {link.sealed.seal.run_id} in topic {mine.topic_id} of cluster "
+                f"{mine.cluster_id}, its siblings at run {latest.sealed.seal.run_id} in topic {theirs.topic_id} of "
+                f"cluster {theirs.cluster_id}: it was rolled back alone, or its seal was edited.",
+                name,
+            )
+        if mine.end != theirs.end:
             for partition in sorted({*mine.end, *theirs.end}):
                 has, needs = mine.end.get(partition, 0), theirs.end.get(partition, 0)
-                if has != needs or mine.topic_id != theirs.topic_id:
+                if has != needs:
                     yield Finding(
                         "rolled_back",
                         f"{name} stands at run {link.sealed.seal.run_id}, its siblings at run "
@@ -91,7 +116,7 @@ def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pi
                         partition,
                         f"[{has}, {needs})",
                     )
-        elif mine != theirs:
+        elif (mine.cluster_id, mine.topic_id) == (theirs.cluster_id, theirs.topic_id) and mine != theirs:
             yield Finding(
                 "seal_edited",
                 f"{name}: its seal of run {link.sealed.seal.run_id} says something else than its siblings' of run "
@@ -100,19 +125,10 @@ def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pi
             )
 
 
-def _position(statement: KafkaStatement) -> tuple[str, str, dict[int, int]]:
-    return statement.cluster_id, statement.topic_id, statement.end
-
-
 def _progress(link: Link) -> tuple[int, int, int]:
     """Grows from seal to seal of a stream: what was read or lost, then the position, then time."""
     counts = link.statement.total_counts
     return counts.read + counts.lost, sum(link.statement.end.values()), link.sealed.timestamp_ms
-
-
-def _total_records(pinned: Pinned) -> str:
-    snapshot = pinned.table.metadata.snapshot_by_id(pinned.snapshot_id) if pinned.snapshot_id else None
-    return (snapshot.summary.additional_properties if snapshot and snapshot.summary else {}).get("total-records", "0")
 
 
 def _compare(

@@ -12,6 +12,9 @@ _RANDOM_BYTES = 5
 _ID_IN_BRANCH = re.compile(rf"_(?P<time>[0-9a-f]{{{_TIME_DIGITS}}})[0-9a-f]{{{2 * _RANDOM_BYTES}}}(_r\d+)?$")
 
 
+_ID_IN_FILE = re.compile(rf"[0-9a-f]{{{_TIME_DIGITS + 2 * _RANDOM_BYTES}}}-")
+
+
 def _new_id() -> str:
     # It begins with the time, so that housekeeping knows how old a branch is that has no commit of its own yet.
     return f"{time.time_ns() // 1_000_000:0{_TIME_DIGITS}x}{secrets.token_hex(_RANDOM_BYTES)}"
@@ -52,6 +55,11 @@ class Attempt:
     def marks(self) -> dict[str, str]:
         """What every snapshot of this attempt carries in its summary."""
         return {ATTEMPT_KEY: self.id}
+
+
+def written_by_attempt(path: str) -> bool:
+    """Whether a data file has the name of an attempt's own file: it begins with the attempt's id."""
+    return _ID_IN_FILE.match(path.rpartition("/")[2]) is not None
 
 
 def begun_ms(branch: str) -> int:

@@ -8,7 +8,7 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import Identifier
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit.history import MAIN, Sealed, ancestry, has_rows, head_of, is_rewrite, last_seal
+from lakehouse.commit.history import Sealed, ancestry, has_rows, head_of, is_rewrite, last_seal
 from lakehouse.commit.together import load_together
 
 
@@ -53,7 +53,7 @@ class Base:
             snapshot_id=head_of(table),
             schema_id=table.metadata.current_schema_id,
             sealed=last_seal(table),
-            has_rows=has_rows(table, MAIN),
+            has_rows=has_rows(table, head_of(table)),
             table=table,
         )
 

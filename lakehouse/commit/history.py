@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
@@ -75,7 +76,14 @@ def is_seal_only(snapshot: Snapshot) -> bool:
     return VERSION_KEY in summary and not any(key in summary for key in _FILE_COUNTS)
 
 
-def has_rows(table: Table, ref: str = MAIN) -> bool:
-    """Whether a branch holds rows, by its summary's running total."""
-    snapshot = table.metadata.snapshot_by_name(ref)
-    return snapshot is not None and int(summary_of(snapshot).get("total-records", "0")) > 0
+def has_rows(table: Table, snapshot_id: int | None) -> bool:
+    """Whether a snapshot holds rows: by its summary's running total, or by manifests if there is none."""
+    snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
+    if snapshot is None:
+        return False
+    if (total := summary_of(snapshot).get("total-records")) is not None:
+        return int(total) > 0
+    return any(
+        manifest.content == ManifestContent.DATA and (manifest.has_added_files() or manifest.has_existing_files())
+        for manifest in snapshot.manifests(table.io)
+    )

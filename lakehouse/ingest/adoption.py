@@ -15,7 +15,7 @@ import numpy as np
 from lakehouse.audit.coordinates import Offsets, coordinates
 from lakehouse.commit import Base, Published, publish
 from lakehouse.errors import LakehouseError
-from lakehouse.ingest.plan import agreed_position, position_in, require_same_log, sealed_statements
+from lakehouse.ingest.plan import agreed_position, emptied_tables, position_in, require_same_log, sealed_statements
 from lakehouse.ingest.refusals import PositionBeyondEnd
 from lakehouse.ingest.step import IngestStep, seal_all
 from lakehouse.kafka import read_topic
@@ -45,7 +45,7 @@ class Adoption:
 
     Args:
         rows: table → rows that it holds.
-        unaccounted: table → rows, or commits, that no seal accounts for, in words.
+        unaccounted: table → rows, or commits, that no seal accounts for, or rows that are gone, in words.
         repeated: partition → offsets that are there more than once, in one table or several.
         read_again: partition → rows that lie at or after the position, so that they would land twice.
         statement: what every table of the stream will say.
@@ -66,7 +66,8 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         NothingToAdopt: no table holds anything that a seal does not account for.
         IngestRefused: the sealed tables do not agree, or the position that rows or seals tell is not in the log.
     """
-    unaccounted = _unaccounted(bases)
+    previous = agreed_position(step.stream.name, sealed_statements(bases))
+    unaccounted = _unaccounted(bases, previous)
     if not unaccounted:
         raise NothingToAdopt(
             f"Stream {step.stream.name}: every row in its tables is accounted for by a seal.", remedy="let it run"
@@ -77,7 +78,6 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         else {}
         for name, base in bases.items()
     }
-    previous = agreed_position(step.stream.name, sealed_statements(bases))
     topic = read_topic(step.kafka, step.stream.topic)
     position = _position(step.stream.name, rows, previous, topic, go_on_from)
     return Adoption(
@@ -103,8 +103,10 @@ def adopt(step: IngestStep, bases: Mapping[str, Base], adoption: Adoption) -> Pu
     return publish(step.catalog, seal_all(step, bases, adoption.statement, more, kind="adopt"))
 
 
-def _unaccounted(bases: Mapping[str, Base]) -> dict[str, str]:
-    told: dict[str, str] = {}
+def _unaccounted(bases: Mapping[str, Base], previous: KafkaStatement | None) -> dict[str, str]:
+    told = {
+        name: f"no rows, where seals account for {count}" for name, count in emptied_tables(bases, previous).items()
+    }
     for name, base in bases.items():
         if base.sealed is None and base.has_rows:
             told[name] = "rows without a seal"

@@ -17,6 +17,7 @@ from lakehouse.ingest.refusals import (
     RetentionOvertook,
     RowsWithoutSeal,
     StartNotInLog,
+    TableEmptied,
     TopicRecreated,
     UnsealedCommit,
 )
@@ -69,6 +70,7 @@ def stored_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | 
 
     Raises:
         RowsWithoutSeal: a table holds rows and no position.
+        TableEmptied: a table holds neither, and its siblings say that it should hold rows.
         PositionsDiffer: one table was rolled back alone.
         UnsealedCommit: somebody wrote outside the protocol after the last seal.
     """
@@ -81,7 +83,20 @@ def stored_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | 
     }
     if foreign:
         raise UnsealedCommit(stream, foreign)
-    return agreed_position(stream, statements)
+    position = agreed_position(stream, statements)
+    if emptied := emptied_tables(bases, position):
+        raise TableEmptied(stream, emptied)
+    return position
+
+
+def emptied_tables(bases: Mapping[str, Base], position: KafkaStatement | None) -> dict[str, int]:
+    """Table → rows that its siblings' seals account for, of tables that have neither rows nor a seal."""
+    rows = {
+        name: sum(tally.count for tally in position.totals.get(name, {}).values()) if position else 0
+        for name, base in bases.items()
+        if base.sealed is None and not base.has_rows
+    }
+    return {name: count for name, count in rows.items() if count}
 
 
 def sealed_statements(bases: Mapping[str, Base]) -> dict[str, KafkaStatement]:

@@ -92,6 +92,18 @@ class RowsWithoutSeal(IngestRefused):
         )
 
 
+class TableEmptied(IngestRefused):
+    """A table has no seal and no rows, where the seals of its siblings account for rows in it."""
+
+    def __init__(self, stream: str, rows: Mapping[str, int]) -> None:
+        told = ", ".join(f"{count} rows of {table}" for table, count in sorted(rows.items()))
+        super().__init__(
+            f"Stream {stream}: seals account for {told}, which holds none: it was dropped and made anew, or emptied.",
+            remedy=f"restore it, or give these rows up with `lakehouse adopt {stream} --from rows --yes`; to read all "
+            "of the topic again, drop every table of the stream and its quarantine",
+        )
+
+
 class UnsealedCommit(IngestRefused):
     """Somebody wrote to a table of the stream outside the protocol, after the last seal."""
 

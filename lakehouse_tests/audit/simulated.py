@@ -115,7 +115,8 @@ class SimulatedStream:
                 if (table := route(partition, offset)) is not None:
                     chosen.setdefault(table, []).append(offset)
             for table, offsets in chosen.items():
-                files.setdefault(table, []).extend(self.files(table, [(partition, o) for o in offsets]))
+                places = [(partition, o) for o in offsets]
+                files.setdefault(table, []).extend(self.files(table, places, prefix=f"{step.attempt.id}-{partition}"))
                 tallies.setdefault(table, {})[partition] = sum((Tally(1, o, o * o) for o in offsets), Tally())
         count = {table: sum(t.count for t in by_p.values()) for table, by_p in tallies.items()}
         quarantined = count.pop(QUARANTINE, 0)
@@ -126,10 +127,10 @@ class SimulatedStream:
             counts=Counts(read=written + quarantined, written=written, quarantined=quarantined),
         )
 
-    def files(self, name: str, places: Sequence[tuple[int, int]]) -> list[DataFile]:
-        """Write rows of a table as the workers do, without adding them."""
+    def files(self, name: str, places: Sequence[tuple[int, int]], *, prefix: str = "") -> list[DataFile]:
+        """Write rows of a table as the workers do, without adding them; a file of nobody's attempt has no prefix."""
         table = self.load(name)
-        writer = ParquetFiles(WriteTarget.of(table.metadata, table.io.properties), uuid.uuid4().hex)
+        writer = ParquetFiles(WriteTarget.of(table.metadata, table.io.properties), prefix or uuid.uuid4().hex)
         for batch in rows(name, places).to_batches():
             writer.write(batch)
         return data_files_from_rows(table.metadata, writer.finish().to_pylist())

@@ -231,6 +231,65 @@ def as_rewrite(document: Document) -> None:
     ancestry(document)[0]["summary"]["operation"] = "replace"
 
 
+def test_a_rewrite_is_not_believed_either_when_its_commit_has_expired(events: SimulatedStream, edit: Edit) -> None:
+    events = SimulatedStream(events.catalog, {"lakehouse.publish.keep-snapshots": "2"})
+    for _ in range(3):
+        events.ingest({0: 20, 1: 20}, to_a)
+    file = second_file(events)
+    events.replace(A, [file], [(1, 25) if place == (1, 30) else place for place in events.places(file)])
+    edit(A, as_rewrite)
+    for _ in range(4):
+        events.ingest({0: 5}, to_a)
+    finding = next(f for f in events.audit().findings if f.kind == "rows_differ")
+    assert (finding.table, finding.partition) == (A, 1)
+    assert "More than once: 25." in finding.message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("kafka.end", "nonsense"),
+        ("kafka.topic", None),
+        ("kafka.totals", '{"raw.a":{"0":["x","1","1"]}}'),
+        ("inputs", "{"),
+        ("kafka.cluster_id", "another"),
+    ],
+)
+def test_a_seal_that_makes_no_sense_with_a_digest_that_fits(
+    stream: SimulatedStream, edit: Edit, key: str, value: str | None
+) -> None:
+    def forge(document: Document) -> None:
+        summary = seals(document)[0]
+        del summary[f"lakehouse.{key}"]
+        if value is not None:
+            summary[f"lakehouse.{key}"] = value
+        redigest(summary)
+
+    edit(A, forge)
+    kind = "rolled_back" if key == "kafka.cluster_id" else "seal_edited"
+    assert [f.table for f in stream.audit().findings if f.kind == kind] == [A]
+
+
+@pytest.mark.parametrize("column", ["_kafka_partition", "_kafka_offset"])
+def test_a_coordinate_column_dropped(stream: SimulatedStream, column: str) -> None:
+    with stream.load(A).update_schema(allow_incompatible_changes=True) as update:
+        update.delete_column(column)
+    proof = stream.audit()
+    assert [(f.kind, f.table, column in f.message) for f in proof.findings] == [("no_coordinates", A, True)]
+    assert {proven.table for proven in proof.ranges} == {B, "quarantine.events"}
+
+
+def test_a_file_deleted_from_storage_is_seen_by_a_scan(events: SimulatedStream) -> None:
+    """Metadata alone cannot tell."""
+    for _ in range(3):
+        events.ingest({0: 20, 1: 20}, to_a)
+    path = second_file(events).file_path
+    Path(path.removeprefix("file://")).unlink()
+    proof = events.audit(scan=True)
+    assert [path in f.message for f in proof.findings if f.kind == "missing_file"] == [True]
+    assert "Missing: 20, 21, 22" in broken(proof, "rows_differ", SECOND_RUN).message
+
+
 def test_rows_moved_from_one_table_to_another(stream: SimulatedStream, edit: Edit) -> None:
     for name, without in ((A, 25), (B, None)):
         file = second_file(stream, name)

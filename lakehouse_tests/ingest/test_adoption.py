@@ -1,16 +1,27 @@
 """Rows that no seal accounts for become the baseline: counted, told in every audit, proven from there on."""
 
+from pathlib import Path
+from urllib.parse import urlparse
+
 import pytest
 
 from lakehouse.catalog import open_catalog
 from lakehouse.commit import read_bases
 from lakehouse.ingest import adoption as module
 from lakehouse.ingest.adoption import Adoption, GoOnFrom, NothingToAdopt, adopt, find_adoption
-from lakehouse.ingest.refusals import PositionBeyondEnd, RowsWithoutSeal, TopicRecreated, UnsealedCommit
+from lakehouse.ingest.refusals import PositionBeyondEnd, RowsWithoutSeal, TableEmptied, TopicRecreated, UnsealedCommit
+from lakehouse_tests.audit.conftest import Edit
+from lakehouse_tests.audit.document import ancestry, edit_document
 from lakehouse_tests.audit.simulated import A, B, SimulatedStream, to_a
 from lakehouse_tests.fixtures.lakes import Lake
 
 ROWS, EARLIEST, LATEST = GoOnFrom
+
+
+@pytest.fixture
+def edit(sql_lake: Lake) -> Edit:
+    database = Path(urlparse(sql_lake.settings.uri or "").path)
+    return lambda name, change: edit_document(database, name, change)
 
 
 @pytest.fixture
@@ -120,6 +131,26 @@ def test_where_the_topic_is_another_one_the_sealed_position_is_no_use(events: Si
         adopted(events)
     adopted(events, EARLIEST)
     goes_on(events, 11 + 10)
+
+
+def test_rows_are_rows_also_where_a_writer_keeps_no_total(events: SimulatedStream, edit: Edit) -> None:
+    """`total-records` is optional in a snapshot's summary."""
+    events.append(A, [(0, 1), (0, 2)])
+    edit(A, lambda document: ancestry(document)[0]["summary"].pop("total-records"))
+    with pytest.raises(RowsWithoutSeal, match=A):
+        events.ingest({0: 20})
+    assert "no_seal" in {finding.kind for finding in events.audit().findings}
+
+
+def test_a_table_made_anew_is_not_taken_for_one_that_was_just_added(events: SimulatedStream) -> None:
+    events.ingest({0: 20})
+    events.catalog.drop_table(B)
+    SimulatedStream(events.catalog)
+    with pytest.raises(TableEmptied, match=r"seals account for 6 rows of raw\.b"):
+        events.ingest({0: 5})
+    assert not events.audit().holds
+    assert adopted(events).unaccounted == {B: "no rows, where seals account for 6"}
+    goes_on(events, 14 + 5)
 
 
 def test_where_every_row_is_sealed_there_is_nothing_to_adopt(events: SimulatedStream) -> None:
