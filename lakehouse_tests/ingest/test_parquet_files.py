@@ -80,6 +80,16 @@ def test_what_is_told_of_files_is_plain_rows(tmp_path: Path) -> None:
     assert files_below(tmp_path) == []
 
 
+def test_a_moment_that_python_has_no_word_for_costs_its_bounds_and_nothing_else(tmp_path: Path) -> None:
+    """A producer may write any number as a record's timestamp."""
+    table = metadata(tmp_path)
+    files = writer(table)
+    at = pa.array([0, 10**18], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    files.write(pa.record_batch({"id": pa.array([1, 2], pa.int64()), "at": at, "name": pa.array(["x", "y"])}))
+    (file,) = data_files_from_rows(table, files.finish().to_pylist())
+    assert (file.record_count, set(file.lower_bounds), file.value_counts[2]) == (2, {1, 3}, 2)
+
+
 def test_columns_are_found_by_name_widened_and_null_where_the_batch_has_none(tmp_path: Path) -> None:
     files = writer(metadata(tmp_path))
     files.write(pa.record_batch({"ignored": ["y"], "id": pa.array([7], pa.int32())}))

@@ -2,21 +2,28 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.conversions import from_bytes
 from pyiceberg.io.pyarrow import (
+    MetricModeTypes,
+    MetricsMode,
+    StatisticsCollector,
     data_file_statistics_from_parquet_metadata,
     parquet_path_to_id_mapping,
 )
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Record
-from pyiceberg.types import PrimitiveType
+from pyiceberg.types import DateType, PrimitiveType, TimestampType, TimestamptzType
 
 from lakehouse.ingest.parquet_files.metrics import metrics_plan
+
+_COUNTS = MetricsMode(MetricModeTypes.COUNTS)
+_TIMES = (DateType, TimestampType, TimestamptzType)
 
 
 def data_files_from_rows(metadata: TableMetadata, rows: Iterable[Mapping[str, Any]]) -> list[DataFile]:
@@ -35,7 +42,7 @@ def data_files_from_rows(metadata: TableMetadata, rows: Iterable[Mapping[str, An
     files: list[DataFile] = []
     for row in rows:
         footer = pq.read_metadata(pa.BufferReader(row["footer"]))
-        statistics = data_file_statistics_from_parquet_metadata(footer, plan, paths).to_serialized_dict()
+        statistics = _statistics(footer, plan, paths)
         counted = {int(field_id): count for field_id, count in json.loads(row["nan_counts"]).items()}
         statistics["nan_value_counts"] = {k: v for k, v in counted.items() if k in statistics["value_counts"]}
         values = [
@@ -57,3 +64,15 @@ def data_files_from_rows(metadata: TableMetadata, rows: Iterable[Mapping[str, An
             )
         )
     return files
+
+
+def _statistics(footer: pq.FileMetaData, plan: dict[int, StatisticsCollector], paths: dict[str, int]) -> dict[str, Any]:
+    try:
+        return data_file_statistics_from_parquet_metadata(footer, plan, paths).to_serialized_dict()
+    except OverflowError:
+        # A producer may send a timestamp beyond the year 9999, which Python cannot tell: then without bounds.
+        timeless = {
+            number: replace(column, mode=_COUNTS) if isinstance(column.iceberg_type, _TIMES) else column
+            for number, column in plan.items()
+        }
+        return data_file_statistics_from_parquet_metadata(footer, timeless, paths).to_serialized_dict()
