@@ -16,7 +16,10 @@ def dev(
     port: Annotated[int, typer.Option(help="Where Dagster's UI listens, on 127.0.0.1.")] = 3000,
     days: Annotated[int, typer.Option(min=0, help="Send so many days of flights after 2013, and 2013 itself.")] = 0,
 ) -> None:
-    """Kafka, Spark Connect, Dagster's UI and sensors: new messages become materializations. Ctrl-C stops everything."""
+    """Kafka, Spark Connect, Dagster's UI and sensors: new messages become materializations.
+
+    Ctrl-C stops all that it started.
+    """
     # Dagster takes a second to import, and the other verbs do without.
     import dagster as dg
 

@@ -37,9 +37,18 @@ class Followed:
                 stream = run.tags.get(STREAM_TAG) or chosen or "all assets"
                 rows = f": {self._rows(run.run_id)}" if run.status is DagsterRunStatus.SUCCESS else ""
                 say(self._context, f"run {run.run_id[:8]} of {stream} {told}{rows}")
+                if run.status is DagsterRunStatus.FAILURE:
+                    for reason in self._reasons(run.run_id):
+                        say(self._context, f"  {reason}")
 
     def _recent(self) -> "list[dg.RunRecord]":
         return list(self._instance.get_run_records(RunsFilter(), limit=_RECENT))
+
+    def _reasons(self, run_id: str) -> list[str]:
+        """Why the steps of a run failed, the innermost cause of each."""
+        logs = self._instance.all_logs(run_id, of_type=DagsterEventType.STEP_FAILURE)
+        errors = [entry.dagster_event.step_failure_data.error for entry in logs if entry.dagster_event]
+        return [(error.cause or error).message.strip() for error in errors if error]
 
     def _rows(self, run_id: str) -> str:
         """`+842 raw.flights`; tables that received nothing are left out."""

@@ -1,5 +1,6 @@
 """Materializes everything through Dagster, in this process, and gathers what came of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import dagster as dg
@@ -66,13 +67,34 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
                 break
             say(context, f"{lag:,} offsets are still unread: another round")
         if outcome.skipped and not outcome.failures:
+            if waiting := _never_made(defs, instance, lake):
+                # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
+                say(context, f"computed for the first time: {', '.join('.'.join(key.path) for key in waiting)}")
+                _add(outcome, _execute(defs.resolve_implicit_global_asset_job_def(), instance, mark, waiting))
             _add(outcome, _execute(defs.resolve_job_def(PROVE_JOB), instance, mark))
     return outcome
 
 
-def _execute(job: dg.JobDefinition, instance: dg.DagsterInstance, mark: str) -> dg.ExecuteInProcessResult:
+def _never_made(defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake) -> list[dg.AssetKey]:
+    """Assets beside the streams' own that have no materialization yet."""
+    streams = lake.declarations.streams.values()
+    landed = {name for stream in streams for name in (*stream.tables, stream.quarantine_table)}
+    return [
+        key
+        for key in sorted(defs.resolve_asset_graph().materializable_asset_keys)
+        if ".".join(key.path) not in landed and instance.get_latest_materialization_event(key) is None
+    ]
+
+
+def _execute(
+    job: dg.JobDefinition, instance: dg.DagsterInstance, mark: str, assets: Sequence[dg.AssetKey] | None = None
+) -> dg.ExecuteInProcessResult:
     return job.execute_in_process(
-        instance=instance, raise_on_error=False, run_config={"loggers": {"console": {}}}, tags={PROCESS_TAG: mark}
+        instance=instance,
+        raise_on_error=False,
+        run_config={"loggers": {"console": {}}},
+        tags={PROCESS_TAG: mark},
+        asset_selection=assets,
     )
 
 

@@ -79,7 +79,7 @@ def ingest(step: IngestStep) -> IngestReport:
         f"{time.monotonic() - began:.1f} s"
     )
     staged = seal_all(step, bases, statement, verdicts(step, landed))
-    require_acceptable(step.stream, landed)
+    require_acceptable(step.stream, landed, step.attempt.branch)
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")

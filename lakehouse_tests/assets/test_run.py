@@ -1,6 +1,7 @@
 """`lakehouse run` on the demo, from nothing, and again."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from lakehouse_tests.fixtures.broker import state_with_jars
 from lakehouse_tests.fixtures.spark import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(900)]
+OWN_ASSET = Path(__file__).parents[2] / "docs" / "own-asset.md"
 LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
 
 
@@ -49,3 +51,10 @@ def test_the_demo_lands_and_a_second_run_adds_nothing(tmp_path: Path, jars: Path
     assert "0 failed" in second
     assert "Every promise holds" in lakehouse("audit")
     assert "down" in lakehouse("status"), "what was started is stopped"
+
+    # An asset that is added later is computed although its inputs have nothing new.
+    (tmp_path / "own").mkdir()
+    documented = re.findall(r"```python\n(.*?)```", OWN_ASSET.read_text(), re.DOTALL)[0]
+    (tmp_path / "own" / "busy_days.py").write_text(documented)
+    environ["LAKEHOUSE_DECLARATIONS"] = str(tmp_path / "own")
+    assert "1,095" in lakehouse("run").split("mart.busy_days", 1)[1].splitlines()[0]
