@@ -18,8 +18,9 @@ _MESSAGE_LIMIT = 500
 _PATIENCE_SECONDS = (30, 180)
 _TRY_AGAIN = (409, 429)  # a requirement did not hold; too many requests
 # Another branch of the table was committed to while a snapshot was prepared. Iceberg's server code, and so Polaris,
-# answers 400 to that, though it only has to be prepared again.
-_STALE_SNAPSHOT = "Cannot add snapshot with sequence number"
+# answers 400 to that, though it only has to be prepared again. (The second: two attempts each prepared a table's very
+# first snapshots, and the other has added more of them since.)
+_STALE_SNAPSHOT = ("Cannot add snapshot with sequence number", "Invalid snapshot with sequence number")
 
 
 class CommitRefusedByCatalog(LakehouseError):
@@ -88,7 +89,7 @@ def _judge(response: Response, changes: Sequence[TableChange]) -> None:
         return
     names = ", ".join(".".join(change.identifier) for change in changes)
     said = f"{names}: the catalog answered {response.status_code}: {response.text[:_MESSAGE_LIMIT]}"
-    if response.status_code in _TRY_AGAIN or _STALE_SNAPSHOT in response.text:
+    if response.status_code in _TRY_AGAIN or any(stale in response.text for stale in _STALE_SNAPSHOT):
         raise CommitFailedException(said)
     if response.status_code >= 500:
         raise CommitStateUnknownException(said)

@@ -13,10 +13,12 @@ from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import Lake
 
 STALE = "Cannot add snapshot with sequence number 3 older than last sequence number 3"
+STALE_FIRST = "Invalid snapshot with sequence number 3 greater than last sequence number 2"
 ANSWERS = [
     (409, "Requirement failed: branch main has changed", CommitFailedException),
     (429, "slow down", CommitFailedException),
     (400, STALE, CommitFailedException),
+    (400, STALE_FIRST, CommitFailedException),
     (500, "oops", CommitStateUnknownException),
     (502, "bad gateway", CommitStateUnknownException),
     (503, "restarting", CommitStateUnknownException),
