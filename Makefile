@@ -24,8 +24,9 @@ dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops 
 test: env-browser ## All tests
 	@$(BIN)/pytest
 
-fast: env ## The inner loop: no slow, browser or kill tests
-	@$(BIN)/pytest -m "not slow and not browser and not kill"
+fast: env ## The inner loop: all that needs no server, then one ingest through real Kafka and Spark
+	@$(BIN)/pytest -m "not slow and not browser and not kill and not rest and not kafka and not spark"
+	@$(BIN)/pytest lakehouse_tests/ingest/test_one_table.py
 
 check: env ## Lint, format, types, layers, locks
 	@$(BIN)/ruff check
