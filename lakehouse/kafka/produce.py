@@ -86,7 +86,9 @@ class _Shipment:
         self._servers = kafka.bootstrap_servers
         self._topic = topic
         self._failure: str | None = None
-        self._producer = Producer({**client_config(kafka), **SETTINGS}, logger=LIBRDKAFKA_LOG)
+        self._producer = Producer(
+            {**client_config(kafka), **SETTINGS, "error_cb": self._broken}, logger=LIBRDKAFKA_LOG
+        )
 
     def add(self, records: list[Record]) -> None:
         for record in records:
@@ -116,14 +118,19 @@ class _Shipment:
         if error is not None and self._failure is None:
             self._failure = f"partition {message.partition()}: {error.str()} ({error.name()})"
 
+    def _broken(self, error: KafkaError) -> None:
+        """Remember what ended the producer for good; other errors, a broker away for a while, librdkafka mends."""
+        if error.fatal() and self._failure is None:
+            self._failure = error.str()
+
     def _served(self, serve: Callable[[float], int], seconds: float) -> int:
         """Let librdkafka report, and complain about what it reported."""
         left = 0
         try:
             left = serve(seconds)
         except (KafkaException, SystemError) as error:
-            # A fatal error is raised out of here; as the cause of another one, if a callback was about to run.
-            self._failure = str(error.__cause__ or error)
+            # A fatal error may also be raised out of here: as the cause of another one, or without any word of its own.
+            self._failure = self._failure or str(error.__cause__ or error)
         if self._failure is not None:
             raise NotDelivered(
                 f"A message for topic {self._topic} at {self._servers} was not delivered: {self._failure}."

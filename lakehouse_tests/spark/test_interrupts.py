@@ -76,6 +76,7 @@ def test_a_signal_ends_a_job(settings: Settings, tmp_path: Path, handler: str, n
 def test_the_watcher_hears_signals_whoever_handles_them() -> None:
     heard = []
     handled = []
+    listening = signal.set_wakeup_fd(-1)  # a test before this one may have left one
     former = signal.signal(signal.SIGTERM, lambda *_: handled.append("before"))
     try:
         with cancelled_by_signals(lambda: heard.append("one")):
@@ -90,7 +91,7 @@ def test_the_watcher_hears_signals_whoever_handles_them() -> None:
         signal.signal(signal.SIGTERM, former)
     assert sorted(heard) == ["one", "one", "two"]
     assert handled == ["exchanged"] * 3
-    assert signal.set_wakeup_fd(-1) == -1
+    assert signal.set_wakeup_fd(listening) == -1
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
