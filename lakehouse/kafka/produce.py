@@ -86,9 +86,7 @@ class _Shipment:
         self._servers = kafka.bootstrap_servers
         self._topic = topic
         self._failure: str | None = None
-        self._producer = Producer(
-            {**client_config(kafka), **SETTINGS, "error_cb": self._broken}, logger=LIBRDKAFKA_LOG
-        )
+        self._producer = Producer({**client_config(kafka), **SETTINGS, "error_cb": self._broken}, logger=LIBRDKAFKA_LOG)
 
     def add(self, records: list[Record]) -> None:
         for record in records:

@@ -15,7 +15,7 @@ from lakehouse.resources.materialized import materialized
 from lakehouse.resources.writing import WriteMode, WrittenByStream, write_table
 from lakehouse.runtime import StepContext, attempt_of
 from lakehouse.settings import KafkaSettings, Settings
-from lakehouse.tables import Declarations, Table, apply, load_declarations, plan
+from lakehouse.tables import Declarations, Stream, Table, apply, load_declarations, plan
 from lakehouse.tables.changes import AddColumn, RelaxColumn, WidenColumn
 
 if TYPE_CHECKING:
@@ -170,16 +170,17 @@ class Lake:
 
         Raises:
             NotDeclared: nobody declared the table.
-            WrittenByStream: a stream writes it, and a table has one writer.
+            WrittenByStream: a stream or mirror writes it, and a table has one writer.
             DoesNotFit: the data are not what is declared; nothing was published.
             RulesBroken: rows break a blocking rule; nothing was published.
             Superseded: another run wrote the table meanwhile; nothing was published.
         """
         self._follow_step()
         table = self.declared(name)
-        if (stream := self.declarations.writer(name)) is not None:
+        if (writer := self.declarations.writer(name)) is not None:
+            kind = "stream" if isinstance(writer, Stream) else "mirror"
             raise WrittenByStream(
-                f"Table {name} is written by the stream {stream.name}.", remedy="write to a table of your own."
+                f"Table {name} is written by the {kind} {writer.name}.", remedy="write to a table of your own."
             )
         self.ensure([name])
         attempt = attempt_of(context, self.settings.timezone, step=f"write:{name}")
@@ -191,8 +192,8 @@ class Lake:
         """The tables themselves, and for those of a stream their siblings that exist, quarantine included."""
         found: dict[str, None] = {}
         for name in names:
-            stream = self.declarations.writer(name)
-            siblings = (*stream.tables, stream.quarantine_table) if stream else (name,)
+            writer = self.declarations.writer(name)
+            siblings = (*writer.tables, writer.quarantine_table) if writer else (name,)
             found |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(tuple(s.split("."))))
         return list(found)
 

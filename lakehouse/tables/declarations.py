@@ -1,14 +1,19 @@
-"""All tables and streams together, and the rules between them."""
+"""All tables, streams, changelogs and mirrors together, and the rules between them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+from lakehouse.tables.changelog import Changelog
 from lakehouse.tables.error import DeclarationError
-from lakehouse.tables.files import declared_in, python_files
+from lakehouse.tables.files import Item, declared_in, python_files
+from lakehouse.tables.mirror import Mirror, MirrorTables
 from lakehouse.tables.quarantine import quarantine_table
-from lakehouse.tables.stream import Stream
+from lakehouse.tables.stream import BySource, Stream
 from lakehouse.tables.table import Table
+
+_Item = TypeVar("_Item", Table, Stream, Changelog, Mirror)
 
 
 @dataclass(frozen=True)
@@ -16,20 +21,25 @@ class Declarations:
     """What is declared.
 
     Attributes:
-        tables: by name; those that a stream writes have their coordinates, and each stream's quarantine is among them.
-        streams: by name.
+        tables: by name; those that a stream writes have their coordinates, and each stream's quarantine is among them,
+            as are all tables of changelogs and mirrors.
+        streams: by name; those that read changelogs' topics are among them.
         files: where each table and stream was declared; a quarantine belongs to its stream's file.
+        changelogs: by the name of their table.
+        mirrors: by the name of their table.
     """
 
     tables: dict[str, Table]
     streams: dict[str, Stream]
     files: dict[str, Path]
+    changelogs: dict[str, Changelog] = field(default_factory=dict[str, Changelog])
+    mirrors: dict[str, MirrorTables] = field(default_factory=dict[str, MirrorTables])
 
-    def writer(self, table: str) -> Stream | None:
-        """Return the stream that writes a table, as data or as quarantine."""
-        for stream in self.streams.values():
-            if table in stream.tables or table == stream.quarantine_table:
-                return stream
+    def writer(self, table: str) -> Stream | Mirror | None:
+        """Return the stream or mirror that writes a table, as data or as quarantine."""
+        for writer in (*self.streams.values(), *(found.mirror for found in self.mirrors.values())):
+            if table in writer.tables or table == writer.quarantine_table:
+                return writer
         return None
 
 
@@ -39,32 +49,114 @@ def load_declarations(folders: Iterable[Path]) -> Declarations:
     Raises:
         DeclarationError: names the file, and what to do.
     """
-    tables: dict[str, tuple[Table, Path]] = {}
-    streams: dict[str, tuple[Stream, Path]] = {}
+    found = _Found()
     for file in python_files(folders):
         for item in declared_in(file):
-            kind, known = ("table", tables) if isinstance(item, Table) else ("stream", streams)
-            # Two names that differ in case alone are one for Spark and for some file systems.
-            twin = next((where for name, (_, where) in known.items() if name.casefold() == item.name.casefold()), None)
-            if twin is not None:
+            found.add(item, file)
+    return found.joined()
+
+
+class _Found:
+    """What the files declare, by kind and name."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, tuple[Table, Path]] = {}
+        self._streams: dict[str, tuple[Stream, Path]] = {}
+        self._changelogs: dict[str, tuple[Changelog, Path]] = {}
+        self._mirrors: dict[str, tuple[Mirror, Path]] = {}
+
+    def add(self, item: Item, file: Path) -> None:
+        match item:
+            case Table():
+                _enter("table", self._tables, item, file)
+            case Stream():
+                _enter("stream", self._streams, item, file)
+            case Changelog():
+                _enter("changelog", self._changelogs, item, file)
+            case Mirror():
+                _enter("mirror", self._mirrors, item, file)
+
+    def joined(self) -> Declarations:
+        """Everything together, with the tables and streams that changelogs and mirrors bring with them."""
+        for log, file in self._changelogs.values():
+            _enter("table", self._tables, log.table, file)
+        for stream, file in _change_streams(self._changelogs):
+            _enter("stream", self._streams, stream, file)
+        mirrors: dict[str, MirrorTables] = {}
+        for mirror, file in self._mirrors.values():
+            mirrors[mirror.name] = found = MirrorTables(mirror, self._changelog_of(mirror, file))
+            for table in found.tables:
+                _enter("table", self._tables, table, file)
+        return _joined(
+            Declarations(
+                tables={name: table for name, (table, _) in self._tables.items()},
+                streams={name: stream for name, (stream, _) in self._streams.items()},
+                files={name: file for known in (self._tables, self._streams) for name, (_, file) in known.items()},
+                changelogs={name: log for name, (log, _) in self._changelogs.items()},
+                mirrors=mirrors,
+            )
+        )
+
+    def _changelog_of(self, mirror: Mirror, file: Path) -> Changelog:
+        if mirror.changelog_name not in self._changelogs:
+            raise DeclarationError(
+                f"{file}: the mirror {mirror.name} follows {mirror.changelog_name}, which is no declared changelog.",
+                remedy=f"declare it, or use one of {', '.join(sorted(self._changelogs)) or '(none yet)'}.",
+            )
+        return self._changelogs[mirror.changelog_name][0]
+
+
+def _enter(kind: str, known: dict[str, tuple[_Item, Path]], item: _Item, file: Path) -> None:
+    # Two names that differ in case alone are one for Spark and for some file systems.
+    twin = next((where for name, (_, where) in known.items() if name.casefold() == item.name.casefold()), None)
+    if twin is not None:
+        raise DeclarationError(f"{file}: the {kind} {item.name} is declared in {twin} as well.", remedy="keep one.")
+    known[item.name] = item, file
+
+
+def _change_streams(changelogs: Mapping[str, tuple[Changelog, Path]]) -> Iterable[tuple[Stream, Path]]:
+    """One stream for all changelogs that share its name."""
+    groups: dict[str, list[tuple[Changelog, Path]]] = {}
+    for log, file in changelogs.values():
+        groups.setdefault(log.stream_name, []).append((log, file))
+    for name, logs in groups.items():
+        first, file = logs[0]
+        _require_alike(name, logs)
+        stream = Stream(
+            name=name,
+            topic=first.topic,
+            route=BySource({log.source: log.name for log, _ in logs}),
+            format=first.format,
+            start=first.start,
+            max_quarantine_share=first.max_quarantine_share,
+            freshness=first.freshness,
+            quarantine=first.quarantine,
+        )
+        yield stream, file
+
+
+def _require_alike(name: str, logs: list[tuple[Changelog, Path]]) -> None:
+    first, _ = logs[0]
+    for log, file in logs[1:]:
+        for what in ("topic", "format", "start", "max_quarantine_share", "freshness", "quarantine"):
+            if getattr(log, what) != getattr(first, what):
                 raise DeclarationError(
-                    f"{file}: the {kind} {item.name} is declared in {twin} as well.", remedy="keep one."
+                    f"{file}: {log.name} and {first.name} share the stream {name} and differ in {what}.",
+                    remedy=f"make {what} the same, or give each a stream of its own.",
                 )
-            if isinstance(item, Table):
-                tables[item.name] = item, file
-            else:
-                streams[item.name] = item, file
-    return _joined(tables, streams)
+    sources = [log.source for log, _ in logs]
+    if len(logs) > 1 and (None in sources or len(set(sources)) < len(sources)):
+        raise DeclarationError(
+            f"{logs[-1][1]}: the changelogs of stream {name} do not say which source table is whose.",
+            remedy="give each its own source='schema.table'.",
+        )
 
 
-def _joined(tables: dict[str, tuple[Table, Path]], streams: dict[str, tuple[Stream, Path]]) -> Declarations:
-    joined = Declarations(
-        tables={name: table for name, (table, _) in tables.items()},
-        streams={name: stream for name, (stream, _) in streams.items()},
-        files={name: file for known in (tables, streams) for name, (_, file) in known.items()},
-    )
+def _joined(joined: Declarations) -> Declarations:
+    declared = dict(joined.tables)
     writers: dict[str, Stream] = {}
-    for stream, file in streams.values():
+    for stream in joined.streams.values():
+        file = joined.files[stream.name]
         for name in (*stream.tables, stream.quarantine_table):
             other = writers.setdefault(name.casefold(), stream)
             if other is not stream:
@@ -74,7 +166,7 @@ def _joined(tables: dict[str, tuple[Table, Path]], streams: dict[str, tuple[Stre
                 )
         for name in stream.tables:
             joined.tables[name] = _streamed(stream, file, name, joined)
-        twin = next((name for name in tables if name.casefold() == stream.quarantine_table.casefold()), None)
+        twin = next((name for name in declared if name.casefold() == stream.quarantine_table.casefold()), None)
         if twin is not None:
             raise DeclarationError(
                 f"{file}: {stream.quarantine_table}, the quarantine of stream {stream.name}, is declared as a table in "

@@ -12,11 +12,13 @@ from types import CodeType, ModuleType
 
 from pyspark import cloudpickle
 
+from lakehouse.tables.changelog import Changelog
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.mirror import Mirror
 from lakehouse.tables.stream import Stream
 from lakehouse.tables.table import Table
 
-Item = Table | Stream
+Item = Table | Stream | Changelog | Mirror
 
 
 def python_files(folders: Iterable[Path]) -> Iterator[Path]:
@@ -37,16 +39,19 @@ def python_files(folders: Iterable[Path]) -> Iterator[Path]:
 
 
 def declared_in(file: Path) -> list[Item]:
-    """Run one file and return its tables and streams.
+    """Run one file and return its tables, streams, changelogs and mirrors.
 
     Raises:
         DeclarationError: the file raised an error, or declares nothing.
     """
     module = _run(file)
-    found: dict[int, Item] = {id(item): item for item in vars(module).values() if isinstance(item, Table | Stream)}
+    found: dict[int, Item] = {id(item): item for item in vars(module).values() if isinstance(item, Item)}
+    for item in list(found.values()):
+        if isinstance(item, Mirror) and isinstance(item.changelog, Changelog):  # declared where it is used
+            found.setdefault(id(item.changelog), item.changelog)
     if not found:
         raise DeclarationError(
-            f"{file}: declares no table and no stream.",
+            f"{file}: declares no table, stream, changelog or mirror.",
             remedy="assign one to a name, or begin the file's name with an underscore.",
         )
     return list(found.values())

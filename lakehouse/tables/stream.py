@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
+from lakehouse.tables.change_format import ChangeFormat
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.names import check_stream_name, check_topic_name, table_identifier
 
@@ -39,7 +40,23 @@ class ByField:
         return tuple(dict.fromkeys(self.routes.values()))
 
 
-Route = ToTable | ByField
+@dataclass(frozen=True)
+class BySource:
+    """The source table that a change names decides; `None` takes changes of any source. For streams of changes.
+
+    Attributes:
+        routes: source table (`schema.table`) → changelog.
+    """
+
+    routes: Mapping[str | None, str]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All changelogs in order."""
+        return tuple(self.routes.values())
+
+
+Route = ToTable | ByField | BySource
 
 
 @dataclass(frozen=True)
@@ -92,8 +109,8 @@ class Stream:
     Attributes:
         name: names the Dagster asset group, the pool and the quarantine table.
         topic: the Kafka topic.
-        route: `ToTable` or `ByField`.
-        format: how records are encoded.
+        route: `ToTable` or `ByField`; `BySource` for changes.
+        format: how records are encoded; a stream of changes is made from its changelogs, with their format.
         start: where it begins the first time.
         max_quarantine_share: a run with a larger share of unacceptable records fails before it publishes anything.
         freshness: how old the oldest unread record may be before the stream's check warns.
@@ -103,7 +120,7 @@ class Stream:
     name: str
     topic: str
     route: Route
-    format: Literal["json"] = "json"
+    format: Literal["json"] | ChangeFormat = "json"
     start: Start = field(default_factory=Start.earliest)
     max_quarantine_share: float = 0.01
     freshness: timedelta = timedelta(hours=1)
@@ -117,7 +134,7 @@ class Stream:
         """
         check_stream_name(self.name)
         check_topic_name(self.name, self.topic)
-        if self.format != "json":
+        if self.format != "json" and not self.changes:
             raise DeclarationError(f"Stream {self.name}: unknown format '{self.format}'.", remedy="write json.")
         if not 0 <= self.max_quarantine_share <= 1:
             raise DeclarationError(
@@ -131,7 +148,7 @@ class Stream:
             raise DeclarationError(
                 f"Stream {self.name}: a route by field without field or values.", remedy="give both."
             )
-        if not isinstance(self.route, ToTable | ByField):
+        if not isinstance(self.route, BySource if self.changes else ToTable | ByField):
             raise DeclarationError(f"Stream {self.name}: no route.", remedy="write ToTable(…) or ByField(…).")
         for table in (*self.tables, self.quarantine_table):
             table_identifier(table)
@@ -140,6 +157,11 @@ class Stream:
                 f"Stream {self.name}: {self.quarantine_table} is both a target and the quarantine.",
                 remedy="give the quarantine a table of its own.",
             )
+
+    @property
+    def changes(self) -> bool:
+        """Whether its records are changes, which end in changelogs."""
+        return isinstance(self.format, ChangeFormat)
 
     @property
     def tables(self) -> tuple[str, ...]:

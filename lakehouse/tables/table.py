@@ -25,7 +25,7 @@ class Table:
 
     Attributes:
         name: `namespace.table`.
-        schema: a pandera model (or schema) with columns, documentation and rules.
+        schema: a pandera model (or schema) with columns, documentation and rules; or columns, for tables of our own.
         description: what one row is.
         owner: who answers for it.
         key: the columns that identify a row; all required.
@@ -39,7 +39,7 @@ class Table:
     """
 
     name: str
-    schema: PanderaSchema
+    schema: PanderaSchema | tuple[Column, ...]
     description: str
     owner: str
     key: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Table:
     @cached_property
     def own_columns(self) -> tuple[Column, ...]:
         """The declared columns, without coordinates."""
-        return columns_of(self.name, self.schema)
+        return self.schema if isinstance(self.schema, tuple) else columns_of(self.name, self.schema)
 
     @property
     def columns(self) -> tuple[Column, ...]:
