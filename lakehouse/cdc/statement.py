@@ -157,4 +157,5 @@ class MirrorStatement:
 
 
 def _json(value: object) -> str:
-    return msgspec.json.encode(value, order="sorted").decode()
+    ordered = dict(sorted(value.items())) if isinstance(value, Mapping) else value
+    return msgspec.json.encode(ordered).decode()
