@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyiceberg.exceptions import NoSuchTableError
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.console import Console
 from benchmarks.records import PARTITIONS, records
 from lakehouse.catalog import LakeCatalog, open_catalog
 from lakehouse.kafka import LocalBroker, create_topic, read_topic, send, topic_names
-from lakehouse.settings import CatalogSettings, IngestSettings, Platform, Settings, load_settings
+from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings, load_settings
 from lakehouse.state import State
 from lakehouse.tables import Table, apply, plan
 
@@ -60,30 +61,48 @@ class Lab:
 @contextmanager
 def open_lab(count: int, limits: Limits, console: Console) -> Generator[Lab]:
     """Start the broker, fill the topic if that was not done before, and stop the broker at the end."""
-    local = load_settings()
-    state = State(local.state.root / "bench")
-    state.root.mkdir(parents=True, exist_ok=True)
-    if not state.jars.is_symlink():
-        state.jars.symlink_to(local.state.jars)
-    broker = LocalBroker(state, local.conf / "broker" / "jars.sha256")
+    conf, state = load_settings().conf, _state("bench")
+    broker = LocalBroker(state, conf / "broker" / "jars.sha256")
     broker.start()
     try:
-        settings = Settings(
-            conf=local.conf,
-            state=state,
-            platform=_platform(limits),
-            catalog=CatalogSettings(
-                type="sql", uri=f"sqlite:///{state.catalog_db}?timeout=30", warehouse=state.warehouse.as_uri()
-            ),
-            kafka=broker.settings,
-            ingest=IngestSettings(max_records_per_run=limits.commit_records),
-            declarations=(),
-        )
+        settings = _settings(conf, state, limits, broker.settings)
         topic = f"orders-{count}"
         _fill(settings, topic, count, console)
         yield Lab(settings, limits, open_catalog(settings.catalog), topic, count)
     finally:
         broker.stop()
+
+
+@contextmanager
+def local_lab(name: str, limits: Limits) -> Generator[Settings]:
+    """A lab without a broker: an empty catalog, and Spark."""
+    state = _state(name)
+    shutil.rmtree(state.warehouse, ignore_errors=True)
+    state.catalog_db.unlink(missing_ok=True)
+    yield _settings(load_settings().conf, state, limits, KafkaSettings(bootstrap_servers="127.0.0.1:1"))
+
+
+def _state(name: str) -> State:
+    local = load_settings().state
+    state = State(local.root / name)
+    state.root.mkdir(parents=True, exist_ok=True)
+    if not state.jars.is_symlink():
+        state.jars.symlink_to(local.jars)
+    return state
+
+
+def _settings(conf: Path, state: State, limits: Limits, kafka: KafkaSettings) -> Settings:
+    return Settings(
+        conf=conf,
+        state=state,
+        platform=_platform(limits),
+        catalog=CatalogSettings(
+            type="sql", uri=f"sqlite:///{state.catalog_db}?timeout=30", warehouse=state.warehouse.as_uri()
+        ),
+        kafka=kafka,
+        ingest=IngestSettings(max_records_per_run=limits.commit_records),
+        declarations=(),
+    )
 
 
 def _platform(limits: Limits) -> Platform:

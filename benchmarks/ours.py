@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from benchmarks.declared import Case
+from benchmarks.declared import CASES
 from lakehouse.catalog import open_catalog
 from lakehouse.commit import Attempt
 from lakehouse.ingest.step import IngestStep, ingest
@@ -10,11 +10,9 @@ from lakehouse.settings import Settings
 from lakehouse.spark import spark_session
 
 
-def ingest_topic(
-    _: SparkSession, settings: Settings, case: Case, namespace: str, topic: str, commit_records: int
-) -> None:
+def answer(_: SparkSession, settings: Settings, case: str, namespace: str, topic: str, commit_records: int) -> None:
     """Run after run, each of at most so many records, until there is nothing new."""
-    declarations = case.declarations(namespace, topic)
+    declarations = CASES[case].declarations(namespace, topic)
     (stream,) = declarations.streams.values()
     catalog = open_catalog(settings.catalog)
     limits = settings.ingest.model_copy(update={"max_records_per_run": commit_records})

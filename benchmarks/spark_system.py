@@ -1,29 +1,31 @@
-"""The two systems that run in Spark: a Python process with a driver of its own, warm over all runs."""
+"""Systems that run in Spark: a Python process with a driver of its own, warm over all runs."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from benchmarks.declared import Case
 from benchmarks.lab import Lab
+from lakehouse.settings import Settings
 
 
-class SparkSystem:
-    """A process that runs `benchmarks.spark_worker`; requests and answers are lines of JSON."""
+class SparkProcess:
+    """A process that runs `benchmarks.spark_worker` with a module of ours; requests and answers are lines of JSON."""
 
-    def __init__(self, name: str, lab: Lab) -> None:
-        self.name = name
-        self._lab = lab
+    def __init__(self, module: str, settings: Settings) -> None:
+        self.module = module
+        self._settings = settings
+        self._log = settings.state.logs / f"bench-{module}.log"
 
     def __enter__(self) -> Self:
-        state = self._lab.settings.state
+        state = self._settings.state
         state.logs.mkdir(parents=True, exist_ok=True)
-        settings = state.root / f"{self.name}.json"
-        settings.write_text(self._lab.settings.model_dump_json())
-        command = [sys.executable, "-m", "benchmarks.spark_worker", self.name, settings]
-        with (state.logs / f"bench-{self.name}.log").open("wb") as log:
+        settings = state.root / f"{self.module}.json"
+        settings.write_text(self._settings.model_dump_json())
+        command = [sys.executable, "-m", "benchmarks.spark_worker", self.module, settings]
+        with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -49,6 +51,27 @@ class SparkSystem:
         """The Python process; the JVM and the workers are below it."""
         return self.process.pid
 
+    def ask(self, **request: object) -> dict[str, Any]:
+        """Send a request to the process, and wait for what it answers."""
+        _pipe(self.process.stdin).write(json.dumps(request) + "\n")
+        _pipe(self.process.stdin).flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        line = _pipe(self.process.stdout).readline()
+        if not line:
+            raise RuntimeError(f"{self.module} failed: {self._log.read_text()[-3000:]}")
+        return json.loads(line)
+
+
+class SparkSystem(SparkProcess):
+    """A system that ingests a topic."""
+
+    def __init__(self, name: str, lab: Lab) -> None:
+        super().__init__(name, lab.settings)
+        self.name = name
+        self._lab = lab
+
     def prepare(self, case: Case, namespace: str) -> None:
         """Make the tables."""
         tables = case.declarations(namespace, self._lab.topic).tables.values()
@@ -56,24 +79,15 @@ class SparkSystem:
 
     def ingest(self, case: Case, namespace: str) -> None:
         """Ask the process, and wait."""
-        request = {
-            "case": case.name,
-            "namespace": namespace,
-            "topic": self._lab.topic,
-            "commit_records": self._lab.limits.commit_records,
-        }
-        _pipe(self.process.stdin).write(json.dumps(request) + "\n")
-        _pipe(self.process.stdin).flush()
-        self._answer()
+        self.ask(
+            case=case.name,
+            namespace=namespace,
+            topic=self._lab.topic,
+            commit_records=self._lab.limits.commit_records,
+        )
 
     def settle(self, namespace: str) -> None:
         """Nothing is left to do."""
-
-    def _answer(self) -> None:
-        line = _pipe(self.process.stdout).readline()
-        if line.strip() != "done":
-            log = self._lab.settings.state.logs / f"bench-{self.name}.log"
-            raise RuntimeError(f"{self.name} failed: {log.read_text()[-3000:]}")
 
 
 def _pipe(stream: IO[str] | None) -> IO[str]:

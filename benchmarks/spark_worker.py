@@ -1,4 +1,4 @@
-"""The process of a Spark system: `python -m benchmarks.spark_worker <ours|streaming> <settings.json>`."""
+"""The process of a Spark system: `python -m benchmarks.spark_worker <module> <settings.json>`."""
 
 import importlib
 import json
@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from benchmarks.accounting import adopt_orphans
-from benchmarks.declared import CASES
 from lakehouse.settings import Settings
 from lakehouse.spark import spark_session
 
@@ -20,14 +19,10 @@ def main(name: str, settings: Settings) -> None:
         os.dup2(2, 1)
         system = importlib.import_module(f"benchmarks.{name}")
         with spark_session(settings, app_name=name) as session:
-            print("done", file=answers, flush=True)
+            print("{}", file=answers, flush=True)
             for line in sys.stdin:
-                request = json.loads(line)
-                case = CASES[request["case"]]
-                system.ingest_topic(
-                    session, settings, case, request["namespace"], request["topic"], request["commit_records"]
-                )
-                print("done", file=answers, flush=True)
+                answer = system.answer(session, settings, **json.loads(line))
+                print(json.dumps(answer or {}), file=answers, flush=True)
 
 
 if __name__ == "__main__":

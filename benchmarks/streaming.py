@@ -5,14 +5,14 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from benchmarks.declared import Case, order_table
+from benchmarks.declared import CASES, order_table
 from lakehouse.kafka import spark_options
 from lakehouse.settings import Settings
 from lakehouse.tables import spark_schema
 
 
-def ingest_topic(
-    session: SparkSession, settings: Settings, case: Case, namespace: str, topic: str, commit_records: int
+def answer(
+    session: SparkSession, settings: Settings, case: str, namespace: str, topic: str, commit_records: int
 ) -> None:
     """One query over the whole topic, with a micro-batch for so many records."""
     source = session.readStream.format("kafka").options(
@@ -23,7 +23,7 @@ def ingest_topic(
     )
     checkpoint = settings.state.root / "checkpoints" / namespace
     writer = _decoded(source.load()).writeStream.option("checkpointLocation", checkpoint.as_uri())
-    tables = case.tables(namespace)
+    tables = CASES[case].tables(namespace)
     if len(tables) == 1:
         # The columns are required in the table and nullable in the frame: the writer refuses a null when it sees one.
         query = (
