@@ -1,8 +1,8 @@
 """Stage, seal, audit, publish: how the tables of a step change together or not at all.
 
 The rooms in the order of the story: `attempt` (who writes), `together` and `base` (where it begins), `stage` (data on
-a branch, sealed), `judge` (what became of the table meanwhile), `rebase`, `publish`, `group` (reading several tables),
-`housekeeping`.
+a branch, sealed), `judge` (what became of the table meanwhile), `rebase`, `publish`, `lease` (who reads a table in
+ranges), `group` (reading several tables), `housekeeping`.
 """
 
 from lakehouse.commit.attempt import Attempt
@@ -23,6 +23,7 @@ from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.group import Pinned, read_group
 from lakehouse.commit.history import Sealed, last_seal, seals
 from lakehouse.commit.housekeeping import abandoned_branches, drop_branch
+from lakehouse.commit.lease import Lease, leases, release_lease, take_lease
 from lakehouse.commit.publish import Published, publish
 from lakehouse.commit.seal import Seal
 from lakehouse.commit.stage import Staged, branch_table, open_branch, seal_branch, stage_files
@@ -33,6 +34,7 @@ __all__ = [
     "ClockSkew",
     "CommitError",
     "ForeignCommit",
+    "Lease",
     "MainMoved",
     "Pinned",
     "PublishUnresolved",
@@ -50,11 +52,14 @@ __all__ = [
     "drop_branch",
     "failpoint",
     "last_seal",
+    "leases",
     "open_branch",
     "publish",
     "read_bases",
     "read_group",
+    "release_lease",
     "seal_branch",
     "seals",
     "stage_files",
+    "take_lease",
 ]

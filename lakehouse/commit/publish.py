@@ -22,6 +22,7 @@ from lakehouse.commit.errors import MainMoved, PublishUnresolved
 from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import MAIN, head_of
 from lakehouse.commit.judge import Verdict, judge
+from lakehouse.commit.lease import Lease, lease_change
 from lakehouse.commit.rebase import rebase
 from lakehouse.commit.stage import UNKNOWN_OUTCOME, Staged
 from lakehouse.commit.trim import outdated_snapshots
@@ -46,8 +47,14 @@ class Published:
     rebases: int
 
 
-def publish(catalog: LakeCatalog, staged: Sequence[Staged]) -> Published:
+def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[Lease] = ()) -> Published:
     """Move `main` of every table to its staged head in one catalog transaction.
+
+    Args:
+        catalog: where the tables live.
+        staged: the sealed branches.
+        leases: moved in the same transaction, on tables that the step has read. What happens to `main` of those is no
+            reason not to publish.
 
     Raises:
         ValueError: a table is named twice.
@@ -59,6 +66,8 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged]) -> Published:
     work = {item.base.identifier: item for item in staged}
     if len(work) < len(staged):
         raise ValueError("A publish names each table once: seal all of a step's work on one branch.")
+    if any(lease.identifier in work for lease in leases):
+        raise ValueError("A step does not lease a table that it writes.")
     rebases, doubt = 0, None
     for rounds in range(1, _ROUNDS + 1):
         tables = _load(catalog, list(work))
@@ -74,7 +83,9 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged]) -> Published:
                 for identifier in stale:
                     work[identifier] = rebase(catalog, work[identifier], tables[identifier])
                 continue
-            catalog.commit_tables([_change(item, tables[identifier]) for identifier, item in waiting.items()])
+            changes = [_change(item, tables[identifier]) for identifier, item in waiting.items()]
+            moved = [change for lease in leases if (change := lease_change(catalog, lease)) is not None]
+            catalog.commit_tables([*changes, *moved])
         except CommitFailedException:
             # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
             time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - jitter, not a secret

@@ -1,0 +1,158 @@
+"""A lease keeps readable what its owner has still to read: the chain from its snapshot to the head of `main`.
+
+Guarded mechanisms: what trimming spares, and that a lease moves in the publish of its owner, wherever the table that it
+is on has gone meanwhile.
+"""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
+from lakehouse.catalog import TableChange
+from lakehouse.commit import Attempt, Lease, Superseded, leases, publish, release_lease, take_lease
+from lakehouse.commit.history import ancestry, head_of
+from lakehouse.commit.lease import lease_tag
+from lakehouse.commit.trim import KEEP_PROPERTY, outdated_snapshots
+from lakehouse_tests.commit.oracle import Oracle
+from lakehouse_tests.commit.test_trim import EVENTS, History
+from lakehouse_tests.fixtures.lakes import Lake
+
+OWNER = "mirror.things"
+
+
+def _lease(lake: Lake, table: str, snapshot_id: int | None = None, owner: str = OWNER) -> Lease:
+    loaded = lake.load(f"{lake.namespace}.{table}")
+    at = snapshot_id or head_of(loaded)
+    assert at
+    return Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, at)
+
+
+def _chain(table: Table) -> list[int]:
+    return [snapshot.snapshot_id for snapshot in ancestry(table, head_of(table))]
+
+
+@settings(max_examples=200)
+@given(EVENTS, st.integers(1, 6), st.lists(st.integers(0, 30), max_size=3))
+def test_everything_newer_than_the_oldest_lease_stays(
+    events: list[tuple[str, int]], keep: int, back: list[int]
+) -> None:
+    history = History()
+    for what, far in events:
+        history.happen(what, far)
+    line = history.line(history.main)
+    held = {f"{lease_tag(str(n))}": line[min(far, len(line) - 1)] for n, far in enumerate(back) if line}
+    history.refs |= {name: ("tag", at) for name, at in held.items()}
+    head = history.commit(history.commit(history.main))
+    dropped = set(outdated_snapshots(history.table(keep), head))
+    new_main = history.line(head)
+    oldest = max((new_main.index(at) for at in held.values()), default=-1)
+    assert not dropped & set(new_main[: oldest + 1])
+    assert not dropped & set(new_main[: max(2, keep)])
+    if all(name.startswith(lease_tag("")) for name in history.refs):
+        assert len(new_main) - len(dropped) <= max(2, keep, oldest + 1) + 2  # and no more than that
+
+
+def test_a_lagging_reader_finds_its_whole_range_after_many_publishes(lake: Lake) -> None:
+    lake.create("log", **{KEEP_PROPERTY: "3"})
+    name = f"{lake.namespace}.log"
+    lake.write("first", log=[0])
+    lease = _lease(lake, "log")
+    assert take_lease(lake.catalog, lease)
+    for number in range(1, 9):
+        lake.write(f"s{number}", log=[number])
+    chain = _chain(lake.load(name))
+    assert chain[-2:].count(lease.snapshot_id) == 1
+    assert chain.index(lease.snapshot_id) == 16  # eight publishes, of rows and a seal each
+    assert Oracle.of(lake).refs("log") == {"main", lease_tag(OWNER)}
+    # It moves on, and the next publish takes what nobody needs any more.
+    assert take_lease(lake.catalog, _lease(lake, "log"))
+    lake.write("last", log=[9])
+    assert len(_chain(lake.load(name))) <= 5
+    assert lake.rows(name) == list(range(10))
+
+
+def test_a_lease_moves_with_the_publish_of_its_owner(lake: Lake) -> None:
+    lake.create("log")
+    lake.create("copy")
+    lake.write("first", log=[1])
+    read = _lease(lake, "log")
+    base = lake.bases(f"{lake.namespace}.copy")[f"{lake.namespace}.copy"]
+    staged = lake.stage(base, Attempt(run_id="r", step="mirror"), [1])
+    lake.write("meanwhile", log=[2])  # the table that was read moves on: no reason not to publish
+    publish(lake.catalog, [staged], leases=[read])
+    log = lake.load(f"{lake.namespace}.log")
+    assert leases(log) == {lease_tag(OWNER): read.snapshot_id}
+    assert head_of(log) != read.snapshot_id
+    assert lake.rows(f"{lake.namespace}.copy") == [1]
+
+
+def test_the_lease_of_a_superseded_run_does_not_move(lake: Lake) -> None:
+    lake.create("log")
+    lake.create("copy")
+    lake.write("first", log=[1])
+    old = _lease(lake, "log")
+    assert take_lease(lake.catalog, old)
+    lake.write("second", log=[2])
+    base = lake.bases(f"{lake.namespace}.copy")[f"{lake.namespace}.copy"]
+    staged = lake.stage(base, Attempt(run_id="slow", step="mirror"), [1])
+    lake.write("twin", copy=[7])
+    with pytest.raises(Superseded):
+        publish(lake.catalog, [staged], leases=[_lease(lake, "log")])
+    assert leases(lake.load(f"{lake.namespace}.log")) == {lease_tag(OWNER): old.snapshot_id}
+
+
+@pytest.mark.parametrize("gone", ["dropped", "anew", "snapshot"])
+def test_a_table_that_is_gone_is_no_reason_not_to_publish(lake: Lake, gone: str) -> None:
+    for table in ("log", "copy"):
+        lake.create(table)
+    lake.write("first", log=[1])
+    lease = _lease(lake, "log", snapshot_id=4711 if gone == "snapshot" else None)
+    base = lake.bases(f"{lake.namespace}.copy")[f"{lake.namespace}.copy"]
+    staged = lake.stage(base, Attempt(run_id="r", step="mirror"), [1])
+    if gone != "snapshot":
+        lake.catalog.drop_table((lake.namespace, "log"))
+    if gone == "anew":
+        lake.create("log")
+    publish(lake.catalog, [staged], leases=[lease])
+    assert lake.rows(f"{lake.namespace}.copy") == [1]
+    assert gone == "dropped" or leases(lake.load(f"{lake.namespace}.log")) == {}
+    assert not take_lease(lake.catalog, lease)
+
+
+def test_a_lease_ends(lake: Lake) -> None:
+    lake.create("log")
+    lake.write("first", log=[1])
+    lease = _lease(lake, "log")
+    assert not release_lease(lake.catalog, lease.identifier, OWNER)
+    assert take_lease(lake.catalog, lease)
+    assert take_lease(lake.catalog, lease)  # again: it is there
+    lake.write("second", log=[2])  # a lease keeps nobody from writing
+    assert release_lease(lake.catalog, lease.identifier, OWNER)
+    assert leases(lake.load(f"{lake.namespace}.log")) == {}
+
+
+def test_a_table_is_not_leased_by_the_step_that_writes_it(lake: Lake) -> None:
+    lake.create("log")
+    lake.write("first", log=[1])
+    base = lake.bases(f"{lake.namespace}.log")[f"{lake.namespace}.log"]
+    staged = lake.stage(base, Attempt(run_id="r", step="s"), [2])
+    with pytest.raises(ValueError, match="does not lease"):
+        publish(lake.catalog, [staged], leases=[_lease(lake, "log")])
+
+
+def test_taking_a_lease_goes_on_when_others_commit_first(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    sql_lake.create("log")
+    sql_lake.write("first", log=[1])
+    lease, commit, refusals = _lease(sql_lake, "log"), sql_lake.catalog.commit_tables, iter(range(2))
+
+    def busy(changes: Sequence[TableChange]) -> None:
+        if next(refusals, None) is not None:
+            raise CommitFailedException("others came first")
+        commit(changes)
+
+    monkeypatch.setattr(sql_lake.catalog, "commit_tables", busy)
+    assert take_lease(sql_lake.catalog, lease)
