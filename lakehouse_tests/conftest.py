@@ -11,4 +11,6 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.rest_catalog",
     "lakehouse_tests.fixtures.lakes",
     "lakehouse_tests.fixtures.spark",
+    "lakehouse_tests.fixtures.postgres",
+    "lakehouse_tests.fixtures.debezium",
 ]
