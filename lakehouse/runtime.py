@@ -16,6 +16,8 @@ from lakehouse.errors import LakehouseError
 
 RUNTIME_DATE_TAG = "lakehouse/runtime_date"
 STREAM_TAG = "lakehouse/stream"
+MIRROR_TAG = "lakehouse/mirror"
+REBUILD_TAG = "lakehouse/rebuild"
 _BACKFILL_TAG = "dagster/backfill"
 # How a run is executed says nothing about what it computes.
 _NO_PARAMETERS = {"execution", "loggers"}
@@ -23,6 +25,10 @@ _NO_PARAMETERS = {"execution", "loggers"}
 
 class RuntimeDateInvalid(LakehouseError):
     """The tag of a run is no date."""
+
+
+class RebuildTagInvalid(LakehouseError):
+    """The tag that asks for a rebuild says neither yes nor no."""
 
 
 class RuntimeDateUnknown(LakehouseError):
@@ -75,6 +81,18 @@ def parsed_date(text: str) -> date:
             f"The run tag {RUNTIME_DATE_TAG} is {text!r}, which is no date.", remedy="write it as 2013-05-14."
         )
     return found
+
+
+def asks_for_rebuild(run: DagsterRun) -> bool:
+    """Whether the run's tag `lakehouse/rebuild` asks its mirrors to fold their whole changelog anew.
+
+    Raises:
+        RebuildTagInvalid: it is neither `true` nor `false`; a slip must not cost a rebuild, nor be taken for none.
+    """
+    given = run.tags.get(REBUILD_TAG, "false")
+    if given not in ("true", "false"):
+        raise RebuildTagInvalid(f"The run tag {REBUILD_TAG} is {given!r}.", remedy="write it as true, or leave it out.")
+    return given == "true"
 
 
 def _created(run: DagsterRun, instance: DagsterInstance, zone: ZoneInfo) -> datetime:

@@ -5,11 +5,13 @@ import re
 from collections.abc import Iterable
 
 import msgspec
-from dagster import AssetSpec
+from dagster import AssetKey, AssetSpec
 
 from lakehouse.resources.materialized import table_metadata
-from lakehouse.tables import Stream, Table
+from lakehouse.runtime import MIRROR_TAG, STREAM_TAG
+from lakehouse.tables import MirrorTables, Stream, Table
 
+_MIRROR_NAMESPACE = "mirror"
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
@@ -31,8 +33,40 @@ def table_spec(
         metadata=table_metadata(table),
         code_version=declaration_digest(table, stream),
         skippable=skippable,
-        tags={"lakehouse/stream": stream.name} if stream else {},
+        tags={STREAM_TAG: stream.name} if stream else {},
     )
+
+
+def mirror_specs(tables: MirrorTables, kinds: Iterable[str]) -> list[AssetSpec]:
+    """The assets of a mirror: its three tables, each computed from the changelog and from the initial table."""
+    mirror, log = tables.mirror, tables.changelog
+    inputs = [log.name, *([mirror.initial] if mirror.initial else [])]
+    return [
+        table_spec(table, group=log.stream_name, kinds=kinds, skippable=True).replace_attributes(
+            deps=[AssetKey(name.split(".")) for name in inputs],
+            tags={MIRROR_TAG: mirror.name},
+            code_version=f"{declaration_digest(table)[:8]}-{mirror_digest(tables)[:8]}",
+        )
+        for table in tables.tables
+    ]
+
+
+def mirror_keys(tables: MirrorTables) -> list[AssetKey]:
+    """The asset keys of a mirror's tables."""
+    return [AssetKey(list(table.identifier)) for table in tables.tables]
+
+
+def mirror_step(tables: MirrorTables) -> str:
+    """Name of the mirror's step and of its pool: `mirror_flights` for `mirror.flights`."""
+    namespace, table = tables.mirror_table.identifier
+    return f"mirror_{table}" if namespace == _MIRROR_NAMESPACE else f"mirror_{namespace}__{table}"
+
+
+def mirror_digest(tables: MirrorTables) -> str:
+    """A version of everything declared that decides how changes become rows of a mirror."""
+    mirror, log = tables.mirror, tables.changelog
+    said = (mirror.deletes, mirror.lateness.total_seconds(), mirror.initial, log.name, repr(log.format), log.null_keys)
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]
 
 
 def owner_of(table: Table) -> str:

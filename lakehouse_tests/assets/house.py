@@ -17,6 +17,7 @@ from lakehouse.build import build_defs
 from lakehouse.kafka import Record, create_topic, send
 from lakehouse.resources import Lake
 from lakehouse.settings import KafkaSettings, Settings, load_settings
+from lakehouse.tables import MirrorTables
 from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
 from lakehouse_tests.fixtures.spark import CONF
 
@@ -48,6 +49,40 @@ STREAM = '''
 from lakehouse.tables import Stream, ToTable
 
 birds = Stream(name="birds", topic="{topic}", route=ToTable("raw.birds"), max_quarantine_share=0.5)
+'''
+
+NESTS = '''
+"""Changes of a source table of nests, and what it holds now."""
+
+from datetime import timedelta
+
+import pandera.pyspark as pa
+from pyspark.sql.types import LongType
+
+from lakehouse.tables import Changelog, Flat, Mirror
+
+
+class Nest(pa.DataFrameModel):
+    """A nest."""
+
+    nest: LongType = pa.Field(description="Number of the nest")
+    bird: str = pa.Field(nullable=True, description="Who lives there")
+    eggs: LongType = pa.Field(nullable=True, description="How many eggs are in it")
+    finder: str = pa.Field(nullable=True, description="Who found it", metadata={{"sensitive": True}})
+
+
+log = Changelog(
+    name="changelog.{name}",
+    topic="{topic}",
+    stream="{name}",
+    row=Nest,
+    key=("nest",),
+    description="Nests.",
+    owner="ornithology",
+    format=Flat(source_time="__source_ts_ms"),
+    max_quarantine_share=0.5,
+)
+mirror = Mirror(name="mirror.{name}", changelog=log, target_lag=timedelta(seconds={target_lag}))
 '''
 
 
@@ -84,6 +119,22 @@ class House:
     def birds(self, number: int) -> None:
         """Send good records."""
         self.send(*({"name": f"tit {n}", "count": n + 1, "weight": 0.02} for n in range(number)))
+
+    def follow(self, name: str = "nests", *, target_lag: float = 60) -> MirrorTables:
+        """Declare a stream of changes with its changelog and its mirror."""
+        topic = f"{self.topic}-{name}"
+        create_topic(self.kafka, topic, 2)
+        self.declare(name, NESTS.format(name=name, topic=topic, target_lag=target_lag))
+        return self.lake().declarations.mirrors[f"mirror.{name}"]
+
+    def change(self, operation: str, lsn: int, nest: int, name: str = "nests", **columns: object) -> None:
+        """Send a change of one nest: `c`, `u` or `d`."""
+        row = {"nest": nest, "bird": "tit", "eggs": 1, "finder": None, **columns}
+        if operation == "d":
+            row = {"nest": nest, "bird": None, "eggs": None, "finder": None}
+        told = {"__op": operation, "__source_lsn": lsn, "__source_ts_ms": 1_700_000_000_000 + lsn}
+        record = Record(json.dumps({**row, **told}).encode(), json.dumps({"nest": nest}).encode())
+        send(self.kafka, f"{self.topic}-{name}", [record])
 
     def defs(self, **overrides: object) -> dg.Definitions:
         """The definitions, built anew."""

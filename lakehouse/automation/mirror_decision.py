@@ -1,0 +1,63 @@
+"""Whether a mirror's next run is due; pure, so that every case can be tested without a catalog."""
+
+from datetime import datetime, timedelta
+
+from lakehouse.automation.decision import RETRY_AFTER, Decision
+from lakehouse.cdc.standing import MirrorStanding
+
+# A run has to find the target still ahead of it: starting Spark and folding take their time as well.
+SHARE = 0.25
+# So many changes are worth a run, however young they are.
+MANY = 100_000
+FIRST_PAUSE = timedelta(minutes=1)
+LONGEST_PAUSE = timedelta(hours=1)
+
+
+def decide_mirror(
+    found: MirrorStanding, *, target_lag: timedelta, running: bool, failures: int, failed_at: datetime, now: datetime
+) -> Decision:
+    """Decide whether to start a run.
+
+    Args:
+        found: where the mirror stands.
+        target_lag: how old the oldest change that is not in the mirror may be.
+        running: whether a run of this mirror is queued or under way.
+        failures: how many of its newest runs did not succeed, one after the other.
+        failed_at: when the last of them ended; of no matter where there are none.
+        now: the present moment.
+    """
+    if running:
+        return Decision(None, "a run of this mirror is under way", "")
+    if not found.lags:
+        return Decision(None, "the changelog is empty" if found.newest is None else "every change is in the mirror", "")
+    if failures and now < (again := failed_at + pause(failures)):
+        return Decision(None, f"{_waiting(found)}; {_failed(failures)}, the next try is at {again:%H:%M:%S} UTC", "")
+    patience = target_lag * SHARE
+    young = found.since is not None and now - found.since < patience
+    if young and found.waiting < MANY and not (found.to_begin or found.doubt):
+        return Decision(None, f"{_waiting(found)}, none for longer than {patience.total_seconds():g} s", "")
+    return Decision(_run_key(found, failures, now), _waiting(found), "")
+
+
+def pause(failures: int) -> timedelta:
+    """How long to wait after so many failures: what stops a mirror mostly needs a person, and is to stay visible."""
+    return min(FIRST_PAUSE * 2 ** min(failures - 1, 16), LONGEST_PAUSE)
+
+
+def _run_key(found: MirrorStanding, failures: int, now: datetime) -> str:
+    """Name the run by what it folds onto what, so that Dagster starts it once.
+
+    A pair of snapshots may come again (a failure, a rollback by hand), so tries are counted and time goes by in it.
+    """
+    bucket = int(now.timestamp() // RETRY_AFTER.total_seconds())
+    return f"{found.mirror}:{found.snapshot_id or 0}:{found.newest}:{failures}:{bucket}"
+
+
+def _waiting(found: MirrorStanding) -> str:
+    if found.doubt:
+        return found.doubt
+    return f"{found.waiting:,} changes wait" if found.waiting else "the mirror is to begin from its initial table"
+
+
+def _failed(failures: int) -> str:
+    return "the last run failed" if failures == 1 else f"the last {failures} runs failed"

@@ -1,0 +1,88 @@
+"""A sensor per mirror: compares what its seal says with the changelog, and starts a run when one is due.
+
+Not a declarative `AutomationCondition`: those are told by materialization events of the changelog, and an event that
+was lost (a run killed between its publish and Dagster's record of it) would leave the mirror behind until the next
+one. The tables themselves know what is missing. Nor can a condition wait for a share of the target lag and back off.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
+
+from lakehouse.automation.decision import Decision, position_digest, run_key
+from lakehouse.automation.mirror_decision import decide_mirror
+from lakehouse.automation.sensor import UNFINISHED
+from lakehouse.cdc.standing import mirror_standing
+from lakehouse.commit import SealBroken
+from lakehouse.resources import Lake
+from lakehouse.runtime import MIRROR_TAG
+from lakehouse.tables import MirrorTables
+
+EVERY_SECONDS = 5
+_FINISHED = [DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
+_LOOKED_BACK = 10
+
+
+def mirror_sensor(tables: MirrorTables, keys: Sequence[dg.AssetKey]) -> dg.SensorDefinition:
+    """Make the sensor of a mirror.
+
+    Args:
+        tables: the mirror.
+        keys: its assets; a run materializes them and evaluates their checks.
+    """
+    mirror = tables.mirror
+
+    @dg.sensor(
+        name=f"{'_'.join(mirror.name.split('.'))}_follows",
+        description=f"Starts a run when {tables.changelog.name} holds changes that {mirror.name} has not, in time for "
+        f"its target of {mirror.target_lag.total_seconds():.0f} s.",
+        target=dg.AssetSelection.assets(*keys),
+        minimum_interval_seconds=EVERY_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+    )
+    def follows(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        decision = _look(tables, lake, context.instance)
+        if decision.run_key is None:
+            return dg.SensorResult(skip_reason=decision.reason)
+        return dg.SensorResult(run_requests=[dg.RunRequest(decision.run_key, tags={MIRROR_TAG: mirror.name})])
+
+    return follows
+
+
+def _look(tables: MirrorTables, lake: Lake, instance: dg.DagsterInstance) -> Decision:
+    name, now = tables.mirror.name, datetime.now(UTC)
+    running = bool(instance.get_run_records(_runs(name, UNFINISHED), limit=1))
+    try:
+        found = mirror_standing(lake.catalog, tables)
+    except SealBroken as broken:
+        # The run will refuse by name, where people look; once in a while, not at every look.
+        key = run_key(name, position_digest(broken.message), now)
+        return Decision(None if running else key, broken.message, "")
+    failures, failed_at = _failures(instance, name)
+    return decide_mirror(
+        found,
+        target_lag=tables.mirror.target_lag,
+        running=running,
+        failures=failures,
+        failed_at=failed_at,
+        now=now,
+    )
+
+
+def _failures(instance: dg.DagsterInstance, name: str) -> tuple[int, datetime]:
+    """How many of the mirror's newest runs in a row did not succeed, and when the last of them ended."""
+    failed: list[dg.RunRecord] = []
+    for record in instance.get_run_records(_runs(name, _FINISHED), limit=_LOOKED_BACK):
+        if record.dagster_run.status is DagsterRunStatus.SUCCESS:
+            break
+        failed.append(record)
+    if not failed:
+        return 0, datetime.min.replace(tzinfo=UTC)
+    ended = failed[0].end_time
+    return len(failed), datetime.fromtimestamp(ended, UTC) if ended else failed[0].update_timestamp
+
+
+def _runs(name: str, statuses: list[DagsterRunStatus]) -> RunsFilter:
+    return RunsFilter(statuses=statuses, tags={MIRROR_TAG: name})
