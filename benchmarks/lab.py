@@ -1,7 +1,7 @@
 """The place where systems are compared: a state folder of its own, a broker, a topic with the records, a catalog."""
 
 import shutil
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from rich.console import Console
 
 from benchmarks.records import PARTITIONS, records
 from lakehouse.catalog import LakeCatalog, open_catalog
-from lakehouse.kafka import LocalBroker, create_topic, read_topic, send, topic_names
+from lakehouse.kafka import LocalBroker, Record, create_topic, read_topic, send, topic_names
 from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings, load_settings
 from lakehouse.state import State
 from lakehouse.tables import Table, apply, plan
@@ -59,15 +59,22 @@ class Lab:
 
 
 @contextmanager
-def open_lab(count: int, limits: Limits, console: Console) -> Generator[Lab]:
+def open_lab(
+    count: int,
+    limits: Limits,
+    console: Console,
+    *,
+    name: str = "orders",
+    make: Callable[[int], Iterable[Record]] = records,
+) -> Generator[Lab]:
     """Start the broker, fill the topic if that was not done before, and stop the broker at the end."""
     conf, state = load_settings().conf, _state("bench")
     broker = LocalBroker(state, conf / "broker" / "jars.sha256")
     broker.start()
     try:
         settings = _settings(conf, state, limits, broker.settings)
-        topic = f"orders-{count}"
-        _fill(settings, topic, count, console)
+        topic = f"{name}-{count}"
+        _fill(settings, topic, count, make, console)
         yield Lab(settings, limits, open_catalog(settings.catalog), topic, count)
     finally:
         broker.stop()
@@ -115,12 +122,14 @@ def _platform(limits: Limits) -> Platform:
     return Platform(name="bench", mode="classic", master=f"local[{limits.cores}]", conf=conf)
 
 
-def _fill(settings: Settings, topic: str, count: int, console: Console) -> None:
+def _fill(
+    settings: Settings, topic: str, count: int, make: Callable[[int], Iterable[Record]], console: Console
+) -> None:
     if topic not in topic_names(settings.kafka):
         create_topic(settings.kafka, topic, PARTITIONS, config={"retention.ms": "-1"})
     there = sum(limits.last_stable for limits in read_topic(settings.kafka, topic).partitions.values())
     if there == 0:
-        send(settings.kafka, topic, records(count), total=count, console=console)
+        send(settings.kafka, topic, make(count), total=count, console=console)
     elif there != count:
         raise RuntimeError(
             f"The topic {topic} holds {there} records, left by a run that was stopped: remove {settings.state.root}."

@@ -8,11 +8,16 @@ from lakehouse.commit import Attempt
 from lakehouse.ingest.step import IngestStep, ingest
 from lakehouse.settings import Settings
 from lakehouse.spark import spark_session
+from lakehouse.tables import Declarations
 
 
 def answer(_: SparkSession, settings: Settings, case: str, namespace: str, topic: str, commit_records: int) -> None:
+    """Ingest the whole topic."""
+    ingest_all(settings, CASES[case].declarations(namespace, topic), commit_records)
+
+
+def ingest_all(settings: Settings, declarations: Declarations, commit_records: int) -> None:
     """Run after run, each of at most so many records, until there is nothing new."""
-    declarations = CASES[case].declarations(namespace, topic)
     (stream,) = declarations.streams.values()
     catalog = open_catalog(settings.catalog)
     limits = settings.ingest.model_copy(update={"max_records_per_run": commit_records})
@@ -26,8 +31,8 @@ def answer(_: SparkSession, settings: Settings, case: str, namespace: str, topic
                 catalog=catalog,
                 kafka=settings.kafka,
                 limits=limits,
-                session=lambda: spark_session(settings, app_name=namespace),
-                attempt=Attempt(run_id=f"{namespace}-{number}", step=stream.name),
+                session=lambda: spark_session(settings, app_name=stream.name),
+                attempt=Attempt(run_id=f"{stream.name}-{number}", step=stream.name),
             )
         )
         if report.published is None:
