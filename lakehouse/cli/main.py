@@ -20,6 +20,7 @@ from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
 from lakehouse.cli.replay import replay
 from lakehouse.cli.run import run
+from lakehouse.cli.simulate import simulate
 from lakehouse.cli.status import status
 from lakehouse.cli.tables import tables
 from lakehouse.cli.up import up
@@ -66,3 +67,4 @@ for verb in (
     jars,
 ):
     app.command()(verb)
+app.add_typer(simulate, name="simulate")
