@@ -1,26 +1,24 @@
 """What `lakehouse run` says at its end: what came in, where it is, what was proven, where to look next."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import dagster as dg
 import pyarrow as pa
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context
+from lakehouse.cli.mirror_report import show_mirrored
+from lakehouse.cli.outcome import Outcome
 from lakehouse.commit import Pinned, read_group
 from lakehouse.commit.history import summary_of
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.resources import Lake
 from lakehouse.tables import Stream
 
-if TYPE_CHECKING:
-    from lakehouse.cli.materializing import Outcome
-
 _SHOWN = 20
 
 
-def show_report(context: Context, lake: Lake, outcome: "Outcome") -> None:
+def show_report(context: Context, lake: Lake, outcome: Outcome) -> None:
     """Print the report."""
     names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(tuple(name.split("."))))
     group = read_group(lake.catalog, names) if names else {}
@@ -29,11 +27,14 @@ def show_report(context: Context, lake: Lake, outcome: "Outcome") -> None:
     context.out.print(_streams(group, lake.declarations.streams.values(), outcome))
     for stream in lake.declarations.streams.values():
         _show_balance(context, group, stream)
+    show_mirrored(context, lake, outcome)
     _show_demo(context, lake, group)
     _show_quarantine(context, lake, group)
     _show_checks(context, outcome)
     added = sum(outcome.added.values())
     done = f"{added:,} rows added" if added else "Nothing new: every message was read before, no row was added"
+    if changed := sum(one.updated + one.deleted for one in outcome.mirrored.values()):
+        done = f"{added:,} rows added, {changed:,} rows of mirrors updated or deleted"
     runs = f"{len(outcome.runs)} Dagster run{'s' if len(outcome.runs) > 1 else ''}"
     _say(context, f"{done}. {runs}, {outcome.seconds:.0f} s in all.")
     _say(context, "Next: `make dev` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)")
@@ -50,7 +51,7 @@ def rows_of(pinned: Pinned) -> int:
     return int(summary_of(snapshot).get("total-records", "0")) if snapshot else 0
 
 
-def _tables(group: Mapping[str, Pinned], outcome: "Outcome") -> Table:
+def _tables(group: Mapping[str, Pinned], outcome: Outcome) -> Table:
     shown = Table(
         Column("table", no_wrap=True),
         Column("rows added", justify="right"),
@@ -86,7 +87,7 @@ def is_warning(check: dg.AssetCheckEvaluation) -> bool:
     return not check.passed and check.severity is dg.AssetCheckSeverity.WARN
 
 
-def _streams(group: Mapping[str, Pinned], streams: Iterable[Stream], outcome: "Outcome") -> Table:
+def _streams(group: Mapping[str, Pinned], streams: Iterable[Stream], outcome: Outcome) -> Table:
     shown = Table(
         Column("topic", no_wrap=True),
         Column("messages", justify="right", no_wrap=True),
@@ -153,7 +154,7 @@ def _show_quarantine(context: Context, lake: Lake, group: Mapping[str, Pinned]) 
         context.out.print(shown)
 
 
-def _show_checks(context: Context, outcome: "Outcome") -> None:
+def _show_checks(context: Context, outcome: Outcome) -> None:
     for (table, name), check in sorted(outcome.checks.items()):
         if not check.passed:
             style = "yellow" if is_warning(check) else "bold red"

@@ -7,6 +7,9 @@ from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
 from lakehouse.state import State
+from lakehouse_tests.assets.house import house
+
+__all__ = ["Lakehouse", "house", "lakehouse"]
 
 Lakehouse = Callable[..., Result]
 

@@ -1,0 +1,85 @@
+"""What came of the runs of one command, gathered from Dagster's events."""
+
+from dataclasses import dataclass, field
+
+import dagster as dg
+
+
+@dataclass
+class Mirrored:
+    """What the runs did to a mirror.
+
+    Attributes:
+        changes: that were folded.
+        refused: changes that went to quarantine.
+    """
+
+    changes: int = 0
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    refused: int = 0
+
+    def add(self, materialization: dg.AssetMaterialization) -> None:
+        """Take in what one more step did."""
+        self.changes += int(_number(materialization, "changes"))
+        self.inserted += int(_number(materialization, "rows inserted"))
+        self.updated += int(_number(materialization, "rows updated"))
+        self.deleted += int(_number(materialization, "rows deleted"))
+        self.refused += int(_number(materialization, "contradictions") + _number(materialization, "too late"))
+
+
+@dataclass
+class Outcome:
+    """What the runs did, all rounds together.
+
+    Attributes:
+        added: table → rows.
+        mirrored: mirror → what became of its rows.
+        step_seconds: table → how long the steps took that wrote it.
+        checks: table and check → the newest result.
+        failures: step → what went wrong in it.
+        runs: ids, in order.
+        skipped: whether a run left steps out, because what they wait for had nothing new.
+    """
+
+    added: dict[str, int] = field(default_factory=dict[str, int])
+    mirrored: dict[str, Mirrored] = field(default_factory=dict[str, Mirrored])
+    step_seconds: dict[str, float] = field(default_factory=dict[str, float])
+    checks: dict[tuple[str, str], dg.AssetCheckEvaluation] = field(
+        default_factory=dict[tuple[str, str], dg.AssetCheckEvaluation]
+    )
+    failures: dict[str, str] = field(default_factory=dict[str, str])
+    runs: list[str] = field(default_factory=list[str])
+    skipped: bool = False
+    seconds: float = 0.0
+
+    @property
+    def good(self) -> bool:
+        """Whether every step succeeded and no check failed; a check that warns was allowed to by declaration."""
+        failed = [c for c in self.checks.values() if not c.passed and c.severity is dg.AssetCheckSeverity.ERROR]
+        return not self.failures and not failed and bool(self.checks)
+
+    def add(self, result: dg.ExecuteInProcessResult) -> None:
+        """Take in what one more run did."""
+        self.runs.append(result.run_id)
+        self.skipped |= bool(result.filter_events(lambda event: event.is_step_skipped))
+        for event in result.get_asset_materialization_events():
+            materialization = event.materialization
+            name = ".".join(materialization.asset_key.path)
+            added = _number(materialization, "rows added") + _number(materialization, "rows inserted")
+            self.added[name] = self.added.get(name, 0) + int(added)
+            self.step_seconds[name] = self.step_seconds.get(name, 0) + _number(materialization, "seconds")
+            if "rows updated" in materialization.metadata:
+                self.mirrored.setdefault(name, Mirrored()).add(materialization)
+        for check in result.get_asset_check_evaluations():
+            self.checks[".".join(check.asset_key.path), check.check_name] = check
+        for event in result.get_step_failure_events():
+            error = event.step_failure_data.error
+            cause = error and (error.cause or error)
+            self.failures[event.step_key or "?"] = cause.message.strip() if cause else "unknown"
+
+
+def _number(materialization: dg.AssetMaterialization, name: str) -> float:
+    found = materialization.metadata.get(name)
+    return float(str(found.value)) if found is not None else 0.0
