@@ -1,0 +1,250 @@
+"""The fold of a changelog, computed a second time: with polars, and by another way than the step's.
+
+The step keeps registers. This keeps *changes*: of each key those that still say something, the newest of all and for
+each column that some change left out the newest that sent it. What is kept of two parts together is kept of the
+whole, so a changelog of any length is folded piece by piece in memory for its keys alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from lakehouse.cdc.position import Position
+from lakehouse.tables.mirror import BEHIND_COLUMN, DELETED_COLUMN, POSITION_COLUMN
+
+PLACE = ("_partition", "_offset")
+_ORDER = ("_epoch", "_commit", "_sequence")
+_IMAGES = ("insert", "update", "read")
+_ROW_OPERATIONS = (*_IMAGES, "delete", "tombstone")
+_PIECE = 300_000
+_POSITION = pl.Struct({"epoch": pl.Int64, "commit": pl.Int64, "sequence": pl.Int64})
+BEHIND_TYPE = pl.List(pl.Struct({"key": pl.String, "value": _POSITION}))
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What a mirror should hold.
+
+    Attributes:
+        rows: key and other columns, what is remembered of each row, and the place of its newest change.
+        gone: keys whose newest change is a delete, with its position, source time and place.
+        truncated: position of the newest truncate.
+    """
+
+    rows: pl.DataFrame
+    gone: pl.DataFrame
+    truncated: Position | None
+
+
+class Fold:
+    """Takes changes in any order, piece by piece, and says what they make."""
+
+    def __init__(self, key: Sequence[str], columns: Sequence[str], *, soft: bool) -> None:
+        """Begin with nothing.
+
+        Args:
+            key: the key's columns.
+            columns: all columns of the source, key included.
+            soft: whether deleted rows stay.
+        """
+        self._key, self._soft = list(key), soft
+        self._columns = [column for column in columns if column not in self._key]
+        self._held: list[pl.DataFrame] = []
+        self._size = self._kept = 0
+        self._said: list[pl.DataFrame] = []
+        self._lone: list[pl.DataFrame] = []
+        self._truncated: Position | None = None
+        self._absent: set[str] = set()
+
+    def add(self, changes: pl.DataFrame) -> None:
+        """Take changes as `lakehouse.cdc.changes` gives them."""
+        self._truncate(changes.filter(pl.col("_operation") == "truncate"))
+        rows = changes.filter(pl.col("_operation").is_in(_ROW_OPERATIONS)).drop("_topic")
+        lone = (pl.col("_operation") == "tombstone") & pl.col("_epoch").is_null()
+        self._lone.append(rows.filter(lone).select(*self._key, *PLACE))
+        self._hold(rows.filter(pl.col("_epoch").is_not_null()).with_columns(_lone=pl.lit(False)))
+        if self._size >= max(_PIECE, 2 * self._kept):
+            self._reduce()
+
+    def overhear(self, refused: pl.DataFrame) -> None:
+        """Take changes that do not count, though a tombstone may go by their position: contradictions."""
+        self._said.append(self._saying(refused.filter(pl.col("_epoch").is_not_null())))
+
+    def result(self) -> Folded:
+        """Everything that was added, folded."""
+        self._hold(self._resolved())
+        self._reduce()
+        held = self._held[0]
+        ordered = _newest_first(held, self._key)
+        heads = _first(ordered, self._key)
+        rows = heads if self._soft else heads.filter(pl.col("_alive") & ~self._before_truncate(_ORDER))
+        return Folded(self._rows(held, ordered, rows), self._gone(heads), self._truncated)
+
+    # Keeping
+
+    def _truncate(self, changes: pl.DataFrame) -> None:
+        if changes.height:
+            newest = Position(*changes.select(pl.struct(*_ORDER)).to_series().sort(descending=True)[0].values())
+            self._truncated = max(self._truncated or newest, newest)
+
+    def _hold(self, rows: pl.DataFrame) -> None:
+        if rows.height == 0 and self._held:
+            return
+        self._held.append(rows)
+        self._size += rows.height
+        self._said.append(self._saying(rows))
+        self._absent |= set(rows["_unavailable"].explode(empty_as_null=False).drop_nulls().unique().to_list())
+
+    def _saying(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.select(*self._key, *_ORDER, *PLACE, "_time")
+
+    def _reduce(self) -> None:
+        """Keep of each key the newest change, and the newest that sent each column."""
+        held = pl.concat(self._held, rechunk=True)
+        ordered = _newest_first(held, self._key)
+        kept = [_first(ordered, self._key)["_row"], self._senders(ordered, None)["_row"]]
+        kept += [self._senders(ordered, column)["_row"] for column in sorted(self._absent)]
+        self._held = [held[pl.concat(kept).unique().sort()]]
+        self._size = self._kept = self._held[0].height
+
+    def _senders(self, ordered: pl.DataFrame, column: str | None) -> pl.DataFrame:
+        """Of each key the newest change that says what is in a column: or, if None, in one that none left out."""
+        says = pl.col("_alive") if self._soft else pl.lit(True)
+        if column is not None:
+            says &= ~pl.col("_unavailable").list.contains(column).fill_null(value=False)
+        return _first(ordered.filter(says), self._key)
+
+    def _resolved(self) -> pl.DataFrame:
+        """Tombstones without position, each as a delete at the position that its partition has said last before it."""
+        lone = pl.concat(self._lone) if self._lone else pl.DataFrame()
+        if lone.is_empty():
+            return self._held[0].clear()
+        where = [*self._key, PLACE[0]]
+        said = pl.concat(self._said).sort(_ORDER).with_columns(_rank=pl.struct(*_ORDER).rle_id())
+        said = said.join(lone.select(where).unique(), on=where, how="semi", nulls_equal=True)
+        both = pl.concat([said.select(*where, PLACE[1], "_rank"), lone], how="diagonal")
+        latest = pl.col("_rank").forward_fill().over(where)
+        both = both.sort(*where, PLACE[1]).with_columns(_said=latest).filter(pl.col("_rank").is_null())
+        deletes = both.select(*where, PLACE[1], _rank="_said").join(
+            said.unique([*where, "_rank"]).drop(PLACE[1]), on=[*where, "_rank"], nulls_equal=True
+        )
+        deletes = deletes.filter(pl.col("_rank").is_not_null()).drop("_rank")
+        return pl.concat(
+            [self._held[0].clear(), deletes.with_columns(_operation=pl.lit("delete"), _lone=pl.lit(True))],
+            how="diagonal",
+        )
+
+    # Telling
+
+    def _before_truncate(self, position: Sequence[str]) -> pl.Expr:
+        if self._truncated is None:
+            return pl.lit(False)
+        return less([pl.col(name) for name in position], [pl.lit(part) for part in self._truncated])
+
+    def _rows(self, held: pl.DataFrame, ordered: pl.DataFrame, heads: pl.DataFrame) -> pl.DataFrame:
+        late = self._before_truncate(_ORDER) if self._soft else pl.lit(False)
+        place = held["_offset"].gather(heads["_row"]), held["_partition"].gather(heads["_row"])
+        rows = heads.select(*self._key, *_ORDER, "_row", _gone=~pl.col("_alive") | late).with_columns(
+            pl.when(late).then(pl.lit(part)).otherwise(pl.col(name)).alias(name)
+            for name, part in zip(_ORDER, self._truncated or (0, 0, 0), strict=True)
+        )
+        common = self._register(rows, self._senders(ordered, None))
+        values: dict[str, pl.Series] = {}
+        behind: list[pl.Series] = []
+        for column in self._columns:
+            register = self._register(rows, self._senders(ordered, column)) if column in self._absent else common
+            values[column] = held["_after"].struct.field(column).gather(register["_source"])
+            if column in self._absent or self._soft:
+                behind.append(_behind(rows, register, column))
+        return rows.select(
+            *self._key,
+            *(series.alias(name) for name, series in values.items()),
+            _together(behind, rows.height).alias(BEHIND_COLUMN.name),
+            _position().alias(POSITION_COLUMN.name),
+            *((pl.col("_gone").alias(DELETED_COLUMN.name),) if self._soft else ()),
+            place[1].alias(PLACE[0]),
+            place[0].alias(PLACE[1]),
+        )
+
+    def _register(self, rows: pl.DataFrame, senders: pl.DataFrame) -> pl.DataFrame:
+        """For each row the position of a column's value, and the change that holds it; null where nobody said it."""
+        found = rows.select(self._key).join(
+            senders.select(*self._key, *_ORDER, _source=pl.when("_alive").then("_row")),
+            on=self._key,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        if self._soft or self._truncated is None:
+            return found
+        wiped = self._before_truncate(_ORDER) | pl.col("_epoch").is_null()
+        return found.with_columns(
+            pl.when(wiped).then(None).otherwise(pl.col("_source")).alias("_source"),
+            *(
+                pl.when(wiped).then(pl.lit(part)).otherwise(pl.col(name)).alias(name)
+                for name, part in zip(_ORDER, self._truncated, strict=True)
+            ),
+        )
+
+    def _gone(self, heads: pl.DataFrame) -> pl.DataFrame:
+        gone = heads.filter(~pl.col("_alive") & ~self._before_truncate(_ORDER))
+        return gone.select(*self._key, _position().alias(POSITION_COLUMN.name), "_time", *PLACE)
+
+
+def _newest_first(held: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    narrow = held.select(
+        *key, *_ORDER, *PLACE, "_lone", "_unavailable", "_time", _alive=pl.col("_operation").is_in(_IMAGES)
+    )
+    # Of equal positions the first to arrive; only a tombstone that took its position from a change comes after it.
+    falling = [True, True, True, True, False, False]
+    return narrow.with_row_index("_row").sort(*_ORDER, "_lone", *PLACE, descending=falling)
+
+
+def _first(ordered: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    return ordered.unique(subset=key, keep="first", maintain_order=True)
+
+
+def _position() -> pl.Expr:
+    return pl.struct(epoch="_epoch", commit="_commit", sequence="_sequence")
+
+
+def less(left: Sequence[pl.Expr], right: Sequence[pl.Expr]) -> pl.Expr:
+    """Whether one position (three parts) is older than another."""
+    (a, b, c), (x, y, z) = left, right
+    return (a < x) | ((a == x) & ((b < y) | ((b == y) & (c < z))))
+
+
+def _behind(rows: pl.DataFrame, register: pl.DataFrame, column: str) -> pl.Series:
+    """Entries of `_cdc_behind` for one column: its position where that is older than its row's."""
+    own = [register[name].fill_null(-1).alias(f"_of{name}") for name in _ORDER]  # older than all where nobody said it
+    both = rows.select(_ORDER).with_columns(own)
+    older = less([pl.col(f"_of{name}") for name in _ORDER], [pl.col(name) for name in _ORDER])
+    position = pl.struct(epoch="_of_epoch", commit="_of_commit", sequence="_of_sequence")
+    return both.select(pl.when(older).then(pl.struct(key=pl.lit(column), value=position))).to_series()
+
+
+def _together(entries: Sequence[pl.Series], height: int) -> pl.Series:
+    if not entries:
+        return pl.Series([None], dtype=BEHIND_TYPE).new_from_index(0, height)
+    named = [series.alias(str(number)) for number, series in enumerate(entries)]
+    lists = pl.DataFrame(named).select(pl.concat_list(pl.all()).list.drop_nulls()).to_series()
+    return lists.to_frame("b").select(pl.when(pl.col("b").list.len() > 0).then(pl.col("b"))).to_series()
+
+
+def canonical(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Rows with `_cdc_behind` in one form, to be compared: ordered, null where empty, without positions of nulls.
+
+    Of a column that is null because its row was deleted or truncated before, a mirror may have forgotten when.
+    """
+    name = BEHIND_COLUMN.name
+    numbered = rows.with_columns(pl.col(name).cast(BEHIND_TYPE)).with_row_index("_at")
+    entries = numbered.filter(pl.col(name).list.len() > 0).explode(name, empty_as_null=False)
+    if entries.is_empty():
+        return rows.with_columns(pl.lit(None, BEHIND_TYPE).alias(name))
+    column, position = pl.col(name).struct.field("key"), pl.col(name).struct.field("value")
+    empty = pl.any_horizontal((column == each) & pl.col(each).is_null() for each in columns)
+    entries = entries.select("_at", _column=column, _position=pl.when(~empty).then(position))
+    told = pl.struct(key="_column", value="_position")
+    lists = entries.sort("_at", "_column").group_by("_at", maintain_order=True).agg(told.alias(name))
+    return numbered.drop(name).join(lists, on="_at", how="left", maintain_order="left").drop("_at")

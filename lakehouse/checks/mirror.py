@@ -1,0 +1,77 @@
+"""The checks of a mirror: one op, without Spark, each question answered for itself.
+
+A check that cannot be answered (the changes are gone, a table is missing) raises: Dagster then shows it as not
+executed, which is not the same as failed. What was answered before that stays answered.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import dagster as dg
+
+from lakehouse.cdc.evidence import Evidence, read_evidence
+from lakehouse.cdc.verify import check_fold
+from lakehouse.checks import mirror_fold
+from lakehouse.resources import Lake
+from lakehouse.tables import Declarations, MirrorTables
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the checks of one mirror share: its tables, loaded once, together."""
+
+    lake: Lake
+    tables: MirrorTables
+    key: dg.AssetKey
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The tables at one moment."""
+        return read_evidence(self.lake.catalog, self.tables)
+
+
+Answer = Callable[[Question], dg.AssetCheckResult]
+
+
+def _fold(asked: Question) -> dg.AssetCheckResult:
+    proof = check_fold(asked.lake.catalog, asked.tables, evidence=asked.evidence)
+    return mirror_fold.fold_result(proof, asked.key)
+
+
+# Cheap ones first: what they say stays said if a later one cannot be answered.
+_CHECKS: Mapping[str, tuple[str, Answer]] = {
+    mirror_fold.NAME: (mirror_fold.DESCRIPTION, _fold),
+}
+
+
+def mirror_check_specs(tables: MirrorTables) -> list[dg.AssetCheckSpec]:
+    """Which checks a mirror has; all of them are the mirror table's."""
+    key = dg.AssetKey(list(tables.mirror_table.identifier))
+    return [dg.AssetCheckSpec(name, asset=key, description=told) for name, (told, _) in _CHECKS.items()]
+
+
+def mirror_checks(tables: MirrorTables, declarations: Declarations) -> dg.AssetChecksDefinition:
+    """Make the checks of one mirror.
+
+    Args:
+        tables: the mirror with its changelog.
+        declarations: where both are declared.
+    """
+    assert tables.mirror.name in declarations.mirrors
+    key = dg.AssetKey(list(tables.mirror_table.identifier))
+
+    @dg.multi_asset_check(
+        name=f"prove_{'_'.join(tables.mirror_table.identifier)}",
+        description=f"Proves that mirror {tables.mirror.name} is what its changelog makes, from tables alone.",
+        specs=mirror_check_specs(tables),
+        can_subset=True,
+    )
+    def prove_mirror(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
+    ) -> Iterator[dg.AssetCheckResult]:
+        asked = Question(lake, tables, key)
+        wanted = {check.name for check in context.selected_asset_check_keys}
+        yield from (answer(asked) for name, (_, answer) in _CHECKS.items() if name in wanted)
+
+    return prove_mirror
