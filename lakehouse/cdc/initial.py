@@ -1,0 +1,60 @@
+"""What else a mirror's step asks: an initial copy as changes, and which tombstones may go."""
+
+import pyspark.sql.types as spark
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+
+from lakehouse.cdc.expressions import literal
+from lakehouse.cdc.position import Position
+from lakehouse.cdc.scope import Memory
+from lakehouse.tables import Changelog
+from lakehouse.tables.mirror import POSITION_COLUMN, TIME_COLUMN
+from lakehouse.tables.schemas import spark_schema
+
+_BEGINNING = Position(0, 0, 0)
+
+
+def as_reads(initial_rows: DataFrame, log: Changelog) -> DataFrame:
+    """Rows of an initial copy as snapshot reads, older than every logged change and than none that is known.
+
+    Args:
+        initial_rows: a table with the source's columns; those that it lacks are null.
+        log: the changelog, whose shape the reads take.
+    """
+    there = set(initial_rows.columns)
+    missing = [name for name in log.key if name not in there]
+    if missing:
+        raise ValueError(f"the initial copy has no key column {', '.join(missing)}")
+    told: dict[str, Expression] = {
+        "operation": sql.lit("read"),
+        "key": sql.struct(*(sql.col(c.name).cast(c.type).alias(c.name) for c in log.key_columns)),
+        "after": sql.struct(
+            *((sql.col(c.name) if c.name in there else sql.lit(None)).cast(c.type).alias(c.name) for c in log.columns)
+        ),
+        "position": literal(_BEGINNING),
+        "_kafka_topic": sql.lit(""),
+        "_kafka_partition": sql.lit(-1),
+        "_kafka_offset": sql.lit(0),
+    }
+    schema = spark_schema(log.table)
+    return initial_rows.select(
+        *(told.get(f.name, sql.lit(None)).cast(_plain(f.dataType)).alias(f.name) for f in schema.fields)
+    )
+
+
+def _plain(kind: spark.DataType) -> spark.DataType:
+    """Without comments, which a cast takes for another type."""
+    return (
+        spark.StructType([spark.StructField(f.name, f.dataType) for f in kind.fields])
+        if isinstance(kind, spark.StructType)
+        else kind
+    )
+
+
+def collectable(memory: Memory) -> Expression:
+    """Which tombstones may go: any older change would be too late by now, or a truncate says the same."""
+    old = sql.unix_micros(TIME_COLUMN.name) < memory.low_watermark_us
+    if memory.truncated is not None:
+        old |= sql.col(POSITION_COLUMN.name) < literal(memory.truncated)
+    return sql.coalesce(old, sql.lit(False))

@@ -1,0 +1,188 @@
+"""What a mirror is, in plain Python: one change after the other onto registers that keep the greater position."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from lakehouse.cdc.position import Position
+
+Key = tuple[Any, ...]
+NEVER = Position(-1, -1, -1)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change; `columns` are all columns beside the key, `unavailable` those of them that were not sent."""
+
+    operation: str
+    key: Key
+    position: Position | None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    unavailable: frozenset[str] = frozenset()
+    time: int | None = None
+    partition: int = 0
+    offset: int = 0
+
+    @property
+    def gone(self) -> bool:
+        return self.operation in ("delete", "tombstone")
+
+    @property
+    def lone(self) -> bool:
+        return self.operation == "tombstone" and self.position is None
+
+    @property
+    def says(self) -> Hashable:
+        if self.gone:
+            return "delete"
+        values = tuple(sorted((name, value) for name, value in self.columns.items() if value is not None))
+        return self.operation, values, tuple(sorted(self.unavailable))
+
+    @property
+    def arrival(self) -> tuple[int, int]:
+        return self.partition, self.offset
+
+
+class Head(NamedTuple):
+    position: Position
+    alive: bool
+    time: int | None
+    says: Hashable
+
+
+@dataclass
+class Registers:
+    """Everything that was ever said of one key."""
+
+    head: Head | None = None
+    columns: dict[str, tuple[Position, Any]] = field(default_factory=dict)
+
+    def live(self, change: Change, position: Position) -> None:
+        if self.head is None or position > self.head.position:
+            self.head = Head(position, True, change.time, change.says)
+        for name, value in change.columns.items():
+            if name not in change.unavailable and position > self.columns.get(name, (NEVER,))[0]:
+                self.columns[name] = (position, value)
+
+    def die(self, names: Iterable[str], head: Head, *, soft: bool) -> None:
+        # Not older: a tombstone comes after the change whose position it takes.
+        if self.head is None or head.position >= self.head.position:
+            self.head = head
+        for name in () if soft else names:
+            if head.position >= self.columns.get(name, (NEVER,))[0]:
+                self.columns[name] = (head.position, None)
+
+
+class Fold:
+    """A mirror, kept range by range."""
+
+    def __init__(self, names: Iterable[str], *, soft: bool = False) -> None:
+        self.names, self.soft = tuple(names), soft
+        self.keys: dict[Key, Registers] = {}
+        self.ledger: dict[Key, dict[Position, Head]] = {}
+        self.truncated: Position | None = None
+        self.refused: list[tuple[str, int, int]] = []
+        self.duplicates = 0
+
+    def apply(self, changes: Iterable[Change], *, low_watermark: int = 0) -> None:
+        arrived = sorted(changes, key=lambda change: change.arrival)
+        before = {key: self.stored(key) for key in {change.key for change in arrived}}
+        truncates = [c.position for c in arrived if c.operation == "truncate" and c.position]
+        self.truncated = max([*truncates, *([self.truncated] if self.truncated else [])], default=None)
+        of_rows = [change for change in arrived if change.operation not in ("truncate", "control")]
+        accepted = [change for change in of_rows if not self._too_late(change, before[change.key], low_watermark)]
+        taken: set[tuple[Key, Position]] = set()
+        said = {(key, position): head.says for key, held in before.items() for position, head in held.items()}
+        for change, position, time in sorted(self._placed(accepted, before), key=lambda p: (p[1], p[0].lone)):
+            registers = self.keys.setdefault(change.key, Registers())
+            first = said.setdefault((change.key, position), change.says)
+            if change.lone:
+                registers.die(self.names, Head(position, False, time, first), soft=self.soft)
+            elif (change.key, position) in taken or position in before[change.key]:
+                if first == change.says:
+                    self.duplicates += 1
+                else:
+                    self.refused.append(("contradiction", *change.arrival))
+            elif change.gone:
+                registers.die(self.names, Head(position, False, time, first), soft=self.soft)
+            else:
+                registers.live(change, position)
+            taken.add((change.key, position))
+        for key in before:
+            head = self.keys[key].head if key in self.keys else None
+            if head and not head.alive and not self.soft and not self._covered(head.position):
+                self.ledger.setdefault(key, {})[head.position] = head
+
+    def forget(self, low_watermark: int) -> None:
+        """Collect tombstones."""
+        for key in list(self.ledger):
+            for position, head in list(self.ledger[key].items()):
+                if (head.time is not None and head.time < low_watermark) or self._covered(position):
+                    del self.ledger[key][position]
+            if not self.ledger[key]:
+                del self.ledger[key]
+                if self.row(key) is None:
+                    self.keys.pop(key, None)
+
+    def stored(self, key: Key) -> dict[Position, Head]:
+        """What mirror and ledger hold of a key: position to what was said there."""
+        held = dict(self.ledger.get(key, {}))
+        row = self.row(key)
+        if row is not None:
+            head = self.keys[key].head
+            assert head
+            held[row["position"]] = head
+        return held
+
+    def row(self, key: Key) -> dict[str, Any] | None:
+        """What the mirror holds of a key."""
+        registers = self.keys.get(key)
+        if registers is None or registers.head is None:
+            return None
+        position, alive = registers.head.position, registers.head.alive
+        columns = {name: registers.columns.get(name, (NEVER, None)) for name in self.names}
+        if self._covered(position):
+            assert self.truncated
+            position, alive = self.truncated, False
+        if not alive and not self.soft:
+            return None
+        if self.truncated and not self.soft:
+            columns = {n: (self.truncated, None) if self._covered(p) else (p, v) for n, (p, v) in columns.items()}
+        return {
+            **{name: value for name, (_, value) in columns.items()},
+            "position": position,
+            "behind": {name: p for name, (p, _) in columns.items() if p < position},
+            "deleted": not alive,
+        }
+
+    def rows(self) -> dict[Key, dict[str, Any]]:
+        return {key: row for key in self.keys if (row := self.row(key)) is not None}
+
+    def _covered(self, position: Position) -> bool:
+        return self.truncated is not None and position < self.truncated
+
+    def _too_late(self, change: Change, stored: Mapping[Position, Head], low_watermark: int) -> bool:
+        if change.lone or change.time is None or change.time >= low_watermark or stored:
+            return False
+        assert change.position
+        if self._covered(change.position):
+            return False
+        self.refused.append(("too_late", *change.arrival))
+        return True
+
+    def _placed(
+        self, arrived: list[Change], before: Mapping[Key, Mapping[Position, Head]]
+    ) -> Iterable[tuple[Change, Position, int | None]]:
+        """Each change with position and time; a tombstone has those of the change before it, or else of the state."""
+        last: dict[tuple[Key, int], tuple[Position, int | None]] = {}
+        for change in arrived:
+            place = (change.key, change.partition)
+            if not change.lone:
+                assert change.position
+                last[place] = (change.position, change.time)
+                yield change, *last[place]
+            elif place in last:
+                yield change, *last[place]
+            elif stored := before[change.key]:
+                newest = stored[max(stored)]
+                yield change, newest.position, newest.time
