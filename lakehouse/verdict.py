@@ -12,6 +12,11 @@ ErrorClass = Literal[
     "rule",
     "unknown_route",
     "tombstone",
+    "unknown_operation",
+    "unknown_position",
+    "unknown_source",
+    "missing_key",
+    "null_in_key",
 ]
 
 

@@ -1,0 +1,124 @@
+"""A stream's change messages to rows of its changelogs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lakehouse.decode.changes.debezium import DebeziumForm
+from lakehouse.decode.changes.dms import DmsForm
+from lakehouse.decode.changes.encodings import DebeziumEncoding, DmsEncoding, Encoding, PlainEncoding
+from lakehouse.decode.changes.facts import ChangeTable, Errors
+from lakehouse.decode.changes.flat import FlatForm
+from lakehouse.decode.changes.reading import Form
+from lakehouse.decode.changes.routing import NOBODY, Router
+from lakehouse.decode.changes.rows import Messages, RowBuilder
+from lakehouse.decode.pieces import no_garbage_collection
+from lakehouse.decode.routed import Part, Routed
+from lakehouse.decode.wire import small_types
+from lakehouse.tables.change_format import ChangeFormat, Debezium, Dms
+from lakehouse.verdict import RecordError
+
+_NOTHING = RecordError("tombstone", "the record has neither value nor key")
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How messages of one changelog are read."""
+
+    form: Form
+    rows: RowBuilder
+
+
+class ChangeDecoder:
+    """Decodes change messages: each becomes one row of one changelog, or has an error.
+
+    Whole batches are parsed and normalised column by column; only a message that is not as declared (a column that
+    nobody knows, a control record) is looked at alone. What comes of a message depends on nothing but the message.
+
+    The decoder is cheap to pickle: only schemas travel.
+    """
+
+    def __init__(self, form: ChangeFormat, tables: Mapping[str, ChangeTable]) -> None:
+        """Prepares.
+
+        Args:
+            form: how the messages are written.
+            tables: changelog → its columns and source tables. The first takes what belongs to nobody: control records.
+
+        Raises:
+            UndecodableType: A column's type has no form in these messages.
+        """
+        self._format = form
+        self._tables = {name: replace(table, schema=small_types(table.schema)) for name, table in tables.items()}
+        self._ways = {
+            name: _Way(_form(form, table), RowBuilder(table, _encoding(form), form.epoch))
+            for name, table in self._tables.items()
+        }
+        self._router = Router(form, self._tables)
+
+    def __reduce__(self) -> tuple[type["ChangeDecoder"], tuple[ChangeFormat, dict[str, ChangeTable]]]:
+        return ChangeDecoder, (self._format, self._tables)
+
+    def decode(
+        self,
+        values: pa.BinaryArray,
+        keys: pa.BinaryArray | None = None,
+        headers: pa.StringArray | None = None,
+        offsets: pa.Int64Array | None = None,
+    ) -> Routed:
+        """Decodes messages.
+
+        Args:
+            values: Kafka's values.
+            keys: Kafka's keys, which tell what a tombstone deletes.
+            headers: Kafka's headers, as JSON of a list of `{"key", "value"}` with values in Base64, or null.
+            offsets: Kafka's offsets, for flat records without a position of their own.
+
+        Returns:
+            Rows by changelog, and errors.
+        """
+        parts: dict[str, Part] = {}
+        errors: Errors = {}
+        if not len(values):
+            return Routed(parts, errors)
+        with no_garbage_collection():
+            for name, rows in self._router.groups(values, keys).items():
+                if name == NOBODY:
+                    errors.update(dict.fromkeys(rows.tolist(), self._router.error))
+                    continue
+                part = self._part(name, rows, (values, keys, headers, offsets), errors)
+                if len(part.rows):
+                    parts[name] = part
+        return Routed(parts, errors)
+
+    def _part(self, name: str, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> Part:
+        if len(rows) < len(columns[0]):
+            columns = tuple(None if column is None else column.take(pa.array(rows)) for column in columns)
+        values, keys, headers, offsets = columns
+        way = self._ways[name]
+        read = way.form.read(values)
+        for row in read.tombstones:
+            if keys is None or not keys[row].is_valid:
+                read.errors[row] = _NOTHING
+        facts = way.form.facts(read, offsets)
+        batch, broken = way.rows.build(facts, Messages(values, keys, headers, way.form.image))
+        if not broken:
+            return Part(rows, batch)
+        errors.update((int(rows[row]), error) for row, error in broken.items())
+        good = np.delete(np.arange(len(rows)), list(broken))
+        return Part(rows[good], batch.take(pa.array(good)))
+
+
+def _form(form: ChangeFormat, table: ChangeTable) -> Form:
+    if isinstance(form, Debezium):
+        return DebeziumForm(table, form)
+    return DmsForm(table, form) if isinstance(form, Dms) else FlatForm(table, form)
+
+
+def _encoding(form: ChangeFormat) -> Encoding:
+    if isinstance(form, Debezium):
+        return DebeziumEncoding(form)
+    return DmsEncoding() if isinstance(form, Dms) else PlainEncoding(form.unavailable)

@@ -1,0 +1,222 @@
+"""How each form of messages writes the values of a row; nested values are read by `images`, leaf by leaf."""
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from pyarrow import types as t
+
+from lakehouse.decode.changes.decimals import base64_decimals
+from lakehouse.decode.changes.facts import rows_where
+from lakehouse.decode.text import Parsed, Refused, parse_text
+from lakehouse.decode.wire import wire_type
+from lakehouse.tables.change_format import Debezium
+
+pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
+
+# A 32-bit float is what the parser hands on as the JSON text of the value, whatever it is; see `decode.model.is_raw`.
+JSON = pa.float32()
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+_DAY_MICROS = 86_400_000_000
+_TO_MICROS = {"millis": (1000, 1), "micros": (1, 1), "nanos": (1, 1000)}
+
+
+class Encoding(Protocol):
+    """How leaves of a row are written."""
+
+    def wire(self, declared: pa.DataType, path: str) -> pa.DataType:
+        """The type that the parser is asked for.
+
+        Raises:
+            UndecodableType: there is none.
+        """
+        ...
+
+    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+        """Wire values to the declared type, with nulls where something is refused."""
+        ...
+
+    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
+        """What stands in wire values of this type for a value that was not sent."""
+        ...
+
+
+@dataclass(frozen=True)
+class PlainEncoding:
+    """Values as in records of any other stream of JSON; for flat records.
+
+    Attributes:
+        unavailable: text for a value that was not sent.
+    """
+
+    unavailable: str
+
+    def wire(self, declared: pa.DataType, path: str) -> pa.DataType:
+        """The same as for a table."""
+        return wire_type(declared, path)
+
+    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+        """The same as for a table."""
+        return (array, []) if array.type == declared else parse_text(array, declared)
+
+    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
+        """The text, as it is and in Base64."""
+        return _placeholders(self.unavailable, declared)
+
+
+@dataclass(frozen=True)
+class DebeziumEncoding:
+    """Values as Debezium's JSON has them, by the connector's options."""
+
+    options: Debezium
+
+    def wire(self, declared: pa.DataType, path: str) -> pa.DataType:
+        """Days, units of time, and decimals in one of three ways."""
+        if t.is_date32(declared) and self.options.timestamps != "text":
+            return pa.int32()
+        if t.is_timestamp(declared) and declared.tz is None and self.options.timestamps != "text":
+            return pa.int64()
+        if t.is_decimal128(declared):
+            return {"precise": JSON, "string": pa.string(), "double": pa.float64()}[self.options.decimals]
+        return wire_type(declared, path)
+
+    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+        """Reads them."""
+        if array.type == declared:
+            return array, []
+        if t.is_date32(declared) and t.is_int32(array.type):
+            return _within(array, _FIRST_DAY, _LAST_DAY, declared)
+        if t.is_timestamp(declared) and t.is_int64(array.type):
+            return _instants(array, declared, self.options.timestamps)
+        if t.is_decimal128(declared):
+            if self.options.decimals == "precise":
+                return base64_decimals(array, declared)
+            return parse_text(array.cast(pa.string()), declared)
+        if t.is_date32(declared) or (t.is_timestamp(declared) and declared.tz is None):
+            array = pc.replace_substring_regex(array, "Z$", "")
+        return parse_text(array, declared)
+
+    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
+        """The text, as it is and in Base64; decimals are looked at as JSON."""
+        if not t.is_decimal128(declared):
+            return _placeholders(self.options.unavailable, declared)
+        if self.options.decimals == "double":
+            return None
+        texts = _texts(self.options.unavailable)
+        return pa.array([f'"{text}"' for text in texts] if self.options.decimals == "precise" else texts)
+
+
+@dataclass(frozen=True)
+class DmsEncoding:
+    """Values as AWS DMS has them: numbers and booleans also as text, timestamps with Z, binary in hexadecimal."""
+
+    truths: dict[str, bool] = field(
+        default_factory=lambda: {
+            **dict.fromkeys(("true", "t", "1"), True),
+            **dict.fromkeys(("false", "f", "0"), False),
+        }
+    )
+
+    def wire(self, declared: pa.DataType, path: str) -> pa.DataType:
+        """Whatever may be text or not is taken as JSON."""
+        given = wire_type(declared, path)
+        return JSON if t.is_boolean(given) or t.is_integer(given) or t.is_floating(given) else given
+
+    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+        """Reads them."""
+        if t.is_string(declared):
+            return array, []
+        if t.is_binary(declared):
+            return _hexadecimal(array)
+        if t.is_date32(declared):
+            return parse_text(pc.replace_substring_regex(array, r"[T ]00:00:00(\.0+)?Z?$", ""), declared)
+        if t.is_timestamp(declared):
+            return parse_text(array if declared.tz else pc.replace_substring_regex(array, "Z$", ""), declared)
+        return self._read_json(pc.replace_substring_regex(array, '^"(.*)"$', r"\1"), declared)
+
+    def _read_json(self, text: pa.Array, declared: pa.DataType) -> Parsed:
+        if t.is_boolean(declared):
+            return _booleans(text, self.truths)
+        if t.is_integer(declared):
+            return _whole_numbers(text, declared)
+        return _doubles(text) if t.is_float64(declared) else parse_text(text, declared)
+
+    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
+        """DMS sends every value."""
+        del declared
+
+
+def _texts(unavailable: str) -> list[str]:
+    return [unavailable, base64.b64encode(unavailable.encode()).decode()]
+
+
+def _placeholders(unavailable: str, declared: pa.DataType) -> pa.Array | None:
+    if t.is_binary(declared):
+        return pa.array(_texts(unavailable))
+    return pa.array([unavailable]) if t.is_string(declared) else None
+
+
+def _within(array: pa.Array, first: int, last: int, target: pa.DataType) -> Parsed:
+    extent = pc.min_max(array).as_py()
+    if extent["min"] is None or (extent["min"] >= first and extent["max"] <= last):
+        return array.view(target), []
+    beyond = pc.or_(pc.less(array, first), pc.greater(array, last))
+    refused = Refused(rows_where(beyond), "out_of_range", "the year is not within 0001 to 9999")
+    return pc.if_else(pc.fill_null(beyond, True), pa.scalar(None, array.type), array).view(target), [refused]
+
+
+def _instants(array: pa.Array, target: pa.DataType, unit: str) -> Parsed:
+    times, divided = _TO_MICROS[unit]
+    first, last = _FIRST_DAY * _DAY_MICROS, (_LAST_DAY + 1) * _DAY_MICROS - 1
+    own, refused = _within(array, -(-first * divided // times), (last + 1) * divided // times - 1, pa.int64())
+    if times > 1:
+        own = pc.multiply(own, times)
+    elif divided > 1:
+        numbers = own.fill_null(0).to_numpy() // divided  # towards the past, also before 1970
+        own = pa.array(numbers, mask=own.is_null().to_numpy(zero_copy_only=False))
+    return own.view(target), refused
+
+
+def _hexadecimal(array: pa.Array) -> Parsed:
+    text = pc.replace_substring_regex(array, "^0[xX]", "")
+    wrong = pc.invert(pc.match_substring_regex(text, "^(?:[0-9A-Fa-f]{2})*$"))
+    values = [
+        None if value is None or bad else bytes.fromhex(value)
+        for value, bad in zip(text.to_pylist(), wrong.to_pylist(), strict=True)
+    ]
+    return pa.array(values, pa.binary()), _refusals(wrong, "expected hexadecimal digits")
+
+
+def _booleans(text: pa.Array, truths: dict[str, bool]) -> Parsed:
+    held = [None if value is None else truths.get(value.lower()) for value in text.to_pylist()]
+    array = pa.array(held, pa.bool_())
+    return array, _refusals(pc.and_(text.is_valid(), array.is_null()), "expected boolean")
+
+
+def _whole_numbers(text: pa.Array, target: pa.DataType) -> Parsed:
+    wrong = pc.invert(pc.match_substring_regex(text, "^-?[0-9]+$"))
+    text = pc.if_else(pc.fill_null(wrong, True), pa.scalar(None, pa.string()), text)
+    refused = _refusals(wrong, "expected integer")
+    try:
+        return text.cast(target), refused
+    except pa.ArrowInvalid:
+        bits = target.bit_width - 1
+        numbers = [None if value is None else int(value) for value in text.to_pylist()]
+        fits = [number is None or -(1 << bits) <= number < 1 << bits for number in numbers]
+        beyond = Refused(np.flatnonzero(np.invert(fits)), "out_of_range", "the number does not fit the type")
+        held = [number if fit else None for number, fit in zip(numbers, fits, strict=True)]
+        return pa.array(held, target), [*refused, beyond]
+
+
+def _doubles(text: pa.Array) -> Parsed:
+    wrong = pc.invert(pc.match_substring_regex(text, r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"))
+    text = pc.if_else(pc.fill_null(wrong, True), pa.scalar(None, pa.string()), text)
+    return text.cast(pa.float64()), _refusals(wrong, "expected number")
+
+
+def _refusals(wrong: pa.Array, complaint: str) -> list[Refused]:
+    rows = rows_where(wrong)
+    return [Refused(rows, "wrong_type", complaint)] if len(rows) else []
