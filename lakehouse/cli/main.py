@@ -18,6 +18,7 @@ from lakehouse.cli.jars import jars
 from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
+from lakehouse.cli.rebuild import rebuild
 from lakehouse.cli.replay import replay
 from lakehouse.cli.run import run
 from lakehouse.cli.simulate import simulate
@@ -63,6 +64,7 @@ for verb in (
     accept_loss,
     adopt,
     replay,
+    rebuild,
     housekeep,
     jars,
 ):
