@@ -7,6 +7,7 @@ import pyarrow as pa
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context
+from lakehouse.cli.demo_report import show_demo
 from lakehouse.cli.mirror_report import show_mirrored
 from lakehouse.cli.outcome import Outcome
 from lakehouse.commit import Pinned, read_group
@@ -28,7 +29,7 @@ def show_report(context: Context, lake: Lake, outcome: Outcome) -> None:
     for stream in lake.declarations.streams.values():
         _show_balance(context, group, stream)
     show_mirrored(context, lake, outcome)
-    _show_demo(context, lake, group)
+    show_demo(context, lake, group)
     _show_quarantine(context, lake, group)
     _show_checks(context, outcome)
     added = sum(outcome.added.values())
@@ -120,23 +121,6 @@ def _show_balance(context: Context, group: Mapping[str, Pinned], stream: Stream)
     read = statement.total_counts.read
     parts = " + ".join(f"{rows:,} in {name}" for name, rows in held.items())
     _say(context, f"{read:,} messages of topic {stream.topic} {'=' if read == sum(held.values()) else '≠'} {parts}")
-
-
-def _show_demo(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
-    """The demo's own promise: all flights of 2013 are here, and what is in quarantine was meant to be."""
-    if not {"raw.flights", "quarantine.flights"} <= group.keys() or not context.settings.kafka.local:
-        return
-    from lakehouse.demo import BROKEN_FLIGHTS
-
-    flights = lake.arrow("raw.flights", columns=["year"], where="year = 2013").num_rows
-    kept = lake.arrow("quarantine.flights", columns=["value"])["value"].to_pylist()
-    on_purpose = {record.value for record in BROKEN_FLIGHTS}
-    lost_flights = sum(value not in on_purpose for value in kept)
-    _say(
-        context,
-        f"{flights + lost_flights:,} flights of 2013 = {flights:,} rows in raw.flights + {lost_flights:,} in quarantine"
-        f" (the other {len(kept) - lost_flights} there were broken on purpose)",
-    )
 
 
 def _show_quarantine(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
