@@ -1,0 +1,255 @@
+"""One range, from the changelog's rows to sealed counts: survey, narrow, fold, choose, apply."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import cast
+
+from pyiceberg.manifest import DataFile
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.cdc.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all
+from lakehouse.cdc.narrow import holding
+from lakehouse.cdc.plan import Range
+from lakehouse.cdc.planner import MergePlan, Mode, Narrowed, Rows, choose, narrow, replacing
+from lakehouse.cdc.reading import changes_of, initial_rows, rows_at, touched_by
+from lakehouse.cdc.refusals import ReadDiffers, WithoutPosition
+from lakehouse.cdc.resolve import Delta, resolve
+from lakehouse.cdc.scope import Memory, Scope
+from lakehouse.cdc.statement import Applied, MirrorStatement
+from lakehouse.cdc.survey import Survey, survey
+from lakehouse.cdc.taken_over import conform, declared_columns, require_readable, undeclared_fields
+from lakehouse.commit import Attempt, Base, open_branch
+from lakehouse.commit.history import is_rewrite
+from lakehouse.commit.rebase import added_files
+from lakehouse.tables import MirrorTables
+
+# So many changes are kept in memory, as far as it goes, and not read again for each look.
+_KEPT_CHANGES = 1_000_000
+_FEW_CHANGES = 200_000
+_CHANGES_PER_PARTITION = 25_000
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a step has planned.
+
+    Args:
+        tables: the mirror.
+        catalog: where its tables live.
+        attempt: who writes.
+        bases: the tables that it writes, as they were loaded together.
+        previous: what the mirror's seals say; None before its first run.
+        found: the range; None where there is nothing new.
+        rebuild: whether everything is put in the place of what is there.
+        notes: what a reader should know.
+    """
+
+    tables: MirrorTables
+    catalog: LakeCatalog
+    attempt: Attempt
+    bases: Mapping[str, Base]
+    previous: MirrorStatement | None
+    found: Range | None = None
+    rebuild: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def continued(self) -> MirrorStatement | None:
+        """The statement on which this one builds; a rebuild builds on none."""
+        return None if self.rebuild else self.previous
+
+    @property
+    def memory(self) -> Memory:
+        """What the fold has to remember."""
+        if (known := self.continued) is None:
+            return Memory()
+        return Memory(known.truncated, known.low_watermark_us, frozenset(known.behind))
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What came of a range, on the attempt's branches: nobody sees it yet."""
+
+    statement: MirrorStatement
+    plan: MergePlan
+
+
+def fold(spark: SparkSession, work: Work, found: Range) -> Folded:
+    """Fold a range and write what comes of it to branches.
+
+    Raises:
+        MirrorRefused: one of its kinds.
+    """
+    tables, log = work.tables, work.tables.changelog
+    with kept(changes_of(spark, found), found.changes) as raw, small_shuffles(spark, found.changes):
+        seen = survey(raw, log)
+        _require_sound(work, found, seen)
+        changes, initial = _shaped(spark, work, found, raw)
+        scope = Scope.of(log, tables.mirror, work.memory, seen)
+        narrowed = _narrowed(work, changes, scope)
+        mirror, ledger = (None, None) if work.rebuild else _stored(spark, work, narrowed)
+        delta = resolve(changes, scope, mirror, ledger, few=found.changes <= _FEW_CHANGES)
+    plan = _plan(work, narrowed, delta.applied)
+    target = Target(work.catalog, work.bases[tables.mirror.name], work.attempt, log)
+    before = work.continued.rows if work.continued else 0
+    plan = apply_rows(spark, target, delta.rows, plan, before=before)
+    said = state(work, found, seen, delta.applied)
+    said = replace(said, behind=tuple(sorted(delta.behind)), initial=initial, plan=plan.to_json())
+    _write_rest(spark, work, delta, seen, said)
+    return Folded(said, plan)
+
+
+def without_changes(work: Work, found: Range) -> Folded:
+    """A range in which the changelog only moved on."""
+    plan = MergePlan("nothing", None, Rows(), reasons=("the range has no rows",))
+    said = state(work, found, Survey(), Applied())
+    known = work.continued
+    behind, initial = (known.behind, known.initial) if known else ((), "")
+    return Folded(replace(said, behind=behind, initial=initial, plan=plan.to_json()), plan)
+
+
+def state(work: Work, found: Range, seen: Survey, applied: Applied) -> MirrorStatement:
+    """What all tables of the step will say: this range, and what it adds up to with all before."""
+    known, lateness = work.continued, work.tables.mirror.lateness
+    progress = dict(known.progress) if known else {}
+    for partition, time_us in seen.progress.items():
+        progress[partition] = max(time_us, progress.get(partition, time_us))
+    # It never goes back, not even with a rebuild: what was too late once does not become early.
+    low = min(progress.values()) - int(lateness.total_seconds() * 1_000_000) if progress else 0
+    if work.previous is not None:
+        low = max(low, work.previous.low_watermark_us)
+    totals = dict(known.total_operations) if known else {}
+    for operation, count in seen.operations.items():
+        totals[operation] = totals.get(operation, 0) + count
+    soft = work.tables.mirror.deletes == "soft"
+    return MirrorStatement(
+        changelog=found.name,
+        changelog_uuid=found.uuid,
+        build=known.build if known else work.attempt.id,
+        start=found.start,
+        end=found.end,
+        changes=seen.rows,
+        operations=dict(seen.operations),
+        total_operations=totals,
+        digest=seen.digest,
+        applied=applied,
+        total_applied=(known.total_applied if known else Applied()) + applied,
+        rows=(known.rows if known else 0) + applied.inserted - (0 if soft else applied.deleted),
+        position=max((p for p in (known and known.position, seen.position) if p is not None), default=None),
+        source_time_us=max(known.source_time_us if known else 0, seen.source_time_us),
+        progress=progress,
+        low_watermark_us=max(low, 0),
+        truncated=max((p for p in (known and known.truncated, seen.truncated) if p is not None), default=None),
+        columns=declared_columns(work.tables.changelog),
+        arrived_ms=seen.arrived_ms or (known.arrived_ms if known else 0),
+        kafka_end=dict(found.arrived.end),
+    )
+
+
+def files_of(found: Range) -> list[DataFile]:
+    """The data files of a range, by manifests."""
+    if found.start is None:
+        return [task.file for task in found.table.scan(snapshot_id=found.end).plan_files()]
+    return [
+        file for snapshot in found.snapshots if not is_rewrite(snapshot) for file in added_files(found.table, snapshot)
+    ]
+
+
+@contextmanager
+def kept(frame: DataFrame, rows: int) -> Generator[DataFrame]:
+    """The frame, in memory or on local disk for a while, where it is not large."""
+    if rows > _KEPT_CHANGES:
+        yield frame
+        return
+    held = frame.persist()
+    try:
+        yield held
+    finally:
+        held.unpersist()
+
+
+@contextmanager
+def small_shuffles(spark: SparkSession, rows: int) -> Generator[None]:
+    """No more partitions than so many rows fill; a MERGE, which shuffles the mirror as well, keeps the session's."""
+    configured = cast("str", spark.conf.get(_PARTITIONS, "200"))
+    spark.conf.set(_PARTITIONS, str(max(1, min(int(configured), 1 + rows // _CHANGES_PER_PARTITION))))
+    try:
+        yield
+    finally:
+        spark.conf.set(_PARTITIONS, configured)
+
+
+def _require_sound(work: Work, found: Range, seen: Survey) -> None:
+    mirror = work.tables.mirror.name
+    if seen.rows != found.changes and (found.start is not None or work.rebuild):
+        raise ReadDiffers(mirror, found.name, found.end, found.changes, seen.rows)
+    if seen.unplaced:
+        raise WithoutPosition(mirror, found.name, found.end, seen.unplaced)
+
+
+def _shaped(spark: SparkSession, work: Work, found: Range, raw: DataFrame) -> tuple[DataFrame, str]:
+    """Changes as declared, and those that stand for the rows with which the mirror begins."""
+    log, mirror = work.tables.changelog, work.tables.mirror.name
+    told = undeclared_fields(found.table, files_of(found))
+    if told:
+        require_readable(raw, log, mirror)
+    changes = conform(raw, log, mirror, told=told)
+    if work.continued is not None:
+        return changes, work.continued.initial
+    pinned = work.previous.initial if work.previous else ""
+    reads, initial = initial_rows(spark, work.catalog, work.tables, pinned)
+    return changes if reads is None else changes.unionByName(reads), initial
+
+
+def _narrowed(work: Work, changes: DataFrame, scope: Scope) -> Narrowed:
+    """The part of the mirror that the changes can touch; where a truncate is among them, all of it."""
+    base, log = work.bases[work.tables.mirror.name], work.tables.changelog
+    if work.rebuild or not base.has_rows:
+        return Narrowed((), 0)
+    files = holding(base.table, base.snapshot_id, log.key).files
+    if scope.truncating:
+        return Narrowed(files, len(files), words=("a truncate",))
+    types = {field.name: field.field_type for field in base.table.schema().fields}
+    return narrow(files, touched_by(changes, log, base), types)
+
+
+def _stored(spark: SparkSession, work: Work, narrowed: Narrowed) -> tuple[DataFrame | None, DataFrame | None]:
+    """What mirror and ledger hold, as the step found them, of the part that matters."""
+    mirror, ledger = (work.bases[name] for name in work.tables.mirror.tables)
+    rows = rows_at(spark, mirror, narrowed.literals) if narrowed.files else None
+    return rows, rows_at(spark, ledger, narrowed.literals)
+
+
+def _plan(work: Work, narrowed: Narrowed, applied: Applied) -> MergePlan:
+    mirror = work.tables.mirror
+    if work.rebuild:
+        return replacing(applied.inserted, "everything is folded anew", *work.notes)
+    # Where deletes are soft, a deleted row is a row that changes.
+    changed, gone = applied.updated, applied.deleted
+    rows = Rows(applied.inserted, changed, gone) if mirror.deletes == "hard" else Rows(applied.inserted, changed + gone)
+    plan = choose(narrowed, rows, asked=cast("Mode | None", mirror.properties.get("write.merge.mode")))
+    return plan.because(*work.notes) if work.notes else plan
+
+
+def _write_rest(spark: SparkSession, work: Work, delta: Delta, seen: Survey, said: MirrorStatement) -> None:
+    """Deleted keys to the ledger, refused changes to quarantine."""
+    _, ledger, quarantine = (work.bases[table.name] for table in work.tables.tables)
+    gone = sum(seen.operations.get(operation, 0) for operation in ("delete", "tombstone"))
+    hard = work.tables.mirror.deletes == "hard"
+    with marked(spark, work.attempt):
+        if work.rebuild and ledger.has_rows:
+            open_branch(work.catalog, ledger, work.attempt)
+            replace_all(delta.tombstones, ledger, work.attempt)
+        elif gone and hard:
+            open_branch(work.catalog, ledger, work.attempt)
+            append(delta.tombstones, ledger, work.attempt, gone)
+        if refused := said.applied.contradictions + said.applied.too_late:
+            rows = delta.refused.withColumns({"build": f.lit(said.build), "run_id": f.lit(work.attempt.run_id)})
+            open_branch(work.catalog, quarantine, work.attempt)
+            append(rows, quarantine, work.attempt, refused)
+    if not work.rebuild:
+        collect_tombstones(work.catalog, ledger, work.attempt, said.low_watermark_us)
