@@ -10,9 +10,9 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.assets import stream_asset, stream_keys
-from lakehouse.automation import lag_sensor
-from lakehouse.checks import stream_checks
+from lakehouse.assets import mirror_asset, mirror_keys, stream_asset, stream_keys
+from lakehouse.automation import lag_sensor, mirror_sensor
+from lakehouse.checks import mirror_checks, stream_checks
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
 from lakehouse.tables import Declarations, load_declarations
@@ -32,18 +32,25 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         DeclarationError: a declaration file is wrong; it is named.
     """
     declarations = load_declarations(settings.declarations)
-    streams = declarations.streams.values()
+    streams, mirrors = declarations.streams.values(), declarations.mirrors.values()
     # All checks and nothing else: in a run of assets, a check is skipped where its asset had nothing new.
     prove = dg.define_asset_job(
         PROVE_JOB,
         selection=dg.AssetSelection.all_asset_checks(),
-        description="Proves every promise from metadata: exactly once, contract rules, freshness. Changes nothing.",
+        description="Proves every promise: exactly once, contract rules, freshness, and that each mirror is the fold "
+        "of its changelog. Changes nothing.",
     )
     ours = dg.Definitions(
-        assets=[stream_asset(stream, declarations) for stream in streams],
-        asset_checks=[stream_checks(stream, declarations) for stream in streams],
+        assets=[*(stream_asset(stream, declarations) for stream in streams), *map(mirror_asset, mirrors)],
+        asset_checks=[
+            *(stream_checks(stream, declarations) for stream in streams),
+            *(mirror_checks(tables, declarations) for tables in mirrors),
+        ],
         jobs=[prove] if streams else [],
-        sensors=[lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams],
+        sensors=[
+            *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),
+            *(mirror_sensor(tables, mirror_keys(tables)) for tables in mirrors),
+        ],
         resources={
             "lake": Lake(settings, declarations),
             "spark": LakehouseSpark(conf=str(settings.conf)),

@@ -12,10 +12,10 @@ from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster_shared.serdes import serialize_value
 
 from lakehouse.assets.specs import declaration_digest, owner_of
-from lakehouse.build import build_defs
+from lakehouse.build import PROVE_JOB, build_defs
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.tables import DeclarationError, load_declarations
-from lakehouse_tests.assets.house import STREAM, TABLE, write_conf
+from lakehouse_tests.assets.house import NESTS, STREAM, TABLE, write_conf
 from lakehouse_tests.fixtures.broker import REPOSITORY
 
 NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
@@ -55,6 +55,26 @@ def test_the_demo_is_complete() -> None:
     assert len(checks) == 7 + 5 + 5
     assert "raw/weather:contract_rules" in checks
     assert "quarantine/flights:exactly_once" in checks
+
+
+def test_a_mirror_follows_its_changelog_in_the_same_graph(conf: Path) -> None:
+    (conf / "declarations" / "nests.py").write_text(NESTS.format(name="nests", topic="nests", target_lag=60))
+    defs = build_defs(load_settings(conf, {}))
+    specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
+    for name in ("mirror/nests", "mirror/nests_tombstones", "quarantine/mirror_nests"):
+        spec = specs[name]
+        assert {dep.asset_key.to_user_string() for dep in spec.deps} == {"changelog/nests"}
+        assert (spec.group_name, spec.kinds, spec.skippable) == ("nests", {"iceberg", "spark"}, True)
+        assert spec.code_version
+        assert spec.code_version != specs["changelog/nests"].code_version
+    pools = {definition.node_def.name: definition.node_def.pool for definition in defs.assets or []}  # pyright: ignore
+    assert pools["mirror_nests"] == "mirror_nests"
+    follows = next(sensor for sensor in defs.sensors or [] if sensor.name == "mirror_nests_follows")
+    assert follows.default_status is dg.DefaultSensorStatus.RUNNING
+    job = defs.resolve_job_def("__anonymous_asset_job_mirror_nests_follows")
+    assert {node.name for node in job.nodes} == {"mirror_nests", "prove_mirror_nests"}
+    assert "prove_mirror_nests" in {node.name for node in defs.resolve_job_def(PROVE_JOB).nodes}
+    dg.Definitions.validate_loadable(defs)
 
 
 def test_loading_connects_to_nothing_and_needs_no_secret(conf: Path) -> None:

@@ -1,6 +1,7 @@
 """Every Iceberg table is an asset: a factory for tables that one step changes together."""
 
+from lakehouse.assets.mirror import mirror_asset
 from lakehouse.assets.specs import mirror_keys, mirror_step, table_spec
 from lakehouse.assets.stream import stream_asset, stream_keys
 
-__all__ = ["mirror_keys", "mirror_step", "stream_asset", "stream_keys", "table_spec"]
+__all__ = ["mirror_asset", "mirror_keys", "mirror_step", "stream_asset", "stream_keys", "table_spec"]

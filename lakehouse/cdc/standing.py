@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.cdc.statement import MirrorStatement
+from lakehouse.cdc.statement import KIND_REBUILD, MirrorStatement
 from lakehouse.commit import Pinned, read_group, seals
 from lakehouse.commit.history import ancestry, is_rewrite, summary_of
 from lakehouse.tables import MirrorTables
@@ -22,6 +22,7 @@ class MirrorStanding:
         sealed: what its newest seal says; None before the first run.
         snapshot_id: of the mirror.
         published: when that seal was committed.
+        rebuilt: whether a rebuild wrote it.
         rows: that the mirror holds.
         newest: the changelog's newest seal, up to which a run could go; None before the first ingest.
         waiting: changes up to there that are not in the mirror.
@@ -34,6 +35,7 @@ class MirrorStanding:
     sealed: MirrorStatement | None = None
     snapshot_id: int | None = None
     published: datetime | None = None
+    rebuilt: bool = False
     rows: int = 0
     newest: int | None = None
     waiting: int = 0
@@ -53,8 +55,8 @@ class MirrorStanding:
 
     @property
     def delay(self) -> timedelta | None:
-        """From the arrival of the newest change in Kafka until it was in the mirror."""
-        if self.sealed is None or self.published is None:
+        """From the arrival of the newest change in Kafka until it was in the mirror; a rebuild says nothing of that."""
+        if self.sealed is None or self.published is None or self.rebuilt:
             return None
         return delay(self.sealed.arrived_ms, self.published)
 
@@ -94,7 +96,8 @@ def _mirror_part(found: MirrorStanding, mirror: Pinned | None) -> MirrorStanding
     # Maintenance seals as well, and says nothing about changes.
     for sealed in seals(mirror.table, head.snapshot_id):
         if statement := MirrorStatement.from_keys(sealed.seal.statement):
-            return replace(found, sealed=statement, published=moment(sealed.timestamp_ms))
+            rebuilt = sealed.seal.kind == KIND_REBUILD
+            return replace(found, sealed=statement, published=moment(sealed.timestamp_ms), rebuilt=rebuilt)
     return found
 
 
