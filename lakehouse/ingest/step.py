@@ -152,10 +152,12 @@ def state(plan: Plan, landed: Landed) -> KafkaStatement:
 
 
 def verdicts(step: IngestStep, landed: Landed) -> dict[str, dict[str, str]]:
-    """Table → what its seal says about contract rules, so that a check can report them without reading a row.
+    """Table → what its seal says beside Kafka's part, so that a check can report it without reading a row.
 
     Key `quality.rules`: JSON, rule → severity and how many records broke it. What broke a blocking rule, or could not
     be decoded, is told by the quarantine's seal.
+
+    Key `changes.operations`, in a stream of changes: JSON, changelog → operation → rows of this step.
     """
     told: dict[str, dict[str, dict[str, str | int]]] = {
         step.stream.quarantine_table: {
@@ -167,7 +169,10 @@ def verdicts(step: IngestStep, landed: Landed) -> dict[str, dict[str, str]]:
         told[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
         for rule, times in landed.warnings.get(name, {}).items():
             told[name][rule] = {"severity": "warning", "broken": times}
-    return {name: {"quality.rules": msgspec.json.encode(rules).decode()} for name, rules in told.items()}
+    changes: dict[str, str] = {}
+    if step.stream.changes:
+        changes["changes.operations"] = msgspec.json.encode(landed.operations, order="sorted").decode()
+    return {name: {"quality.rules": msgspec.json.encode(rules).decode(), **changes} for name, rules in told.items()}
 
 
 def seal_all(

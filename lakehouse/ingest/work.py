@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse.commit import Attempt, Base
 from lakehouse.decode import JsonDecoder, RoutedDecoder
+from lakehouse.decode.changes import ChangeDecoder, ChangeTable
 from lakehouse.ingest.parquet_files import WriteTarget, data_files_from_rows, unsupported
 from lakehouse.ingest.parquet_files.encoding import file_schema
 from lakehouse.ingest.plan import Plan
@@ -22,7 +23,7 @@ from lakehouse.kafka.statement import Counts
 from lakehouse.kafka.tally import Tally, added
 from lakehouse.quality import compile_rules
 from lakehouse.settings import KafkaSettings
-from lakehouse.tables import Declarations, Stream, Table, ToTable, iceberg_schema
+from lakehouse.tables import ByField, BySource, Declarations, Stream, Table, ToTable, iceberg_schema
 
 _Key = TypeVar("_Key", str, int)
 
@@ -56,12 +57,7 @@ def make_task(work: Work, beyond: set[str]) -> IngestTask:
         beyond: tables whose layout is beyond the workers' writer; their rows go to a spool for Spark's own.
     """
     stream, tables = work.stream, work.declarations.tables
-    schemas = {name: record_schema(tables[name], work.bases[name]) for name in stream.tables}
-    if isinstance(stream.route, ToTable):
-        decoder, routes = JsonDecoder(schemas[stream.route.table]), {"": stream.route.table}
-    else:
-        routes = dict(stream.route.routes)
-        decoder = RoutedDecoder(stream.route.field, {value: schemas[table] for value, table in routes.items()})
+    decoder, routes = _decoder(work)
     return IngestTask(
         topic=stream.topic,
         run_id=work.attempt.run_id,
@@ -72,6 +68,28 @@ def make_task(work: Work, beyond: set[str]) -> IngestTask:
         targets={name: _target(base, work.attempt, spool=name in beyond) for name, base in work.bases.items()},
         quarantine=stream.quarantine_table,
     )
+
+
+def _decoder(work: Work) -> tuple[JsonDecoder | RoutedDecoder | ChangeDecoder, dict[str, str]]:
+    """What reads the stream's records, and the table for each route that it knows."""
+    stream, declared = work.stream, work.declarations
+    schemas = {name: record_schema(declared.tables[name], work.bases[name]) for name in stream.tables}
+    match stream.route:
+        case ToTable(table):
+            return JsonDecoder(schemas[table]), {"": table}
+        case ByField(field, routes):
+            return RoutedDecoder(field, {value: schemas[table] for value, table in routes.items()}), dict(routes)
+        case BySource(routes):
+            assert stream.format != "json"  # a declaration with this route and no format of changes is refused
+            changelogs = {
+                name: ChangeTable(
+                    schema=schemas[name],
+                    sources=frozenset(source for source, table in routes.items() if table == name),
+                    null_keys=declared.changelogs[name].null_keys,
+                )
+                for name in stream.tables
+            }
+            return ChangeDecoder(stream.format, changelogs), {name: name for name in changelogs}
 
 
 def record_schema(table: Table, base: Base) -> pa.Schema:
@@ -109,6 +127,7 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
     tallies: dict[str, dict[int, Tally]] = {}
     errors: dict[str, int] = {}
     warnings: dict[str, dict[str, int]] = {}
+    operations: dict[str, dict[str, int]] = {}
     arrivals: dict[int, int] = {}
     read, size = 0, 0
     for report in reports:
@@ -117,6 +136,8 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
         _count(arrivals, report.arrivals)
         for table, rules in report.warnings.items():
             _count(warnings.setdefault(table, {}), rules)
+        for table, times in report.operations.items():
+            _count(operations.setdefault(table, {}), times)
         tallies = added(
             tallies,
             {
@@ -146,6 +167,7 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
         ),
         errors=errors,
         warnings=warnings,
+        operations=operations,
         arrivals=arrivals,
     )
 

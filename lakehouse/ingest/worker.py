@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from lakehouse.decode import JsonDecoder, RecordError, RoutedDecoder
+from lakehouse.decode import JsonDecoder, RecordError, Routed, RoutedDecoder
+from lakehouse.decode.changes import ChangeDecoder, read_headers
 from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget
 from lakehouse.ingest.solid import solid
 from lakehouse.kafka.tally import Tally
@@ -33,6 +34,7 @@ class TaskReport(msgspec.Struct):
     Attributes:
         files: table → Arrow IPC bytes of the rows that tell of its files.
         tallies: table → partition → count, sum and sum of squares of the offsets written, in decimal.
+        operations: changelog → operation → rows; only of streams of changes.
         arrivals: minute since the epoch → records.
     """
 
@@ -40,6 +42,7 @@ class TaskReport(msgspec.Struct):
     tallies: dict[str, dict[int, tuple[str, str, str]]] = msgspec.field(default_factory=dict)
     errors: dict[str, int] = msgspec.field(default_factory=dict)
     warnings: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    operations: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     arrivals: dict[int, int] = msgspec.field(default_factory=dict)
     read: int = 0
     bytes: int = 0
@@ -50,8 +53,8 @@ class IngestTask:
     """The work of one task; sent to every worker.
 
     Args:
-        decoder: for a stream with one table, or one that finds the route by a field.
-        tables: route → table; the one route of a single table is the empty string.
+        decoder: for a stream with one table, one that finds the route by a field, or one for changes.
+        tables: route → table; the one route of a single table is the empty string, and changelogs are their own.
         rules: table → its compiled contract rules.
         targets: table → where its files go, quarantine included.
     """
@@ -59,7 +62,7 @@ class IngestTask:
     topic: str
     run_id: str
     prefix: str
-    decoder: JsonDecoder | RoutedDecoder
+    decoder: JsonDecoder | RoutedDecoder | ChangeDecoder
     tables: Mapping[str, str]
     rules: Mapping[str, Rules]
     targets: Mapping[str, WriteTarget]
@@ -104,20 +107,32 @@ class _TaskWork:
         self, records: pa.RecordBatch, errors: dict[int, RecordError]
     ) -> Iterator[tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]]:
         """Table, the input rows that it gets (None: all of them), and their columns."""
-        values = records.column("value")
-        if isinstance(self.task.decoder, RoutedDecoder):
-            routed = self.task.decoder.decode(values)
+        decoder = self.task.decoder
+        if not isinstance(decoder, JsonDecoder):
+            routed = self._routed(decoder, records)
             errors.update(routed.errors)
             for route, part in routed.parts.items():
-                yield self.task.tables[route], part.rows, part.batch
+                whole = len(part.rows) == records.num_rows
+                yield self.task.tables[route], None if whole else part.rows, part.batch
             return
-        decoded = self.task.decoder.decode(values)
+        decoded = decoder.decode(records.column("value"))
         errors.update(decoded.errors)
         if not decoded.errors:
             yield self.task.tables[""], None, decoded.batch
             return
         good = np.delete(np.arange(records.num_rows), list(decoded.errors))
         yield self.task.tables[""], good, decoded.batch.take(pa.array(good))
+
+    def _routed(self, decoder: RoutedDecoder | ChangeDecoder, records: pa.RecordBatch) -> Routed:
+        values = records.column("value")
+        if isinstance(decoder, RoutedDecoder):
+            return decoder.decode(values)
+        routed = decoder.decode(values, *(records.column(name) for name in ("key", "headers", "offset")))
+        for table, part in routed.parts.items():
+            counted = self.report.operations.setdefault(table, {})
+            for entry in part.batch.column("operation").value_counts().to_pylist():
+                counted[entry["values"]] = counted.get(entry["values"], 0) + entry["counts"]
+        return routed
 
     def _judged(
         self,
@@ -211,17 +226,8 @@ class _TaskWork:
             writer.discard()
 
 
-class _Header(msgspec.Struct):
-    """As Spark renders one: Base64 for the value, and no field for a value that is null."""
-
-    key: str
-    value: bytes | None = None
-
-
 def _headers(text: str | None) -> list[dict[str, object]] | None:
-    if text is None:
-        return None
-    return [{"key": h.key, "value": h.value} for h in msgspec.json.decode(text, type=list[_Header])]
+    return None if text is None else [{"key": h.key, "value": h.value} for h in read_headers(text)]
 
 
 def _ipc(batch: pa.RecordBatch) -> bytes:

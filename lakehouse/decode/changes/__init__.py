@@ -2,5 +2,6 @@
 
 from lakehouse.decode.changes.decoder import ChangeDecoder
 from lakehouse.decode.changes.facts import OPERATIONS, ChangeTable
+from lakehouse.decode.changes.keys import Header, read_headers
 
-__all__ = ["OPERATIONS", "ChangeDecoder", "ChangeTable"]
+__all__ = ["OPERATIONS", "ChangeDecoder", "ChangeTable", "Header", "read_headers"]

@@ -110,6 +110,20 @@ class DebeziumEncoding:
 
 
 @dataclass(frozen=True)
+class HeaderEncoding(DebeziumEncoding):
+    """Values of a key in Debezium's headers: the same, but that Connect's own converter writes decimals as numbers."""
+
+    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+        """Reads them."""
+        if not t.is_decimal128(declared) or self.options.decimals != "precise":
+            return super().read(array, declared)
+        number = pc.match_substring_regex(array, "^[-0-9]")
+        coded, wrong = base64_decimals(pc.if_else(number, pa.scalar(None, pa.string()), array), declared)
+        plain, beyond = parse_text(pc.if_else(number, array, pa.scalar(None, pa.string())), declared)
+        return pc.coalesce(coded, plain), [*wrong, *beyond]
+
+
+@dataclass(frozen=True)
 class DmsEncoding:
     """Values as AWS DMS has them: numbers and booleans also as text, timestamps with Z, binary in hexadecimal."""
 

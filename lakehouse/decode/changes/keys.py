@@ -123,10 +123,13 @@ def key_headers(headers: pa.StringArray | None, operation: np.ndarray) -> dict[i
     """Row → the key on the other side of a change of key: the new one of a delete, the old one of an insert."""
     if headers is None or headers.null_count == len(headers):
         return {}
+    wanted = {DELETE: _NEW_KEY, INSERT: _OLD_KEY}
+    rows = np.flatnonzero(np.isin(operation, list(wanted)))
+    # Every message has headers that begin like these.
+    told = rows_where(pc.match_substring_regex(headers.take(pa.array(rows)), r"__debezium\.(?:new|old)key"))
     found: dict[int, bytes] = {}
-    for row in rows_where(pc.match_substring(headers, "__debezium.")).tolist():
-        wanted = {DELETE: _NEW_KEY, INSERT: _OLD_KEY}.get(int(operation[row]))
+    for row in rows[told].tolist():
         for header in read_headers(headers[row].as_py()):
-            if header.key == wanted and header.value is not None:
+            if header.key == wanted[int(operation[row])] and header.value is not None:
                 found[row] = header.value
     return found

@@ -94,13 +94,13 @@ class Form(ABC):
     def _piece(self, piece: pa.BinaryArray, start: int, found: Read) -> list[pa.Array]:
         records, looked_at = self._records(piece, start, found)
         columns = wire_columns(records, self.wire)
-        if self.telling and columns[0].null_count > len(looked_at):
-            silent = np.flatnonzero(columns[0].is_null().to_numpy(zero_copy_only=False)).tolist()
-            for row in silent:
-                if row not in looked_at:
-                    records[row] = self._alone(piece[row].as_py(), start + row, found)
-            columns = wire_columns(records, self.wire)
-        return columns
+        if not (self.telling and columns[0].null_count):
+            return columns
+        silent = np.flatnonzero(columns[0].is_null().to_numpy(zero_copy_only=False)).tolist()
+        unseen = [row for row in silent if row not in looked_at]
+        for row in unseen:
+            records[row] = self._alone(piece[row].as_py(), start + row, found)
+        return wire_columns(records, self.wire) if unseen else columns
 
     def _records(self, piece: pa.BinaryArray, start: int, found: Read) -> tuple[list[Any], set[int]]:
         """A record for each, and those that have been looked at alone."""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from lakehouse.decode.changes.encodings import Encoding
+from lakehouse.decode.changes.encodings import DebeziumEncoding, Encoding, HeaderEncoding
 from lakehouse.decode.changes.facts import (
     CONTROL,
     DELETE,
@@ -57,6 +57,8 @@ class RowBuilder:
         self._epoch = epoch
         self._images = Images(table.row, encoding)
         self._keys = KeyReader(table, Images(table.key, encoding))
+        in_headers = HeaderEncoding(encoding.options) if isinstance(encoding, DebeziumEncoding) else encoding
+        self._header_keys = KeyReader(table, Images(table.key, in_headers))
         self._key_places = [self._images.names.index(field.name) for field in table.key]
 
     def build(self, facts: Facts, messages: Messages) -> tuple[pa.RecordBatch, Errors]:
@@ -133,7 +135,7 @@ class RowBuilder:
         """From Debezium's headers, or from the image before an update that changed the key."""
         index = np.full(len(facts), -1, np.int64)
         told = key_headers(messages.headers, facts.operation)
-        others = self._keys.read(list(told.values()))
+        others = self._header_keys.read(list(told.values()))
         for number, row in enumerate(told):
             if number not in others.errors:
                 index[row] = number
