@@ -16,7 +16,7 @@ from lakehouse.cdc.scope import Memory, Scope
 from lakehouse.cdc.statement import Applied
 from lakehouse.cdc.survey import Survey, survey
 from lakehouse.tables import Changelog, Mirror, MirrorTables, Table
-from lakehouse.tables.schemas import arrow_schema
+from lakehouse.tables.schemas import arrow_schema, spark_schema
 from lakehouse_tests.cdc.fold import Change, Key
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,6 +69,10 @@ def frame(session: SparkSession, table: Table, rows: Sequence[dict[str, Any]]) -
     """Rows of a table as a frame; what a row leaves out is null."""
     fields = [field.with_nullable(True) for field in arrow_schema(table)]
     columns = {field.name: [row.get(field.name) for row in rows] for field in fields}
+    if not rows:  # of which Spark Connect would infer nothing
+        return session.createDataFrame(
+            [], T.StructType([T.StructField(f.name, f.dataType) for f in spark_schema(table)])
+        )
     return session.createDataFrame(pyarrow.table(columns, schema=pyarrow.schema(fields)))
 
 
