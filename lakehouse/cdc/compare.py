@@ -117,7 +117,7 @@ class Comparison:
 
     def _told(self, difference: Difference, kind: Kind, rows: pl.DataFrame) -> None:
         difference.counts[kind] += rows.height
-        for row in rows.head(self._room(difference, kind)).iter_rows(named=True):
+        for row in rows.sort(self.key).head(self._room(difference, kind)).iter_rows(named=True):
             difference.examples.append(Example(kind, self.key_shown(row), {}, place_of(row)))
 
     def _room(self, difference: Difference, kind: Kind) -> int:

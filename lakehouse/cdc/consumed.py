@@ -10,6 +10,7 @@ from lakehouse.cdc.changes import Types, column_types, read_changes, read_initia
 from lakehouse.cdc.evidence import Evidence
 from lakehouse.cdc.frames import equal, frames, offsets_between
 from lakehouse.cdc.statement import MirrorStatement
+from lakehouse.commit import Pinned
 from lakehouse.errors import LakehouseError
 from lakehouse.tables import MirrorTables
 
@@ -97,14 +98,17 @@ class Consumed:
 
     def refused(self) -> pl.DataFrame:
         """Places of the changes that this build of the mirror refused, and why."""
-        pinned = self._seen.quarantine
-        columns = ("topic", "partition", "offset", "reason")
-        mine = equal("build", self._statement.build)
-        pieces = [
-            piece.select(
-                pl.col(column).cast(kind).alias(name)
-                for column, (name, kind) in zip(columns, _REFUSED.items(), strict=True)
-            )
-            for piece in frames(pinned.table, pinned.snapshot_id, (*columns, "build"), mine)
-        ]
-        return pl.concat([pl.DataFrame(schema=_REFUSED), *pieces]).unique(list(_REFUSED)[:3])
+        return refused_places(self._seen.quarantine, self._statement.build)
+
+
+def refused_places(quarantine: Pinned, build: str) -> pl.DataFrame:
+    """Topic, partition and offset of the changes that a build of a mirror refused, and why."""
+    columns = ("topic", "partition", "offset", "reason")
+    pieces = [
+        piece.select(
+            pl.col(column).cast(kind).alias(name)
+            for column, (name, kind) in zip(columns, _REFUSED.items(), strict=True)
+        )
+        for piece in frames(quarantine.table, quarantine.snapshot_id, (*columns, "build"), equal("build", build))
+    ]
+    return pl.concat([pl.DataFrame(schema=_REFUSED), *pieces]).unique(list(_REFUSED)[:3])

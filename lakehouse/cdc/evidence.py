@@ -90,6 +90,7 @@ def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Findi
     links: list[MirrorLink] = []
     findings: list[Finding] = []
     attempts: set[str] = set()
+    newer: Seal | None = None
     for snapshot in ancestry(pinned.table, pinned.snapshot_id):
         where = f"{name} snapshot {snapshot.snapshot_id}"
         try:
@@ -98,17 +99,23 @@ def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Findi
         except SealBroken as error:
             findings.append(Finding("seal_edited", str(error), name))
             attempts.add(attempt_of(snapshot) or "")
+            newer = None
             continue
         except (KeyError, TypeError, ValueError, MsgspecError) as error:
             told = f"{where}: the seal cannot be read ({type(error).__name__}: {error})."
             findings.append(Finding("seal_edited", told, name))
             attempts.add(attempt_of(snapshot) or "")
+            newer = None
             continue
         if seal is None:
             if not is_rewrite(snapshot) and attempt_of(snapshot) not in attempts:
                 findings.append(_unsealed(name, snapshot))
             continue
         attempts.add(seal.attempt)
+        if newer is not None and newer.previous != seal.digest:
+            told = f"{name}: the seal of run {newer.run_id} does not follow on the one before it, of run {seal.run_id}."
+            findings.append(Finding("chain_broken", told, name))
+        newer = seal
         if statement is not None:
             links.append(MirrorLink(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
     return links[::-1], findings

@@ -10,9 +10,14 @@ from functools import cached_property
 
 import dagster as dg
 
+from lakehouse.cdc.backlog import backlog
+from lakehouse.cdc.balance import check_balance
+from lakehouse.cdc.contract import check_contract
 from lakehouse.cdc.evidence import Evidence, read_evidence
+from lakehouse.cdc.order import check_order
+from lakehouse.cdc.unique import check_keys
 from lakehouse.cdc.verify import check_fold
-from lakehouse.checks import mirror_fold
+from lakehouse.checks import mirror_balance, mirror_contract, mirror_fold, mirror_order
 from lakehouse.resources import Lake
 from lakehouse.tables import Declarations, MirrorTables
 
@@ -34,6 +39,26 @@ class Question:
 Answer = Callable[[Question], dg.AssetCheckResult]
 
 
+def _balance(asked: Question) -> dg.AssetCheckResult:
+    return mirror_balance.balance_result(check_balance(asked.tables, asked.evidence), asked.key)
+
+
+def _delay(asked: Question) -> dg.AssetCheckResult:
+    return mirror_order.delay_result(backlog(asked.evidence), asked.tables.mirror.target_lag, asked.key)
+
+
+def _keys(asked: Question) -> dg.AssetCheckResult:
+    return mirror_balance.keys_result(check_keys(asked.tables, asked.evidence.mirror), asked.key)
+
+
+def _order(asked: Question) -> dg.AssetCheckResult:
+    return mirror_order.order_result(check_order(asked.tables, asked.evidence), asked.key)
+
+
+def _contract(asked: Question) -> dg.AssetCheckResult:
+    return mirror_contract.contract_result(check_contract(asked.tables, asked.evidence.mirror), asked.key)
+
+
 def _fold(asked: Question) -> dg.AssetCheckResult:
     proof = check_fold(asked.lake.catalog, asked.tables, evidence=asked.evidence)
     return mirror_fold.fold_result(proof, asked.key)
@@ -41,6 +66,11 @@ def _fold(asked: Question) -> dg.AssetCheckResult:
 
 # Cheap ones first: what they say stays said if a later one cannot be answered.
 _CHECKS: Mapping[str, tuple[str, Answer]] = {
+    mirror_balance.BALANCE: (mirror_balance.BALANCE_DESCRIPTION, _balance),
+    mirror_order.DELAY: (mirror_order.DELAY_DESCRIPTION, _delay),
+    mirror_balance.KEYS: (mirror_balance.KEYS_DESCRIPTION, _keys),
+    mirror_order.ORDER: (mirror_order.ORDER_DESCRIPTION, _order),
+    mirror_contract.NAME: (mirror_contract.DESCRIPTION, _contract),
     mirror_fold.NAME: (mirror_fold.DESCRIPTION, _fold),
 }
 

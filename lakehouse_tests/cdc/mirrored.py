@@ -1,9 +1,12 @@
 """A changelog and its mirror, made without Kafka and Spark: the commits are the product's, the fold is plain."""
 
-import itertools
+import json
+import shutil
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pandera.pyspark as pandera
@@ -11,17 +14,19 @@ import pyarrow as pa
 import pyspark.sql.types as T  # noqa: N812
 from pyiceberg.io.pyarrow import _dataframe_to_data_files, schema_to_pyarrow
 from pyiceberg.manifest import DataFile
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
 
-from lakehouse.catalog import LakeCatalog
+from lakehouse.catalog import LakeCatalog, open_catalog
 from lakehouse.cdc.position import Position
 from lakehouse.cdc.statement import Applied, MirrorStatement
 from lakehouse.commit import Attempt, Base, Seal, Staged, publish, read_bases, seal_branch, stage_files
 from lakehouse.commit.stage import _open, commit_on_branch
 from lakehouse.kafka.statement import Counts, KafkaStatement
 from lakehouse.kafka.tally import Tally
-from lakehouse.tables import Changelog, Declarations, Mirror, MirrorTables, apply, plan, quarantine_table
+from lakehouse.tables import Changelog, Declarations, Mirror, MirrorTables, apply, plan
 from lakehouse.tables.declarations import _Found
+from lakehouse_tests.fixtures.lakes import sql_settings
 
 LOG, BIRDS = "changelog.birds", "mirror.birds"
 TOMBSTONES, REFUSED = "mirror.birds_tombstones", "quarantine.mirror_birds"
@@ -148,8 +153,14 @@ class MirroredLake:
             apply(plan(self.declarations.tables[name], self.catalog), self.catalog)
         self.changes: list[Row] = []
         self.refused: list[Row] = []
-        self._runs = itertools.count(1)
+        self.initial: list[Row] = []
+        self.initial_name = ""
+        self._runs = 0
         self.arrived = BEGAN
+
+    def _next(self) -> int:
+        self._runs += 1
+        return self._runs
 
     def load(self, name: str) -> Table:
         """Afresh."""
@@ -163,13 +174,26 @@ class MirroredLake:
         frame = pa.Table.from_pylist(full, schema)
         return list(_dataframe_to_data_files(table.metadata, frame, table.io))
 
+    def begin_with(self, rows: Sequence[Row]) -> None:
+        """Make an initial copy."""
+        self.catalog.create_namespace_if_not_exists("raw")
+        image = self.load(LOG).schema().find_type("after")
+        table = self.catalog.create_table("raw.old", Schema(*(f for f in image.fields if f.name != "song")))
+        table.append(pa.Table.from_pylist(list(rows), schema_to_pyarrow(table.schema(), include_field_ids=False)))
+        self.initial_name = f"raw.old@{table.metadata.current_snapshot_id}"
+        self.initial = [
+            change("read", 0, row["id"], **{n: v for n, v in row.items() if n != "id"}, partition=-1)
+            | {"_kafka_offset": number, "source_time": None}
+            for number, row in enumerate(rows)
+        ]
+
     # The stream's step
 
     def ingest(self, *changes: Row) -> int:
         """One run of the stream; returns the changelog's snapshot."""
         names = (LOG, self.stream.quarantine_table)
         bases = read_bases(self.catalog, names)
-        attempt = Attempt(run_id=f"ingest-{next(self._runs)}", step="ingest:birds")
+        attempt = Attempt(run_id=f"ingest-{self._next()}", step="ingest:birds")
         sealed = bases[LOG].sealed
         before = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
         start = dict(before.end) if before else {0: 0, 1: 0}
@@ -210,7 +234,7 @@ class MirroredLake:
         """
         own = [table.name for table in self.tables.tables]
         bases = read_bases(self.catalog, [*own, LOG])
-        attempt = Attempt(run_id=f"mirror-{next(self._runs)}", step=f"mirror:{BIRDS}")
+        attempt = Attempt(run_id=f"mirror-{self._next()}", step=f"mirror:{BIRDS}")
         before = MirrorStatement.from_keys(bases[BIRDS].sealed.seal.statement) if bases[BIRDS].sealed else None
         arrived = KafkaStatement.from_keys(bases[LOG].sealed.seal.statement)
         now = [c for c in self.changes if c["_kafka_offset"] < arrived.end[c["_kafka_partition"]]]
@@ -219,8 +243,9 @@ class MirroredLake:
         out = [c for c in fresh if any(_same(c, r) for r in refused)]
         self.refused += out
         soft = self.mirror.deletes == "soft"
-        old_rows, old_gone = fold([c for c in now if c not in fresh and c not in self.refused], soft=soft)
-        rows, gone = fold([c for c in now if c not in self.refused], soft=soft)
+        begun = self.initial if before else []
+        old_rows, old_gone = fold([*begun, *(c for c in now if c not in fresh and c not in self.refused)], soft=soft)
+        rows, gone = fold([*self.initial, *(c for c in now if c not in self.refused)], soft=soft)
         applied = _applied(old_rows, rows, out, soft=soft)
         total = (before.total_applied if before else Applied()) + applied
         times = [c["source_time"] for c in now if c["source_time"]]
@@ -239,6 +264,7 @@ class MirroredLake:
             position=max((Position.of(c["position"]) for c in now if c["position"]), default=None),
             source_time_us=int(max(times).timestamp() * 1e6) if times else 0,
             truncated=max((Position.of(c["position"]) for c in now if c["operation"] == "truncate"), default=None),
+            initial=self.initial_name,
             columns={c.name: c.type.simpleString() for c in self.log.columns},
             arrived_ms=int(max((c["_kafka_timestamp"] for c in now), default=BEGAN).timestamp() * 1000),
             kafka_end=dict(arrived.end),
@@ -298,6 +324,33 @@ class MirroredLake:
         table.manage_snapshots().set_current_snapshot(sealed[runs].snapshot_id).commit()
 
 
+@dataclass
+class Saved:
+    """A lake that each test gets as it was: the files are never changed, so the catalog's database is all there is."""
+
+    lake: MirroredLake
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.lake.catalog.engine.dispose()  # type: ignore[attr-defined]  # what is in the log goes to the file
+        self._copy = shutil.copy(self.database, self.folder / "saved.db")
+        self._state = {name: copy(value) for name, value in vars(self.lake).items() if name in _STATE}
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "catalog.db"
+
+    def again(self) -> MirroredLake:
+        self.lake.catalog.engine.dispose()  # type: ignore[attr-defined]
+        shutil.copy(self._copy, self.database)
+        self.lake.catalog = open_catalog(sql_settings(self.folder))
+        vars(self.lake).update({name: copy(value) for name, value in self._state.items()})
+        return self.lake
+
+
+_STATE = ("changes", "refused", "initial", "initial_name", "arrived", "_runs")
+
+
 def _ancestry(table: Table) -> list[Any]:
     by_id = {s.snapshot_id: s for s in table.metadata.snapshots}
     at, found = table.metadata.current_snapshot_id, []
@@ -348,9 +401,4 @@ def _applied(old: Mapping[int, Row], new: Mapping[int, Row], refused: Sequence[R
 
 
 def _json(value: Any) -> str:
-    import json
-
     return json.dumps(value, sort_keys=True)
-
-
-assert quarantine_table
