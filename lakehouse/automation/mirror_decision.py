@@ -56,7 +56,9 @@ def _run_key(found: MirrorStanding, failures: int, now: datetime) -> str:
 def _waiting(found: MirrorStanding) -> str:
     if found.doubt:
         return found.doubt
-    return f"{found.waiting:,} changes wait" if found.waiting else "the mirror is to begin from its initial table"
+    if found.waiting:
+        return f"{found.waiting:,} changes wait"
+    return "the mirror is to begin from its initial table" if found.to_begin else "the position is to move on"
 
 
 def _failed(failures: int) -> str:

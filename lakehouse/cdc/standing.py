@@ -1,15 +1,19 @@
 """Where a mirror stands: what its seal says, and what its changelog holds beyond. Metadata only, and no broker."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.catalog import LakeCatalog
+from lakehouse.cdc.plan import appended, ingested, next_range, stored_statement, whole_range
+from lakehouse.cdc.refusals import MirrorRefused
 from lakehouse.cdc.statement import KIND_REBUILD, MirrorStatement
-from lakehouse.commit import Pinned, read_group, seals
-from lakehouse.commit.history import ancestry, is_rewrite, summary_of
+from lakehouse.commit import Base, read_bases, seals
+from lakehouse.commit.history import ancestry, head_of, summary_of
 from lakehouse.tables import MirrorTables
 
 
@@ -28,7 +32,8 @@ class MirrorStanding:
         waiting: changes up to there that are not in the mirror.
         since: when the oldest of them came into the changelog.
         to_begin: whether the mirror is still to be filled from its initial table.
-        doubt: why nobody can say what is waiting; the next run would refuse, and name the remedy.
+        to_move: whether its position should go on, be it without changes, so that its lease lets go of old snapshots.
+        doubt: why the next run will refuse, in its words.
     """
 
     mirror: str
@@ -41,12 +46,13 @@ class MirrorStanding:
     waiting: int = 0
     since: datetime | None = None
     to_begin: bool = False
+    to_move: bool = False
     doubt: str = ""
 
     @property
     def lags(self) -> bool:
         """Whether a run would have something to do, if only to refuse."""
-        return self.waiting > 0 or self.to_begin or bool(self.doubt)
+        return self.waiting > 0 or self.to_begin or self.to_move or bool(self.doubt)
 
     @property
     def source_time(self) -> datetime | None:
@@ -62,16 +68,32 @@ class MirrorStanding:
 
 
 def mirror_standing(catalog: LakeCatalog, tables: MirrorTables) -> MirrorStanding:
-    """Ask a mirror and its changelog where they stand.
+    """Ask a mirror and its changelog where they stand, as the next run would.
 
     Raises:
         SealBroken: a seal was changed after it was written.
     """
-    names = (tables.mirror.name, tables.changelog.name)
-    pinned = read_group(catalog, [name for name in names if catalog.table_exists(tuple(name.split(".")))])
-    found = _mirror_part(MirrorStanding(tables.mirror.name), pinned.get(tables.mirror.name))
-    changelog = pinned.get(tables.changelog.name)
-    return found if changelog is None else _changelog_part(found, tables, changelog)
+    mirror, log = tables.mirror, tables.changelog.name
+    own = [table.name for table in tables.tables]
+    bases = read_bases(catalog, [name for name in (*own, log) if catalog.table_exists(tuple(name.split(".")))])
+    found = _mirror_part(MirrorStanding(mirror.name), bases.get(mirror.name))
+    if log not in bases or (newest := _newest_ingest(bases[log].table)) is None:
+        return found
+    found = replace(found, newest=newest)
+    try:
+        previous = stored_statement(mirror.name, {name: bases[name] for name in own if name in bases})
+        if previous is not None:
+            left = next_range(mirror.name, previous, bases[log].table, max_changes=sys.maxsize)
+        else:
+            left = whole_range(mirror.name, bases[log].table)
+    except MirrorRefused as refusal:
+        return replace(found, doubt=refusal.message)
+    if left is None:
+        return found
+    # A first run takes the whole history, of which a range does not list the snapshots.
+    listed = left.snapshots or tuple(reversed(list(ancestry(left.table, left.end))))
+    begins = previous is None and mirror.initial is not None
+    return replace(found, waiting=left.changes, since=_oldest(listed), to_begin=begins, to_move=left.start is not None)
 
 
 def moment(ms: int) -> datetime | None:
@@ -88,42 +110,25 @@ def delay(arrived_ms: int, published: datetime) -> timedelta | None:
     return None if arrived is None else max(published - arrived, timedelta(0))
 
 
-def _mirror_part(found: MirrorStanding, mirror: Pinned | None) -> MirrorStanding:
-    head = mirror and mirror.table.metadata.snapshot_by_id(mirror.snapshot_id or -1)
-    if mirror is None or head is None:
+def _mirror_part(found: MirrorStanding, base: Base | None) -> MirrorStanding:
+    head = base and base.table.metadata.snapshot_by_id(base.snapshot_id or -1)
+    if base is None or head is None:
         return found
     found = replace(found, snapshot_id=head.snapshot_id, rows=int(summary_of(head).get("total-records", "0")))
     # Maintenance seals as well, and says nothing about changes.
-    for sealed in seals(mirror.table, head.snapshot_id):
+    for sealed in seals(base.table, head.snapshot_id):
         if statement := MirrorStatement.from_keys(sealed.seal.statement):
             rebuilt = sealed.seal.kind == KIND_REBUILD
             return replace(found, sealed=statement, published=moment(sealed.timestamp_ms), rebuilt=rebuilt)
     return found
 
 
-def _changelog_part(found: MirrorStanding, tables: MirrorTables, changelog: Pinned) -> MirrorStanding:
-    newest = changelog.sealed
-    if newest is None:
-        return found
-    found = replace(found, newest=newest.snapshot_id)
-    history = list(ancestry(changelog.table, newest.snapshot_id))
-    if found.sealed is None:
-        # Of an old changelog the first commits are no longer listed; the newest one's total counts all rows.
-        total = int(summary_of(history[0]).get("total-records", "0"))
-        to_begin = tables.mirror.initial is not None
-        return replace(found, waiting=total, since=_oldest(history), to_begin=to_begin)
-    if found.sealed.changelog_uuid != str(changelog.table.metadata.table_uuid):
-        return replace(found, doubt=f"{tables.changelog.name} is another table than the one that was mirrored")
-    ids = [snapshot.snapshot_id for snapshot in history]
-    if found.sealed.end not in ids:
-        return replace(found, doubt=f"{tables.changelog.name} does not list snapshot {found.sealed.end} any more")
-    beyond = history[: ids.index(found.sealed.end)]
-    return replace(found, waiting=sum(map(_added, beyond)), since=_oldest(beyond))
+def _newest_ingest(changelog: Table) -> int | None:
+    """The snapshot up to which a run could go."""
+    history = ancestry(changelog, head_of(changelog))
+    return next((snapshot.snapshot_id for snapshot in history if ingested(changelog, snapshot) is not None), None)
 
 
-def _added(snapshot: Snapshot) -> int:
-    return 0 if is_rewrite(snapshot) else int(summary_of(snapshot).get("added-records", "0"))
-
-
-def _oldest(history: Sequence[Snapshot]) -> datetime | None:
-    return next((moment(snapshot.timestamp_ms) for snapshot in reversed(history) if _added(snapshot)), None)
+def _oldest(snapshots: Iterable[Snapshot]) -> datetime | None:
+    """When the first of the snapshots that brought rows was committed."""
+    return next((moment(snapshot.timestamp_ms) for snapshot in snapshots if appended(snapshot)), None)

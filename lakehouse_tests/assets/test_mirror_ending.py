@@ -1,0 +1,62 @@
+"""Runs that are killed between changelog and mirror, or before Dagster hears of the mirror: what the next run finds."""
+
+import signal
+
+import pytest
+
+from lakehouse.cdc.standing import MirrorStanding, mirror_standing
+from lakehouse.cdc.verify import check_fold
+from lakehouse.tables import MirrorTables
+from lakehouse_tests.assets.house import House
+from lakehouse_tests.assets.test_ending import finished, start
+from lakehouse_tests.automation.test_mirror_sensor import look
+
+pytestmark = [pytest.mark.kill, pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def killed(house: House, place: str) -> None:
+    process = start(house, f"{place}=kill")
+    output = process.communicate(timeout=400)[0]
+    assert process.returncode == -signal.SIGKILL, output
+
+
+def standing(house: House, tables: MirrorTables) -> MirrorStanding:
+    return mirror_standing(house.lake().catalog, tables)
+
+
+def require_proven(house: House, tables: MirrorTables) -> None:
+    proof = check_fold(house.lake().catalog, tables)
+    assert proof.holds, proof
+
+
+@pytest.fixture
+def nests(house: House) -> MirrorTables:
+    tables = house.follow(target_lag=0.001)
+    for nest in range(4):
+        house.change("c", 10 + nest, nest)
+    return tables
+
+
+def test_killed_between_changelog_and_mirror_the_next_run_completes_the_mirror(
+    house: House, nests: MirrorTables
+) -> None:
+    killed(house, "dagster.mirror.begin")
+    assert standing(house, nests).waiting == 4, "the changelog was published"
+    assert look(house, nests).run_requests, "the sensor would start a run"
+    output = finished(start(house), 0)
+    assert "not yet in their mirrors: mirror.nests: 4 changes" in output
+    assert house.lake().arrow("mirror.nests").num_rows == 4
+    assert "mirror.nests has reached position 0/13/0" in output
+    assert not look(house, nests).run_requests
+    require_proven(house, nests)
+
+
+def test_killed_before_dagster_hears_of_the_mirror_nothing_happens_twice(house: House, nests: MirrorTables) -> None:
+    killed(house, "dagster.mirror.before")
+    before = standing(house, nests)
+    assert (before.rows, before.waiting) == (4, 0), "it was published"
+    assert not look(house, nests).run_requests
+    output = finished(start(house), 0)
+    assert "no row was added" in output
+    assert standing(house, nests) == before
+    require_proven(house, nests)
