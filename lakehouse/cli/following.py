@@ -5,7 +5,7 @@ from dagster import DagsterEventType, DagsterRunStatus, RunsFilter
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.running import say
-from lakehouse.runtime import STREAM_TAG
+from lakehouse.runtime import MIRROR_TAG, STREAM_TAG
 
 _RECENT = 25
 _TOLD = {
@@ -14,6 +14,8 @@ _TOLD = {
     DagsterRunStatus.FAILURE: "FAILED",
     DagsterRunStatus.CANCELED: "canceled",
 }
+# What a materialization says of rows, and how it is told; all but the first are of mirrors alone.
+_SIGNS = {"rows added": "+", "rows inserted": "+", "rows updated": "~", "rows deleted": "-"}
 
 
 class Followed:
@@ -34,7 +36,7 @@ class Followed:
             self._known[run.run_id] = run.status
             if told := _TOLD.get(run.status):
                 chosen = ", ".join(sorted(".".join(key.path) for key in run.asset_selection or []))
-                stream = run.tags.get(STREAM_TAG) or chosen or "all assets"
+                stream = run.tags.get(STREAM_TAG) or run.tags.get(MIRROR_TAG) or chosen or "all assets"
                 rows = f": {self._rows(run.run_id)}" if run.status is DagsterRunStatus.SUCCESS else ""
                 say(self._context, f"run {run.run_id[:8]} of {stream} {told}{rows}")
                 if run.status is DagsterRunStatus.FAILURE:
@@ -51,12 +53,16 @@ class Followed:
         return [(error.cause or error).message.strip() for error in errors if error]
 
     def _rows(self, run_id: str) -> str:
-        """`+842 raw.flights`; tables that received nothing are left out."""
+        """`+842 raw.flights`, `+3 ~12 -1 mirror.flights`; tables to which nothing happened are left out."""
         logs = self._instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
         told: list[str] = []
         for entry in logs:
             made = entry.asset_materialization
-            added = made.metadata.get("rows added") if made else None
-            if made and added is not None and added.value:
-                told.append(f"+{added.value:,} {'.'.join(made.asset_key.path)}")
+            if made and (counts := _counts(made)):
+                told.append(f"{counts} {'.'.join(made.asset_key.path)}")
         return ", ".join(told) or "nothing new"
+
+
+def _counts(made: dg.AssetMaterialization) -> str:
+    found = [(sign, made.metadata.get(name)) for name, sign in _SIGNS.items()]
+    return " ".join(f"{sign}{count.value:,}" for sign, count in found if count and count.value)

@@ -1,0 +1,36 @@
+"""What `lakehouse dev` prints of runs that sensors start."""
+
+import io
+from typing import Any
+
+import dagster as dg
+from rich.console import Console
+
+from lakehouse.cli.context import Context
+from lakehouse.cli.following import Followed
+from lakehouse.runtime import MIRROR_TAG
+
+
+def told(metadata: dict[str, Any]) -> str:
+    """What is printed of a run of a mirror whose materialization has this metadata."""
+
+    @dg.asset(key=["mirror", "nests"])
+    def nests() -> dg.MaterializeResult[Any]:
+        return dg.MaterializeResult(metadata=metadata)
+
+    printed = io.StringIO()
+    with dg.DagsterInstance.ephemeral() as instance:
+        followed = Followed(Context(err=Console(file=printed, width=200)), instance)
+        dg.materialize([nests], instance=instance, tags={MIRROR_TAG: "mirror.nests"})
+        followed.tell()
+    return printed.getvalue()
+
+
+def test_rows_of_a_mirror_that_came_changed_and_went_are_told() -> None:
+    line = told({"rows inserted": 1234, "rows updated": 2, "rows deleted": 1})
+    assert line.endswith("of mirror.nests succeeded: +1,234 ~2 -1 mirror.nests\n")
+
+
+def test_a_mirror_to_which_nothing_happened_is_nothing_new() -> None:
+    assert told({"rows inserted": 0, "rows updated": 0, "rows deleted": 0}).endswith("succeeded: nothing new\n")
+    assert told({"rows added": 7}).endswith("succeeded: +7 mirror.nests\n")
