@@ -43,7 +43,7 @@ from lakehouse_tests.cdc.workload import Workload
 from lakehouse_tests.fixtures.debezium import Source, StartDebezium
 from lakehouse_tests.fixtures.postgres import Postgres
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SEED = time.time_ns() % 1_000_000
 
