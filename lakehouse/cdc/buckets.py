@@ -30,6 +30,14 @@ class Buckets:
         number = max(1, BUCKETS * limit // rows)
         return cls(frozenset(random.Random(seed).sample(range(BUCKETS), number)), seed)  # noqa: S311 - a sample, not a secret
 
+    @classmethod
+    def all_in_parts(cls, rows: int, limit: int) -> "list[Buckets]":
+        """Every key, in as many parts as fit the limit."""
+        parts = min(BUCKETS, max(1, -(-rows // max(limit, 1))))
+        if parts == 1:
+            return [cls()]
+        return [cls(frozenset(range(part, BUCKETS, parts))) for part in range(parts)]
+
     @property
     def share(self) -> float:
         """Share of all keys."""

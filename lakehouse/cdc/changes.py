@@ -46,7 +46,7 @@ def read_changes(
         changelog: a loaded changelog.
         snapshot_id: which snapshot of it.
         key: the key's columns as the mirror types them; a type that was widened later is cast, to compare and to hash.
-        columns: the source's columns as the mirror types them.
+        columns: the source's columns as the mirror types them; none: images as the changelog has them.
         where: rows to keep.
     """
     later = {name: kind for name, kind in columns.items() if kind in _FROM_TEXT and name not in key}
@@ -60,18 +60,24 @@ def read_changes(
             pl.col("_kafka_partition").cast(pl.Int64).alias("_partition"),
             pl.col("_kafka_offset").alias("_offset"),
             pl.col("unavailable").alias("_unavailable"),
-            _image(frame, later).alias("_after"),
+            _image(frame, columns, later).alias("_after"),
         )
 
 
-def _image(frame: pl.DataFrame, later: Types) -> pl.Expr:
+def _image(frame: pl.DataFrame, columns: Types, later: Types) -> pl.Expr:
     """The image, with what it said of columns that were declared later: until then that was kept as JSON."""
-    if frame["extra"].null_count() == frame.height:
+    if not columns:
         return pl.col("after")
-    told = [
-        pl.coalesce(pl.col("after").struct.field(name), _read(name, kind)).alias(name) for name, kind in later.items()
-    ]
-    return pl.when(pl.col("after").is_not_null()).then(pl.col("after").struct.with_fields(told))
+    image = frame.schema["after"]
+    assert isinstance(image, pl.Struct)
+    there = {field.name for field in image.fields}
+    told = frame["extra"].null_count() < frame.height
+    values: list[pl.Expr] = []
+    for name, kind in columns.items():
+        value = pl.col("after").struct.field(name) if name in there else pl.lit(None)
+        value = value.cast(kind)
+        values.append((pl.coalesce(value, _read(name, kind)) if told and name in later else value).alias(name))
+    return pl.struct(values)
 
 
 def _read(name: str, kind: pl.DataType) -> pl.Expr:
@@ -81,20 +87,19 @@ def _read(name: str, kind: pl.DataType) -> pl.Expr:
     return text.cast(kind, strict=False)
 
 
-def read_initial(initial: Table, snapshot_id: int, key: Types, image: pl.Struct) -> Iterator[pl.DataFrame]:
+def read_initial(initial: Table, snapshot_id: int, key: Types, columns: Types) -> Iterator[pl.DataFrame]:
     """Rows of an initial copy as reads at position 0/0/0, older than every change.
 
     Args:
         initial: a loaded table.
         snapshot_id: which snapshot of it.
         key: the key's columns as the mirror types them.
-        image: type of `after` in the changelog; columns that the copy lacks are null.
+        columns: the source's columns, likewise; those that the copy lacks are null.
     """
-    wanted = {field.name: field.dtype for field in image.fields}
-    there = [name for name in wanted if name in initial.schema().column_names]
+    there = [name for name in columns if name in initial.schema().column_names]
     for frame in frames(initial, snapshot_id, there):
         full = [
-            (pl.col(name) if name in there else pl.lit(None)).cast(kind).alias(name) for name, kind in wanted.items()
+            (pl.col(name) if name in there else pl.lit(None)).cast(kind).alias(name) for name, kind in columns.items()
         ]
         yield frame.select(
             *(pl.col(name).cast(kind) for name, kind in key.items()),

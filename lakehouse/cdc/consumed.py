@@ -1,20 +1,28 @@
 """What a mirror has consumed: the changes of its changelog up to the sealed end, and what it began with."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import polars as pl
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.cdc.changes import Types, column_types, read_changes, read_initial
+from lakehouse.cdc.changes import Types, read_changes, read_initial
 from lakehouse.cdc.evidence import Evidence
 from lakehouse.cdc.frames import equal, frames, offsets_between
+from lakehouse.cdc.position import Position
 from lakehouse.cdc.statement import MirrorStatement
+from lakehouse.cdc.stored import Checkpoint, newest_checkpoint, stored_changes
 from lakehouse.commit import Pinned
 from lakehouse.errors import LakehouseError
+from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.tables import MirrorTables
 
 _REFUSED = {"_topic": pl.String, "_partition": pl.Int64, "_offset": pl.Int64, "_reason": pl.String}
+
+
+Begin = Literal["auto", "build", "checkpoint"]
 
 
 class CannotFold(LakehouseError):
@@ -29,72 +37,96 @@ class Consumed:
         catalog: LakeCatalog,
         tables: MirrorTables,
         seen: Evidence,
-        statement: MirrorStatement,
         key: Types,
         columns: Types,
+        *,
+        begin: Begin = "auto",
     ) -> None:
-        """Of a mirror's tables as they were loaded, up to a statement's end.
+        """Of a mirror's tables as they were loaded, up to the end of their newest seal.
 
         Args:
             catalog: where an initial copy is.
             tables: the mirror as declared.
-            seen: its tables.
-            statement: up to where.
+            seen: its tables, with a seal.
             key: the key's columns as the mirror types them.
             columns: all of the source's columns, likewise.
+            begin: from the build's beginning, from the newest checkpoint, or from that only where the build's beginning
+                is not there any more.
+
+        Raises:
+            CannotFold: what is asked for is not there.
         """
-        self._catalog, self._tables, self._seen = catalog, tables, seen
-        self._statement, self._key, self._columns = statement, key, columns
+        assert seen.newest is not None
+        self._mirror, self._seen = tables.mirror.name, seen
+        self._statement, self._key, self._columns = seen.newest.statement, key, columns
+        if str(seen.changelog.table.metadata.table_uuid) != self._statement.changelog_uuid:
+            raise CannotFold(
+                f"{self._statement.changelog} is another table than the one that {self._mirror} was made from.",
+                remedy=f"`lakehouse rebuild {self._mirror} --yes`",
+            )
+        self._initial = _initial_table(catalog, self._statement)
+        self._checkpoint = self._choose(begin)
 
     @property
     def begin(self) -> str:
         """Where the fold begins, in words."""
+        if self._checkpoint is not None:
+            return f"checkpoint {self._checkpoint.tag}"
         initial = f"{self._statement.initial} and " if self._statement.initial else ""
         return f"{initial}the changelog's first row"
 
     def operations(self) -> dict[str, int]:
         """Operation → changes that `changes` should give, by the seals."""
-        return {name: number for name, number in self._statement.total_operations.items() if number}
+        before = self._checkpoint.statement.total_operations if self._checkpoint else {}
+        counts = {name: number - before.get(name, 0) for name, number in self._statement.total_operations.items()}
+        return {name: number for name, number in counts.items() if number}
 
     def state(self) -> Iterator[pl.DataFrame]:
-        """What was there before the changes, as changes.
-
-        Raises:
-            CannotFold: the initial copy is gone.
-        """
-        if not self._statement.initial:
+        """What was there before the changes, as changes."""
+        if self._checkpoint is not None:
+            return stored_changes(self._checkpoint, self._seen, self._key, self._columns)
+        if self._initial is None:
             return iter(())
-        name, _, snapshot = self._statement.initial.rpartition("@")
-        try:
-            table = self._catalog.load_table(tuple(name.split(".")))
-        except NoSuchTableError:
-            table = None
-        if table is None or table.metadata.snapshot_by_id(int(snapshot)) is None:
-            raise CannotFold(
-                f"{self._tables.mirror.name} began with {self._statement.initial}, which is not there any more.",
-                remedy="make a checkpoint while the initial rows are still there, or rebuild the mirror",
-            )
-        image = column_types(self._seen.changelog.table)["after"]
-        assert isinstance(image, pl.Struct)
-        return read_initial(table, int(snapshot), self._key, image)
+        snapshot = int(self._statement.initial.rpartition("@")[2])
+        return read_initial(self._initial, snapshot, self._key, self._columns)
+
+    @property
+    def truncated(self) -> Position | None:
+        """The newest truncate before the changes."""
+        return self._checkpoint.statement.truncated if self._checkpoint else None
 
     def changes(self) -> Iterator[pl.DataFrame]:
-        """The changes themselves, the refused ones included.
-
-        Raises:
-            CannotFold: the changelog is another table than the one that was consumed.
-        """
-        log, statement = self._seen.changelog.table, self._statement
-        if str(log.metadata.table_uuid) != statement.changelog_uuid:
-            raise CannotFold(
-                f"{statement.changelog} is another table than the one that {self._tables.mirror.name} was made from.",
-                remedy=f"`lakehouse rebuild {self._tables.mirror.name} --yes`",
-            )
-        if log.metadata.snapshot_by_id(statement.end) is not None:
-            return read_changes(log, statement.end, self._key, self._columns)
+        """The changes themselves, the refused ones included."""
+        log, said = self._seen.changelog, self._statement
+        start = self._checkpoint.statement.kafka_end if self._checkpoint else None
+        if log.table.metadata.snapshot_by_id(said.end) is not None:
+            where = offsets_between(start, None)
+            return read_changes(log.table, said.end, self._key, self._columns, where)
         # That snapshot has left the table's list; by their offsets its rows are known.
-        until = offsets_between(None, statement.kafka_end)
-        return read_changes(log, self._seen.changelog.snapshot_id, self._key, self._columns, until)
+        where = offsets_between(start, said.kafka_end)
+        return read_changes(log.table, log.snapshot_id, self._key, self._columns, where)
+
+    def _choose(self, begin: Begin) -> Checkpoint | None:
+        missing = self._missing()
+        if begin == "build" or (begin == "auto" and not missing):
+            if missing:
+                raise CannotFold(missing, remedy="fold from a checkpoint, or rebuild the mirror")
+            return None
+        checkpoint = newest_checkpoint(self._seen)
+        if checkpoint is None:
+            told = missing or f"{self._mirror} has no checkpoint of this build."
+            raise CannotFold(told, remedy="make a checkpoint while the changes are there, or rebuild the mirror")
+        return checkpoint
+
+    def _missing(self) -> str:
+        """What of the build's beginning is not there any more."""
+        if self._statement.initial and self._initial is None:
+            return f"{self._mirror} began with {self._statement.initial}, which is not there any more."
+        sealed = self._seen.changelog.sealed
+        arrived = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
+        if arrived and arrived.retired.get(self._statement.changelog):
+            return f"{self._statement.changelog} keeps only the changes that its retention allows."
+        return ""
 
     def refused(self) -> pl.DataFrame:
         """Places of the changes that this build of the mirror refused, and why."""
@@ -112,3 +144,15 @@ def refused_places(quarantine: Pinned, build: str) -> pl.DataFrame:
         for piece in frames(quarantine.table, quarantine.snapshot_id, (*columns, "build"), equal("build", build))
     ]
     return pl.concat([pl.DataFrame(schema=_REFUSED), *pieces]).unique(list(_REFUSED)[:3])
+
+
+def _initial_table(catalog: LakeCatalog, statement: MirrorStatement) -> Table | None:
+    """The table with which a build began, if that snapshot of it is there."""
+    if not statement.initial:
+        return None
+    name, _, snapshot = statement.initial.rpartition("@")
+    try:
+        table = catalog.load_table(tuple(name.split(".")))
+    except NoSuchTableError:
+        return None
+    return table if table.metadata.snapshot_by_id(int(snapshot)) is not None else None

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from lakehouse.cdc.behind import ORDER as _ORDER
+from lakehouse.cdc.behind import behind_of, less, together
 from lakehouse.cdc.position import Position
 from lakehouse.tables.mirror import BEHIND_COLUMN, DELETED_COLUMN, POSITION_COLUMN
 
 PLACE = ("_partition", "_offset")
-_ORDER = ("_epoch", "_commit", "_sequence")
 _IMAGES = ("insert", "update", "read")
 _ROW_OPERATIONS = (*_IMAGES, "delete", "tombstone")
 _PIECE = 300_000
-_POSITION = pl.Struct({"epoch": pl.Int64, "commit": pl.Int64, "sequence": pl.Int64})
-BEHIND_TYPE = pl.List(pl.Struct({"key": pl.String, "value": _POSITION}))
+STORED = -2
+"""Stands for the partition of what a mirror had stored where the fold begins."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,16 @@ class Folded:
 class Fold:
     """Takes changes in any order, piece by piece, and says what they make."""
 
-    def __init__(self, key: Sequence[str], columns: Sequence[str], *, soft: bool) -> None:
+    def __init__(
+        self, key: Sequence[str], columns: Sequence[str], *, soft: bool, truncated: Position | None = None
+    ) -> None:
         """Begin with nothing.
 
         Args:
             key: the key's columns.
             columns: all columns of the source, key included.
             soft: whether deleted rows stay.
+            truncated: position of the newest truncate before the changes.
         """
         self._key, self._soft = list(key), soft
         self._columns = [column for column in columns if column not in self._key]
@@ -54,7 +58,7 @@ class Fold:
         self._size = self._kept = 0
         self._said: list[pl.DataFrame] = []
         self._lone: list[pl.DataFrame] = []
-        self._truncated: Position | None = None
+        self._truncated = truncated
         self._absent: set[str] = set()
 
     def add(self, changes: pl.DataFrame) -> None:
@@ -130,10 +134,16 @@ class Fold:
             said.unique([*where, "_rank"]).drop(PLACE[1]), on=[*where, "_rank"], nulls_equal=True
         )
         deletes = deletes.filter(pl.col("_rank").is_not_null()).drop("_rank")
-        return pl.concat(
-            [self._held[0].clear(), deletes.with_columns(_operation=pl.lit("delete"), _lone=pl.lit(True))],
-            how="diagonal",
-        )
+        deletes = pl.concat([deletes, self._by_stored(lone, deletes)], how="diagonal")
+        deletes = deletes.with_columns(_operation=pl.lit("delete"), _lone=pl.lit(True))
+        return pl.concat([self._held[0].clear(), deletes], how="diagonal")
+
+    def _by_stored(self, lone: pl.DataFrame, resolved: pl.DataFrame) -> pl.DataFrame:
+        """Where a fold begins with stored rows, tombstones that follow on nothing else go by the newest of those."""
+        stored = pl.concat(self._said).filter(pl.col(PLACE[0]) == STORED).sort(_ORDER, descending=True)
+        rest = lone.join(resolved, on=[*self._key, *PLACE], how="anti", nulls_equal=True)
+        newest = stored.unique(self._key, keep="first", maintain_order=True).drop(PLACE)
+        return rest.join(newest, on=self._key, nulls_equal=True)
 
     # Telling
 
@@ -156,11 +166,11 @@ class Fold:
             register = self._register(rows, self._senders(ordered, column)) if column in self._absent else common
             values[column] = held["_after"].struct.field(column).gather(register["_source"])
             if column in self._absent or self._soft:
-                behind.append(_behind(rows, register, column))
+                behind.append(behind_of(rows, register, column))
         return rows.select(
             *self._key,
             *(series.alias(name) for name, series in values.items()),
-            _together(behind, rows.height).alias(BEHIND_COLUMN.name),
+            together(behind, rows.height).alias(BEHIND_COLUMN.name),
             _position().alias(POSITION_COLUMN.name),
             *((pl.col("_gone").alias(DELETED_COLUMN.name),) if self._soft else ()),
             place[1].alias(PLACE[0]),
@@ -207,44 +217,3 @@ def _first(ordered: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
 
 def _position() -> pl.Expr:
     return pl.struct(epoch="_epoch", commit="_commit", sequence="_sequence")
-
-
-def less(left: Sequence[pl.Expr], right: Sequence[pl.Expr]) -> pl.Expr:
-    """Whether one position (three parts) is older than another."""
-    (a, b, c), (x, y, z) = left, right
-    return (a < x) | ((a == x) & ((b < y) | ((b == y) & (c < z))))
-
-
-def _behind(rows: pl.DataFrame, register: pl.DataFrame, column: str) -> pl.Series:
-    """Entries of `_cdc_behind` for one column: its position where that is older than its row's."""
-    own = [register[name].fill_null(-1).alias(f"_of{name}") for name in _ORDER]  # older than all where nobody said it
-    both = rows.select(_ORDER).with_columns(own)
-    older = less([pl.col(f"_of{name}") for name in _ORDER], [pl.col(name) for name in _ORDER])
-    position = pl.struct(epoch="_of_epoch", commit="_of_commit", sequence="_of_sequence")
-    return both.select(pl.when(older).then(pl.struct(key=pl.lit(column), value=position))).to_series()
-
-
-def _together(entries: Sequence[pl.Series], height: int) -> pl.Series:
-    if not entries:
-        return pl.Series([None], dtype=BEHIND_TYPE).new_from_index(0, height)
-    named = [series.alias(str(number)) for number, series in enumerate(entries)]
-    lists = pl.DataFrame(named).select(pl.concat_list(pl.all()).list.drop_nulls()).to_series()
-    return lists.to_frame("b").select(pl.when(pl.col("b").list.len() > 0).then(pl.col("b"))).to_series()
-
-
-def canonical(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Rows with `_cdc_behind` in one form, to be compared: ordered, null where empty, without positions of nulls.
-
-    Of a column that is null because its row was deleted or truncated before, a mirror may have forgotten when.
-    """
-    name = BEHIND_COLUMN.name
-    numbered = rows.with_columns(pl.col(name).cast(BEHIND_TYPE)).with_row_index("_at")
-    entries = numbered.filter(pl.col(name).list.len() > 0).explode(name, empty_as_null=False)
-    if entries.is_empty():
-        return rows.with_columns(pl.lit(None, BEHIND_TYPE).alias(name))
-    column, position = pl.col(name).struct.field("key"), pl.col(name).struct.field("value")
-    empty = pl.any_horizontal((column == each) & pl.col(each).is_null() for each in columns)
-    entries = entries.select("_at", _column=column, _position=pl.when(~empty).then(position))
-    told = pl.struct(key="_column", value="_position")
-    lists = entries.sort("_at", "_column").group_by("_at", maintain_order=True).agg(told.alias(name))
-    return numbered.drop(name).join(lists, on="_at", how="left", maintain_order="left").drop("_at")

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from lakehouse.audit import Finding
+from lakehouse.cdc.behind import less
 from lakehouse.cdc.compare import Comparison, named, place_of
-from lakehouse.cdc.fold import Folded, less
+from lakehouse.cdc.fold import Folded
 from lakehouse.tables import MirrorTables
 from lakehouse.tables.mirror import POSITION_COLUMN
 

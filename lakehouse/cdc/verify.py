@@ -14,12 +14,13 @@ import polars as pl
 
 from lakehouse.audit import Finding
 from lakehouse.catalog import LakeCatalog
+from lakehouse.cdc.behind import canonical
 from lakehouse.cdc.buckets import Buckets
 from lakehouse.cdc.changes import column_types
 from lakehouse.cdc.compare import Comparison, Difference, Example
-from lakehouse.cdc.consumed import Consumed
+from lakehouse.cdc.consumed import Begin, Consumed
 from lakehouse.cdc.evidence import Evidence, read_evidence
-from lakehouse.cdc.fold import Fold, Folded, canonical
+from lakehouse.cdc.fold import Fold, Folded
 from lakehouse.cdc.frames import frames
 from lakehouse.cdc.ledger import judge_ledger
 from lakehouse.cdc.statement import MirrorStatement
@@ -67,7 +68,13 @@ class FoldProof:
 
 
 def check_fold(
-    catalog: LakeCatalog, tables: MirrorTables, *, evidence: Evidence | None = None, limit: int | None = None
+    catalog: LakeCatalog,
+    tables: MirrorTables,
+    *,
+    evidence: Evidence | None = None,
+    limit: int | None = None,
+    buckets: Buckets | None = None,
+    begin: Begin = "auto",
 ) -> FoldProof:
     """Fold the changelog again and compare.
 
@@ -76,6 +83,8 @@ def check_fold(
         tables: the mirror as declared.
         evidence: the tables as they were loaded already.
         limit: up to how many changes every key is looked at; as declared if None.
+        buckets: which keys; chosen by size and snapshot if None.
+        begin: where to begin; a checkpoint is quicker, the build's beginning proves more.
 
     Raises:
         NoSuchTableError: a table does not exist.
@@ -87,9 +96,10 @@ def check_fold(
     if seen.newest is None:
         return FoldProof(name, head, findings=seen.findings)
     statement = seen.newest.statement
-    size = max(sum(statement.total_operations.values()), statement.rows)
-    buckets = Buckets.draw(size, tables.mirror.full_check_rows if limit is None else limit, seed=head or 0)
-    check = _Check(catalog, tables, seen, statement, buckets)
+    if buckets is None:
+        size = max(sum(statement.total_operations.values()), statement.rows)
+        buckets = Buckets.draw(size, tables.mirror.full_check_rows if limit is None else limit, seed=head or 0)
+    check = _Check(catalog, tables, seen, statement, buckets, begin)
     folded = check.fold()
     difference = check.compare(folded)
     return FoldProof(
@@ -111,7 +121,13 @@ class _Check:
     """One comparison, step by step."""
 
     def __init__(
-        self, catalog: LakeCatalog, tables: MirrorTables, seen: Evidence, statement: MirrorStatement, buckets: Buckets
+        self,
+        catalog: LakeCatalog,
+        tables: MirrorTables,
+        seen: Evidence,
+        statement: MirrorStatement,
+        buckets: Buckets,
+        begin: Begin,
     ) -> None:
         self._tables, self._seen = tables, seen
         self._statement, self._buckets = statement, buckets
@@ -121,7 +137,7 @@ class _Check:
         sealed = statement.columns or {column.name: "" for column in tables.changelog.columns}
         self._columns = {name: types[name] for name in sealed if name in types}
         self._missing = [name for name in sealed if name not in types]
-        self.consumed = Consumed(catalog, tables, seen, statement, self._key_types, self._columns)
+        self.consumed = Consumed(catalog, tables, seen, self._key_types, self._columns, begin=begin)
         self.read: Counter[str] = Counter()
         self.refused = 0
 
@@ -131,7 +147,7 @@ class _Check:
 
     def fold(self) -> Folded:
         """Every change up to the sealed end, of the keys that are looked at."""
-        fold = Fold(self._key, list(self._columns), soft=self._soft)
+        fold = Fold(self._key, list(self._columns), soft=self._soft, truncated=self.consumed.truncated)
         refused = self.consumed.refused()
         for piece in self.consumed.state():
             fold.add(self._chosen(piece))

@@ -61,6 +61,7 @@ class KafkaStatement:
         counts: records of this step.
         total_counts: records since the beginning.
         valid_through_ms: when the position was the end of the log, milliseconds since the epoch; 0 if it was not.
+        retired: table → partition → tally of rows that retention has removed since the beginning; totals count them.
     """
 
     cluster_id: str
@@ -75,6 +76,7 @@ class KafkaStatement:
     counts: Counts = field(default_factory=Counts)
     total_counts: Counts = field(default_factory=Counts)
     valid_through_ms: int = 0
+    retired: Tallies = field(default_factory=dict[str, dict[int, Tally]])
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -91,6 +93,7 @@ class KafkaStatement:
             "kafka.counts": _text(self.counts),
             "kafka.total_counts": _text(self.total_counts),
             "kafka.valid_through_ms": str(self.valid_through_ms),
+            **({"kafka.retired": _text(self.retired)} if self.retired else {}),
         }
 
     @classmethod
@@ -111,6 +114,7 @@ class KafkaStatement:
             counts=msgspec.json.decode(keys["kafka.counts"], type=Counts),
             total_counts=msgspec.json.decode(keys["kafka.total_counts"], type=Counts),
             valid_through_ms=int(keys["kafka.valid_through_ms"]),
+            retired=_tallies(keys.get("kafka.retired", "{}")),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":
@@ -124,7 +128,16 @@ class KafkaStatement:
             origin=origin,
             totals=added(previous.totals if previous else {}, self.tallies),
             total_counts=(previous.total_counts if previous else Counts()) + self.counts,
+            retired=previous.retired if previous else {},
         )
+
+    @property
+    def held(self) -> Tallies:
+        """Table → partition → tally of the rows that should be there now."""
+        return {
+            table: {p: tally - self.retired.get(table, {}).get(p, Tally()) for p, tally in by_partition.items()}
+            for table, by_partition in self.totals.items()
+        }
 
 
 def _text(value: object) -> str:

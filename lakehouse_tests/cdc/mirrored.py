@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandera.pyspark as pandera
 import pyarrow as pa
 import pyspark.sql.types as T  # noqa: N812
@@ -282,6 +283,8 @@ class MirroredLake:
 
     def _merge(self, base: Base, attempt: Attempt, rows: Sequence[Row], applied: Applied) -> None:
         """All files replaced by new ones: what a copy-on-write MERGE of few files comes to."""
+        if self.mirror.deletes == "soft":  # to mark a row is to update it
+            applied = msgspec.structs.replace(applied, updated=applied.updated + applied.deleted, deleted=0)
         told = {
             f"spark.merge-into.num-target-rows-{name}": str(getattr(applied, name))
             for name in ("inserted", "updated", "deleted")

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from lakehouse.catalog import open_catalog
 from lakehouse.cdc import fold as folding
+from lakehouse.cdc.behind import canonical
 from lakehouse.cdc.consumed import CannotFold
-from lakehouse.cdc.fold import Fold, canonical
+from lakehouse.cdc.fold import Fold
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.cdc.verify import FoldProof, check_fold
 from lakehouse.commit import last_seal
