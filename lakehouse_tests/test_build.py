@@ -19,6 +19,7 @@ from lakehouse_tests.assets.house import NESTS, STREAM, TABLE, write_conf
 from lakehouse_tests.fixtures.broker import REPOSITORY
 
 NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
+MIRROR = {"mirror/flights", "mirror/flights_tombstones", "quarantine/mirror_flights"}
 SECRET = "correct-horse-battery-staple"
 
 
@@ -39,20 +40,27 @@ def test_the_demo_is_complete() -> None:
     specs = {"/".join(spec.key.path): spec for spec in defs.resolve_all_asset_specs()}
     assert set(specs) == {
         *(f"raw/{name}" for name in ("flights", "weather", "planes", "airports", "airlines")),
-        *(f"quarantine/{name}" for name in ("flights", "reference")),
+        *(f"quarantine/{name}" for name in ("flights", "reference", "flight_changes")),
+        "changelog/flights",
+        *MIRROR,
     }
-    for spec in specs.values():
+    for name, spec in specs.items():
         assert spec.description
         assert spec.owners
-        assert spec.kinds == {"iceberg", "kafka", "spark"}
+        assert spec.kinds == ({"iceberg", "spark"} if name in MIRROR else {"iceberg", "kafka", "spark"})
         assert spec.code_version
         assert spec.skippable
         assert isinstance(spec.metadata["dagster/column_schema"], dg.TableSchema)
-    assert {spec.group_name for spec in specs.values()} == {"flights", "reference"}
-    assert {sensor.name for sensor in defs.sensors or []} == {"flights_lag", "reference_lag"}
-    assert {definition.node_def.pool for definition in defs.assets or []} == {"stream_flights", "stream_reference"}  # pyright: ignore
+    streams = {"flights", "reference", "flight_changes"}
+    assert {spec.group_name for spec in specs.values()} == streams
+    sensors = {sensor.name for sensor in defs.sensors or []}
+    assert sensors == {*(f"{stream}_lag" for stream in streams), "mirror_flights_follows"}
+    pools = {definition.node_def.pool for definition in defs.assets or []}  # pyright: ignore
+    assert pools == {*(f"stream_{stream}" for stream in streams), "mirror_flights"}
     checks = {key.to_user_string() for key in defs.resolve_asset_graph().asset_check_keys}
-    assert len(checks) == 7 + 5 + 5
+    landed = [name for name in specs if name not in MIRROR]
+    assert len([check for check in checks if check.split(":")[0] in landed]) == 9 + 6 + 6
+    assert "mirror/flights:mirror_is_its_changelog" in checks
     assert "raw/weather:contract_rules" in checks
     assert "quarantine/flights:exactly_once" in checks
 

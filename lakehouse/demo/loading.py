@@ -1,7 +1,8 @@
 """Sending the demo's messages, each exactly once, however often it is asked and wherever it was interrupted.
 
-Message number i goes to partition i mod n, and the producer leaves no gaps: what a partition holds is always a prefix
-of what belongs there. So the ends of the partitions say which messages are still missing; no other record is kept.
+Every message has its place in a partition (number i of flights goes to partition i mod n, a change of a flight goes by
+its key), and the producer leaves no gaps: what a partition holds is always a prefix of what belongs there. So the ends
+of the partitions say which messages are still missing; no other record is kept.
 (Messages that a person sends to a demo topic by hand before it is loaded are counted as if they were the demo's.)
 """
 
@@ -10,6 +11,8 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from lakehouse.demo.change_sending import missing_changes
+from lakehouse.demo.changes import CHANGE_MESSAGES, PARTITIONS, FlightChanges
 from lakehouse.demo.flights import FIRST_YEAR, FlightFeed
 from lakehouse.demo.reference import MESSAGES, reference_values
 from lakehouse.errors import LakehouseError
@@ -18,16 +21,21 @@ from lakehouse.settings import KafkaSettings
 
 
 class DemoTopic(NamedTuple):
-    """A topic of the demo: how it is cut, how many messages belong in it, and where they come from."""
+    """A topic of the demo: how it is cut, how many messages belong in it, and which a cluster still lacks."""
 
     partitions: int
     messages: int
-    values: Callable[[], list[bytes]]
+    missing: Callable[[KafkaSettings, Sequence[int]], Iterator[Record]]
 
 
 DEMO_TOPICS = {
-    "flights": DemoTopic(4, FIRST_YEAR, lambda: FlightFeed().first_year()),
-    "reference": DemoTopic(2, MESSAGES, reference_values),
+    "flights": DemoTopic(4, FIRST_YEAR, lambda _, held: _missing(FlightFeed().first_year(), 0, held)),
+    "reference": DemoTopic(2, MESSAGES, lambda _, held: _missing(reference_values(), 0, held)),
+    "flight_changes": DemoTopic(
+        PARTITIONS,
+        CHANGE_MESSAGES,
+        lambda kafka, held: missing_changes(kafka, "flight_changes", FlightChanges(), held),
+    ),
 }
 
 
@@ -50,6 +58,7 @@ def load_demo(
 
     Raises:
         DemoTopicDiffers: A topic exists, cut into another number of partitions.
+        AnotherHistory: The topic of changes has begun with others.
     """
     return {topic: _complete(kafka, topic, console) for topic in topics}
 
@@ -84,10 +93,10 @@ def send_days(kafka: KafkaSettings, days: int, *, console: Console | None = None
 def _complete(kafka: KafkaSettings, topic: str, console: Console | None) -> int:
     demo = DEMO_TOPICS[topic]
     held = _ends(kafka, topic)
-    done = _first_missing(held)
-    if done >= demo.messages:
+    lacking = demo.messages - sum(held)
+    if lacking <= 0:
         return 0
-    return send(kafka, topic, _missing(demo.values(), 0, held), total=demo.messages - sum(held), console=console)
+    return send(kafka, topic, demo.missing(kafka, held), total=lacking, console=console)
 
 
 def _ends(kafka: KafkaSettings, topic: str) -> list[int]:
@@ -103,12 +112,12 @@ def _ends(kafka: KafkaSettings, topic: str) -> list[int]:
     return [state.partitions[partition].last_stable for partition in range(demo.partitions)]
 
 
-def _first_missing(held: list[int]) -> int:
+def _first_missing(held: Sequence[int]) -> int:
     """The number of the first message that a topic with these ends does not hold."""
     return min(end * len(held) + partition for partition, end in enumerate(held))
 
 
-def _missing(values: Sequence[bytes], first: int, held: list[int]) -> Iterator[Record]:
+def _missing(values: Sequence[bytes], first: int, held: Sequence[int]) -> Iterator[Record]:
     """Of the messages that begin with number `first`, those that are not held yet."""
     for number, value in enumerate(values, first):
         place, partition = divmod(number, len(held))

@@ -27,7 +27,7 @@ def declared(file: Path) -> object:
 
 @pytest.fixture(scope="module")
 def mirror() -> Mirror:
-    found = declared(DECLARATIONS / "streams" / "_flight_changes.py")
+    found = declared(DECLARATIONS / "streams" / "flight_changes.py")
     assert isinstance(found, Mirror)
     return found
 

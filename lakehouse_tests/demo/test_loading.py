@@ -3,16 +3,27 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from lakehouse.demo import DEMO_TOPICS, DemoTopicDiffers, load_demo, send_days
+from lakehouse.demo import (
+    DEMO_TOPICS,
+    AnotherHistory,
+    DemoTopicDiffers,
+    Disorder,
+    FlightChanges,
+    load_demo,
+    send_days,
+)
+from lakehouse.demo.changes import CHANGE_MESSAGES
 from lakehouse.demo.flights import FIRST_YEAR, FlightFeed
 from lakehouse.demo.reference import MESSAGES
-from lakehouse.kafka import LocalBroker, client_config, create_topic, read_topic
+from lakehouse.kafka import LocalBroker, Record, client_config, create_topic, read_topic, send
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.fixtures.broker import BROKER_LOCK, TopicFactory, state_with_jars
 
@@ -22,7 +33,7 @@ LOAD = """
 import sys
 from lakehouse.demo import load_demo
 from lakehouse.settings import KafkaSettings
-load_demo(KafkaSettings(bootstrap_servers=sys.argv[1]), topics=["flights"])
+load_demo(KafkaSettings(bootstrap_servers=sys.argv[1]), topics=[sys.argv[2]])
 """
 
 
@@ -51,21 +62,29 @@ def values(kafka: KafkaSettings, topic: str, partition: int, count: int, start: 
     return found
 
 
-def kill_while_loading(kafka: KafkaSettings) -> None:
-    create_topic(kafka, "flights", 4)
-    loader = subprocess.Popen([sys.executable, "-c", LOAD, kafka.bootstrap_servers])
-    while loader.poll() is None and sum(held(kafka, "flights")) == 0:
+def by_partition(records: Iterable[Record]) -> dict[int, list[bytes | None]]:
+    parted: dict[int, list[bytes | None]] = defaultdict(list)
+    for record in records:
+        parted[record.partition].append(record.value)
+    return parted
+
+
+def kill_while_loading(kafka: KafkaSettings, topic: str) -> None:
+    create_topic(kafka, topic, 4)
+    loader = subprocess.Popen([sys.executable, "-c", LOAD, kafka.bootstrap_servers, topic])
+    while loader.poll() is None and sum(held(kafka, topic)) == 0:
         time.sleep(0.005)
     os.kill(loader.pid, signal.SIGKILL)
     loader.wait()
 
 
 def test_a_load_that_was_killed_is_completed_and_nothing_is_sent_twice(demo_broker: KafkaSettings):
-    kill_while_loading(demo_broker)
+    kill_while_loading(demo_broker, "flights")
     before = sum(held(demo_broker, "flights"))
     assert 0 < before < FIRST_YEAR, "the kill came too late to interrupt anything"
 
-    assert load_demo(demo_broker) == {"flights": FIRST_YEAR - before, "reference": MESSAGES}
+    sent = load_demo(demo_broker, topics=["flights", "reference"])
+    assert sent == {"flights": FIRST_YEAR - before, "reference": MESSAGES}
     ends = held(demo_broker, "flights")
     assert sum(ends) == FIRST_YEAR
     assert max(ends) - min(ends) <= 1
@@ -73,11 +92,37 @@ def test_a_load_that_was_killed_is_completed_and_nothing_is_sent_twice(demo_brok
     for partition, end in enumerate(ends):
         assert values(demo_broker, "flights", partition, end) == expected[partition::4]
 
-    assert load_demo(demo_broker) == {"flights": 0, "reference": 0}
+    assert load_demo(demo_broker, topics=["flights", "reference"]) == {"flights": 0, "reference": 0}
+
+
+def test_changes_are_completed_as_well_after_a_kill_and_each_keeps_its_place(demo_broker: KafkaSettings):
+    kill_while_loading(demo_broker, "flight_changes")
+    before = sum(held(demo_broker, "flight_changes"))
+    assert 0 < before < CHANGE_MESSAGES, "the kill came too late to interrupt anything"
+
+    assert load_demo(demo_broker, topics=["flight_changes"]) == {"flight_changes": CHANGE_MESSAGES - before}
+    changes = FlightChanges()
+    assert held(demo_broker, "flight_changes") == changes.ends
+    # From where the load was interrupted, and the last messages of all.
+    for places in ([before // 4] * 4, [end - 50 for end in changes.ends]):
+        for partition, expected in by_partition(islice(changes.records(places), 200)).items():
+            start, count = places[partition], len(expected)
+            assert values(demo_broker, "flight_changes", partition, count, start)[:count] == expected
+
+    assert load_demo(demo_broker, topics=["flight_changes"]) == {"flight_changes": 0}
+
+
+def test_changes_that_somebody_began_to_send_otherwise_are_not_mixed(broker: KafkaSettings):
+    create_topic(broker, "flight_changes", 4)
+    other = FlightChanges(disorder=Disorder(late=0.5), days=2)
+    assert send(broker, "flight_changes", other.records()) == sum(other.ends)
+    with pytest.raises(AnotherHistory, match=r"flight_changes .* holds other changes"):
+        load_demo(broker, topics=["flight_changes"])
+    assert held(broker, "flight_changes") == other.ends
 
 
 def test_later_days_follow_one_after_the_other(demo_broker: KafkaSettings):
-    load_demo(demo_broker)
+    load_demo(demo_broker, topics=["flights"])
     feed = FlightFeed()
     assert send_days(demo_broker, 1) == len(feed.day(0))
     assert send_days(demo_broker, 2) == len(feed.day(1)) + len(feed.day(2))
@@ -86,7 +131,7 @@ def test_later_days_follow_one_after_the_other(demo_broker: KafkaSettings):
         start = len(range(partition, FIRST_YEAR, 4))
         mine = [value for number, value in enumerate(later, FIRST_YEAR) if number % 4 == partition]
         assert values(demo_broker, "flights", partition, end - start, start) == mine
-    assert load_demo(demo_broker) == {"flights": 0, "reference": 0}
+    assert load_demo(demo_broker, topics=["flights"]) == {"flights": 0}
 
 
 def test_a_topic_of_the_same_name_but_another_cut_is_refused(
