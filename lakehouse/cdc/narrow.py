@@ -35,13 +35,11 @@ class Touched:
     """Where the keys of a batch lie.
 
     Args:
-        keys: how many.
         bounds: key column → least and greatest value; columns whose values have no order that all agree on are absent.
         parts: part of the partitioning → its values.
         nulls: key columns in which some key is null: nothing is told of these.
     """
 
-    keys: int
     bounds: Mapping[str, Bounds] = field(default_factory=dict[str, Bounds])
     parts: Mapping[Part, frozenset[Any]] = field(default_factory=dict[Part, frozenset[Any]])
     nulls: frozenset[str] = frozenset()

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from lakehouse.catalog import LakeCatalog
+from lakehouse.cdc.expressions import field
 from lakehouse.cdc.initial import as_reads
-from lakehouse.cdc.lookup import keys_of
 from lakehouse.cdc.narrow import ORDERED, Part, Touched
 from lakehouse.cdc.plan import Range
 from lakehouse.cdc.refusals import FilesGone, InitialGone
@@ -72,7 +72,7 @@ def touched_by(changes: DataFrame, log: Changelog, mirror: Base) -> Touched:
     """Where the keys of the changes lie: one small aggregation."""
     schema, key = mirror.table.schema(), [column.name for column in log.key_columns]
     secret = {column.name for column in log.key_columns if column.sensitive}
-    asked: dict[str, Expression] = {"keys": f.count(f.lit(1))}
+    asked: dict[str, Expression] = {}
     parts: dict[str, Part] = {}
     for name in key:
         asked[f"null {name}"] = f.count_if(f.col(f"`{name}`").isNull())
@@ -80,18 +80,19 @@ def touched_by(changes: DataFrame, log: Changelog, mirror: Base) -> Touched:
         if name not in secret and isinstance(schema.find_field(name).field_type, ORDERED):
             value = _stored(name, schema.find_field(name).field_type)
             asked[f"min {name}"], asked[f"max {name}"] = f.min(value), f.max(value)
-    for place, field in enumerate(mirror.table.spec().fields):
-        name, transform = schema.find_column_name(field.source_id) or "", field.transform
+    for place, term in enumerate(mirror.table.spec().fields):
+        name, transform = schema.find_column_name(term.source_id) or "", term.transform
         if name in key and isinstance(transform, BucketTransform):
             bucket = f.expr(f"lake.system.bucket({transform.num_buckets}, `{name}`)")
             asked[f"part {place}"], parts[f"part {place}"] = f.collect_set(bucket), (name, str(transform))
         elif name in key and f"min {name}" in asked and isinstance(transform, IdentityTransform):
             value = f.collect_set(_stored(name, schema.find_field(name).field_type))
             asked[f"part {place}"], parts[f"part {place}"] = value, (name, str(transform))
-    row = keys_of(changes, log).agg(*(value.alias(name) for name, value in asked.items())).first()
+    of_rows = changes.where(~f.col("operation").isin("truncate", "control"))
+    keys = of_rows.select(*(field("key", name).alias(name) for name in key))
+    row = keys.agg(*(value.alias(name) for name, value in asked.items())).first()
     found = row.asDict() if row is not None else {}
     return Touched(
-        keys=found.get("keys", 0),
         bounds={n: (found[f"min {n}"], found[f"max {n}"]) for n in key if found.get(f"min {n}") is not None},
         parts={part: frozenset(found[name]) for name, part in parts.items()},
         nulls=frozenset(name for name in key if found.get(f"null {name}")),

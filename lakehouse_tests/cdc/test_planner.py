@@ -74,7 +74,7 @@ def test_a_declared_mode_is_kept_to() -> None:
 
 
 def test_a_plan_tells_a_reader_and_no_value() -> None:
-    narrowed = narrow(_files(8), Touched(2, {"id": (123_456, 123_999)}, {BUCKET: frozenset({1})}), LONG)
+    narrowed = narrow(_files(8), Touched({"id": (123_456, 123_999)}, {BUCKET: frozenset({1})}), LONG)
     told = choose(narrowed, Rows(updated=2)).because("a note").to_json()
     assert "123456" not in told
     read = json.loads(told)
@@ -86,7 +86,7 @@ def test_a_plan_tells_a_reader_and_no_value() -> None:
 
 def test_narrowing_by_bucket_and_range() -> None:
     files = _files(8)
-    narrowed = narrow(files, Touched(2, {"id": (250_000, 450_000)}, {BUCKET: frozenset({2, 3})}), LONG)
+    narrowed = narrow(files, Touched({"id": (250_000, 450_000)}, {BUCKET: frozenset({2, 3})}), LONG)
     assert narrowed.files == [files[2], files[3]]
     assert narrowed.literals == (
         "lake.system.bucket(4, t.`id`) IN (2, 3)",
@@ -95,17 +95,17 @@ def test_narrowing_by_bucket_and_range() -> None:
 
 
 def test_every_bucket_is_no_condition() -> None:
-    narrowed = narrow(_files(8), Touched(9, {}, {BUCKET: frozenset(range(4))}), LONG)
+    narrowed = narrow(_files(8), Touched({}, {BUCKET: frozenset(range(4))}), LONG)
     assert (narrowed.literals, len(narrowed.files)) == ((), 8)
 
 
 def test_nothing_is_told_of_a_column_with_nulls() -> None:
-    touched = Touched(2, {"id": (1, 2)}, {BUCKET: frozenset({1})}, nulls=frozenset({"id"}))
+    touched = Touched({"id": (1, 2)}, {BUCKET: frozenset({1})}, nulls=frozenset({"id"}))
     assert (narrow(_files(8), touched, LONG).literals, len(narrow(_files(8), touched, LONG).files)) == ((), 8)
 
 
 def test_a_file_without_bounds_may_hold_anything() -> None:
-    touched = Touched(1, {"id": (5, 5)}, {BUCKET: frozenset({1})})
+    touched = Touched({"id": (5, 5)}, {BUCKET: frozenset({1})})
     assert FileFacts(1, 1).may_hold(touched)
     assert not FileFacts(1, 1, bounds={"id": (6, 9)}).may_hold(touched)
     assert not FileFacts(1, 1, parts={BUCKET: 2}).may_hold(touched)
@@ -113,7 +113,7 @@ def test_a_file_without_bounds_may_hold_anything() -> None:
 
 
 def test_values_of_a_column_that_is_a_partition() -> None:
-    touched = Touched(2, {}, {("origin", "identity"): frozenset({"JFK", "E'R"})})
+    touched = Touched({}, {("origin", "identity"): frozenset({"JFK", "E'R"})})
     files = [FileFacts(1, 1, parts={("origin", "identity"): origin}) for origin in ("JFK", "LGA", None)]
     narrowed = narrow(files, touched, {"origin": iceberg.StringType()})
     assert len(narrowed.files) == 1
@@ -146,7 +146,7 @@ def test_rows_without_those_deleted() -> None:
 )
 def test_no_file_with_a_key_is_left_out(keys: set[int], files: list[set[int]]) -> None:
     facts = [FileFacts(len(held), 1, bounds={"id": (min(held), max(held))}) for held in files]
-    touched = Touched(len(keys), {"id": (min(keys), max(keys))})
+    touched = Touched({"id": (min(keys), max(keys))})
     kept = narrow(facts, touched, LONG).files
     assert all(fact in kept for fact, held in zip(facts, files, strict=True) if held & keys)
 

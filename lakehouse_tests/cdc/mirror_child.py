@@ -1,0 +1,89 @@
+"""A mirror's step in a process of its own, to be killed, held or raced: `python -m …mirror_child <JSON>`.
+
+It is a client of a Spark Connect server, as in production. The last line of its output is `published`, `idle`, or the
+name of the error.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self
+
+from lakehouse.catalog import open_catalog
+from lakehouse.cdc.refusals import MirrorRefused
+from lakehouse.commit import CommitError
+from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings
+from lakehouse.spark import spark_session
+from lakehouse.state import State
+from lakehouse.tables import Mirror, MirrorTables
+from lakehouse_tests.cdc.conftest import Feed, Mirrored, changelog_of
+from lakehouse_tests.fixtures.spark import REPOSITORY
+
+BUCKETS = ("bucket(4, id)",)
+
+
+class MirrorChild:
+    """A running step of `mirror.things`; whatever it started is gone on leaving."""
+
+    def __init__(self, mirrored: Mirrored, connect: Settings, log: Path, failpoints: str, run_id: str) -> None:
+        told = {
+            "catalog": mirrored.settings.model_dump(mode="json"),
+            "home": str(connect.state.root),
+            "platform": connect.platform.model_dump(),
+            "run_id": run_id,
+        }
+        self._log = log
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "lakehouse_tests.cdc.mirror_child", json.dumps(told)],
+                env={**os.environ, "LAKEHOUSE_FAILPOINTS": failpoints},
+                start_new_session=True,
+                stdout=out,
+                stderr=out,
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def ended(self) -> tuple[int, str]:
+        """Exit code, and the last line of what it said."""
+        code = self.process.wait(timeout=240)
+        return code, (self._log.read_text().splitlines() or [""])[-1]
+
+
+def main() -> None:
+    told = json.loads(sys.argv[1])
+    catalog = CatalogSettings.model_validate(told["catalog"])
+    settings = Settings(
+        conf=REPOSITORY / "conf",
+        state=State(Path(told["home"])),
+        platform=Platform.model_validate(told["platform"]),
+        catalog=catalog,
+        kafka=KafkaSettings(bootstrap_servers="127.0.0.1:1"),
+        ingest=IngestSettings(),
+        declarations=(),
+    )
+    log = changelog_of()
+    tables = MirrorTables(Mirror(name="mirror.things", changelog=log, partitioning=BUCKETS), log)
+    mirrored = Mirrored(
+        Feed(open_catalog(catalog), log), tables, catalog, lambda _: spark_session(settings, app_name="child")
+    )
+    try:
+        report = mirrored.run(run_id=told["run_id"])
+    except (CommitError, MirrorRefused) as error:
+        print(type(error).__name__)
+    else:
+        print("published" if report.published else report.kind)
+
+
+if __name__ == "__main__":
+    main()
