@@ -1,6 +1,8 @@
-"""Runs that are killed between changelog and mirror, or before Dagster hears of the mirror: what the next run finds."""
+"""Commands on mirrors, some of them killed: between changelog and mirror, or before Dagster hears of the mirror."""
 
+import os
 import signal
+import subprocess
 
 import pytest
 
@@ -8,7 +10,7 @@ from lakehouse.cdc.standing import MirrorStanding, mirror_standing
 from lakehouse.cdc.verify import check_fold
 from lakehouse.tables import MirrorTables
 from lakehouse_tests.assets.house import House
-from lakehouse_tests.assets.test_ending import finished, start
+from lakehouse_tests.assets.test_ending import LAKEHOUSE, finished, start
 from lakehouse_tests.automation.test_mirror_sensor import look
 
 pytestmark = [pytest.mark.kill, pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -60,3 +62,34 @@ def test_killed_before_dagster_hears_of_the_mirror_nothing_happens_twice(house: 
     assert "no row was added" in output
     assert standing(house, nests) == before
     require_proven(house, nests)
+
+
+def test_rebuild_puts_the_folded_changelog_in_the_place_of_the_mirror(house: House, nests: MirrorTables) -> None:
+    finished(start(house), 0)
+    before = standing(house, nests)
+    done = lakehouse(house, "rebuild", "mirror.nests", "--yes")
+    assert "changes it folds" in done
+    after = standing(house, nests)
+    assert after.sealed is not None
+    assert before.sealed is not None
+    assert after.sealed.build != before.sealed.build
+    assert (after.rows, after.waiting, after.rebuilt) == (4, 0, True)
+    require_proven(house, nests)
+
+
+def lakehouse(house: House, *words: str) -> str:
+    done = subprocess.run(
+        [LAKEHOUSE, "--conf", str(house.conf), *words],
+        env={**outside(), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def outside() -> dict[str, str]:
+    """The environment of a shell that knows nothing of this test."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}
