@@ -27,6 +27,7 @@ from lakehouse.decode.changes.facts import (
 )
 from lakehouse.decode.changes.images import Images
 from lakehouse.decode.changes.names import Names, joined
+from lakehouse.decode.changes.not_numbers import NotNumbers, put
 from lakehouse.decode.changes.reading import (
     Fields,
     Form,
@@ -68,6 +69,7 @@ class DebeziumForm(Form):
         self._bare, self._wrapped = RecordParser(models.strict), RecordParser(models.wrapped)
         self._lenient, self._envelope = RecordParser(models.lenient), models.strict
         self._known = frozenset((*images.names, *options.ignored))
+        self._not_numbers = NotNumbers(images)
         self._names = Names(table)
 
     def parse_all(self, values: pa.BinaryArray) -> list[Any] | None:
@@ -116,7 +118,11 @@ class DebeziumForm(Form):
             return error
         record: Any = self._lenient.parse(value)
         if isinstance(record, RecordError):
-            return record
+            rest, found = self._not_numbers.without(fields)
+            record = self._lenient.parse(rest) if found else record
+            if isinstance(record, RecordError):
+                return record
+            put(record, found)
         after = member(fields, "after")
         return Odd(record, extra=undeclared(after, self._known) if after else None)
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from lakehouse.decode.changes.debezium import DebeziumForm
 from lakehouse.decode.changes.dms import DmsForm
-from lakehouse.decode.changes.encodings import DebeziumEncoding, DmsEncoding, Encoding, PlainEncoding
+from lakehouse.decode.changes.dms_values import DmsEncoding
+from lakehouse.decode.changes.encodings import DebeziumEncoding, Encoding, PlainEncoding
 from lakehouse.decode.changes.facts import ChangeTable, Errors
 from lakehouse.decode.changes.flat import FlatForm
 from lakehouse.decode.changes.reading import Form

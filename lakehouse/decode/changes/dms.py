@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from lakehouse.decode.changes.dms_place import places
-from lakehouse.decode.changes.encodings import JSON, DmsEncoding
+from lakehouse.decode.changes.dms_values import DmsEncoding
+from lakehouse.decode.changes.encodings import JSON
 from lakehouse.decode.changes.facts import (
     CONTROL,
     DELETE,

@@ -1,10 +1,10 @@
 """How each form of messages writes the values of a row; nested values are read by `images`, leaf by leaf."""
 
 import base64
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 from pyarrow import types as t
@@ -19,6 +19,8 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 
 # A 32-bit float is what the parser hands on as the JSON text of the value, whatever it is; see `decode.model.is_raw`.
 JSON = pa.float32()
+NOT_NUMBERS = {'"NaN"': math.nan, '"Infinity"': math.inf, '"-Infinity"': -math.inf}
+"""JSON has no numbers for these; Debezium writes text."""
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 _DAY_MICROS = 86_400_000_000
 _TO_MICROS = {"millis": (1000, 1), "micros": (1, 1), "nanos": (1, 1000)}
@@ -87,17 +89,22 @@ class DebeziumEncoding:
         """Reads them."""
         if array.type == declared:
             return array, []
-        if t.is_date32(declared) and t.is_int32(array.type):
-            return _within(array, _FIRST_DAY, _LAST_DAY, declared)
-        if t.is_timestamp(declared) and t.is_int64(array.type):
-            return _instants(array, declared, self.options.timestamps)
+        if t.is_integer(array.type):
+            return self._counted(array, declared)
         if t.is_decimal128(declared):
-            if self.options.decimals == "precise":
-                return base64_decimals(array, declared)
-            return parse_text(array.cast(pa.string()), declared)
+            precise = self.options.decimals == "precise"
+            return base64_decimals(array, declared) if precise else parse_text(array.cast(pa.string()), declared)
+        if t.is_float32(declared):
+            return _floats(array)
         if t.is_date32(declared) or (t.is_timestamp(declared) and declared.tz is None):
             array = pc.replace_substring_regex(array, "Z$", "")
         return parse_text(array, declared)
+
+    def _counted(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+        """Days, or units of time, since the epoch."""
+        if t.is_date32(declared):
+            return _within(array, _FIRST_DAY, _LAST_DAY, declared)
+        return _instants(array, declared, self.options.timestamps)
 
     def placeholders(self, declared: pa.DataType) -> pa.Array | None:
         """The text, as it is and in Base64; decimals are looked at as JSON."""
@@ -121,46 +128,6 @@ class HeaderEncoding(DebeziumEncoding):
         coded, wrong = base64_decimals(pc.if_else(number, pa.scalar(None, pa.string()), array), declared)
         plain, beyond = parse_text(pc.if_else(number, array, pa.scalar(None, pa.string())), declared)
         return pc.coalesce(coded, plain), [*wrong, *beyond]
-
-
-@dataclass(frozen=True)
-class DmsEncoding:
-    """Values as AWS DMS has them: numbers and booleans also as text, timestamps with Z, binary in hexadecimal."""
-
-    truths: dict[str, bool] = field(
-        default_factory=lambda: {
-            **dict.fromkeys(("true", "t", "1"), True),
-            **dict.fromkeys(("false", "f", "0"), False),
-        }
-    )
-
-    def wire(self, declared: pa.DataType, path: str) -> pa.DataType:
-        """Whatever may be text or not is taken as JSON."""
-        given = wire_type(declared, path)
-        return JSON if t.is_boolean(given) or t.is_integer(given) or t.is_floating(given) else given
-
-    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
-        """Reads them."""
-        if t.is_string(declared):
-            return array, []
-        if t.is_binary(declared):
-            return _hexadecimal(array)
-        if t.is_date32(declared):
-            return parse_text(pc.replace_substring_regex(array, r"[T ]00:00:00(\.0+)?Z?$", ""), declared)
-        if t.is_timestamp(declared):
-            return parse_text(array if declared.tz else pc.replace_substring_regex(array, "Z$", ""), declared)
-        return self._read_json(pc.replace_substring_regex(array, '^"(.*)"$', r"\1"), declared)
-
-    def _read_json(self, text: pa.Array, declared: pa.DataType) -> Parsed:
-        if t.is_boolean(declared):
-            return _booleans(text, self.truths)
-        if t.is_integer(declared):
-            return _whole_numbers(text, declared)
-        return _doubles(text) if t.is_float64(declared) else parse_text(text, declared)
-
-    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
-        """DMS sends every value."""
-        del declared
 
 
 def _texts(unavailable: str) -> list[str]:
@@ -194,43 +161,10 @@ def _instants(array: pa.Array, target: pa.DataType, unit: str) -> Parsed:
     return own.view(target), refused
 
 
-def _hexadecimal(array: pa.Array) -> Parsed:
-    text = pc.replace_substring_regex(array, "^0[xX]", "")
-    wrong = pc.invert(pc.match_substring_regex(text, "^(?:[0-9A-Fa-f]{2})*$"))
-    values = [
-        None if value is None or bad else bytes.fromhex(value)
-        for value, bad in zip(text.to_pylist(), wrong.to_pylist(), strict=True)
-    ]
-    return pa.array(values, pa.binary()), _refusals(wrong, "expected hexadecimal digits")
-
-
-def _booleans(text: pa.Array, truths: dict[str, bool]) -> Parsed:
-    held = [None if value is None else truths.get(value.lower()) for value in text.to_pylist()]
-    array = pa.array(held, pa.bool_())
-    return array, _refusals(pc.and_(text.is_valid(), array.is_null()), "expected boolean")
-
-
-def _whole_numbers(text: pa.Array, target: pa.DataType) -> Parsed:
-    wrong = pc.invert(pc.match_substring_regex(text, "^-?[0-9]+$"))
-    text = pc.if_else(pc.fill_null(wrong, True), pa.scalar(None, pa.string()), text)
-    refused = _refusals(wrong, "expected integer")
-    try:
-        return text.cast(target), refused
-    except pa.ArrowInvalid:
-        bits = target.bit_width - 1
-        numbers = [None if value is None else int(value) for value in text.to_pylist()]
-        fits = [number is None or -(1 << bits) <= number < 1 << bits for number in numbers]
-        beyond = Refused(np.flatnonzero(np.invert(fits)), "out_of_range", "the number does not fit the type")
-        held = [number if fit else None for number, fit in zip(numbers, fits, strict=True)]
-        return pa.array(held, target), [*refused, beyond]
-
-
-def _doubles(text: pa.Array) -> Parsed:
-    wrong = pc.invert(pc.match_substring_regex(text, r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"))
-    text = pc.if_else(pc.fill_null(wrong, True), pa.scalar(None, pa.string()), text)
-    return text.cast(pa.float64()), _refusals(wrong, "expected number")
-
-
-def _refusals(wrong: pa.Array, complaint: str) -> list[Refused]:
-    rows = rows_where(wrong)
-    return [Refused(rows, "wrong_type", complaint)] if len(rows) else []
+def _floats(array: pa.Array) -> Parsed:
+    known = pc.index_in(array, value_set=pa.array(list(NOT_NUMBERS)))
+    if known.null_count == len(known):
+        return parse_text(array, pa.float32())
+    plain = pc.if_else(known.is_valid(), pa.scalar(None, pa.string()), array)
+    numbers, refused = parse_text(plain, pa.float32())
+    return pc.coalesce(pa.array(list(NOT_NUMBERS.values()), pa.float32()).take(known), numbers), refused
