@@ -95,6 +95,7 @@ def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
         yield from _judge_offsets(name, before.statement, after.statement, run)
     if after.kind == "adopt":
         return
+    yield from _judge_retired(name, before, after)
     expected = added(before.statement.totals, after.statement.tallies)
     for table, partition in _differences(expected, after.statement.totals):
         yield Finding(
@@ -104,6 +105,17 @@ def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
             partition,
             f"[{after.statement.start.get(partition)}, {after.statement.end.get(partition)})",
         )
+
+
+def _judge_retired(name: str, before: Link, after: Link) -> Iterator[Finding]:
+    """Rows may go by retention alone, and what has gone does not come back."""
+    was, now = before.statement.retired, after.statement.retired
+    for table, partition in _differences(was, now):
+        went = now.get(table, {}).get(partition, Tally()) - was.get(table, {}).get(partition, Tally())
+        if after.kind != "retire" or went.count <= 0:
+            run = after.sealed.seal.run_id
+            told = f"{name}: by the seal of run {run} ({after.kind}), {went.count} rows of {table} were retired."
+            yield Finding("balance", told, table, partition)
 
 
 def _judge_offsets(name: str, before: KafkaStatement, after: KafkaStatement, run: str) -> Iterator[Finding]:

@@ -44,7 +44,8 @@ def name_places(group: Mapping[str, Pinned], wrong: set[tuple[str, int]], links:
     for table, partition in sorted(wrong):
         everywhere = np.concatenate([by_p.get(partition, _NONE) for by_p in rows.values()])
         place = _Place(table, partition, rows[table].get(partition, _NONE), everywhere)
-        found = [] if any(rebases_totals(link) for link in links) else list(_by_ranges(place, links))
+        apart = not any(rebases_totals(link) for link in links) and not _retired(place, links)
+        found = list(_by_ranges(place, links)) if apart else []
         yield from found or [_as_a_whole(place, links)]
 
 
@@ -95,11 +96,16 @@ def _judge_range(place: _Place, link: Link) -> Iterator[Finding]:
     )
 
 
+def _retired(place: _Place, links: Sequence[Link]) -> bool:
+    """Whether retention has removed rows, so that ranges do not hold any more what was sealed of them."""
+    return bool(links) and place.partition in links[-1].statement.retired.get(place.table, {})
+
+
 def _as_a_whole(place: _Place, links: Sequence[Link]) -> Finding:
-    """Where offsets do not tell runs apart: rows of several topics, rows that were adopted, or no seal at all."""
+    """Where offsets do not tell runs apart: of several topics, adopted, retired in part, or without a seal at all."""
     expected, end = Tally(), 0
     if links:
-        expected = links[-1].statement.totals.get(place.table, {}).get(place.partition, Tally())
+        expected = links[-1].statement.held.get(place.table, {}).get(place.partition, Tally())
         end = max(link.statement.end.get(place.partition, 0) for link in links)
     begin = int(place.offsets.min()) if len(place.offsets) else 0
     end = max(end, int(place.offsets.max()) + 1 if len(place.offsets) else 0)

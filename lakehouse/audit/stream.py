@@ -59,7 +59,7 @@ def _take_stock(
     name: str, pinned: Pinned, links: Sequence[Link], *, scan: bool
 ) -> tuple[list[Finding], list[tuple[RangeProof, bool]]]:
     """Compare what a table holds with the sealed totals; where manifests would say no, a scan has the last word."""
-    totals = links[-1].statement.totals.get(name, {}) if links else {}
+    totals = links[-1].statement.held.get(name, {}) if links else {}
     stock = holdings(pinned.table, pinned.snapshot_id, scan=scan)
     compared = list(_compare(name, totals, stock.partitions, links))
     if not scan and not all(agrees for _, agrees in compared):
