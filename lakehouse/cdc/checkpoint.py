@@ -5,7 +5,7 @@ from lakehouse.catalog import LakeCatalog
 from lakehouse.cdc.balance import check_balance
 from lakehouse.cdc.buckets import Buckets
 from lakehouse.cdc.evidence import read_evidence
-from lakehouse.cdc.stored import Checkpoint, set_tags
+from lakehouse.cdc.proven import Checkpoint, set_tags
 from lakehouse.cdc.verify import check_fold
 from lakehouse.errors import LakehouseError
 from lakehouse.tables import MirrorTables

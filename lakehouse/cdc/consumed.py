@@ -12,8 +12,8 @@ from lakehouse.cdc.changes import Types, read_changes, read_initial
 from lakehouse.cdc.evidence import Evidence
 from lakehouse.cdc.frames import equal, frames, offsets_between
 from lakehouse.cdc.position import Position
+from lakehouse.cdc.proven import Checkpoint, newest_checkpoint, stored_changes
 from lakehouse.cdc.statement import MirrorStatement
-from lakehouse.cdc.stored import Checkpoint, newest_checkpoint, stored_changes
 from lakehouse.commit import Pinned
 from lakehouse.errors import LakehouseError
 from lakehouse.kafka.statement import KafkaStatement

@@ -18,7 +18,7 @@ from lakehouse.audit.coordinates import OFFSET, PARTITION
 from lakehouse.catalog import LakeCatalog
 from lakehouse.cdc.evidence import read_evidence
 from lakehouse.cdc.frames import frames, offsets_between
-from lakehouse.cdc.stored import newest_checkpoint
+from lakehouse.cdc.proven import newest_checkpoint
 from lakehouse.commit import Attempt, Base, Published, Seal, open_branch, publish, read_bases, seal_branch, seals
 from lakehouse.commit.history import attempt_of, head_of
 from lakehouse.commit.stage import commit_on_branch

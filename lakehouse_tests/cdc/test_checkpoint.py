@@ -9,7 +9,7 @@ from lakehouse.catalog import open_catalog
 from lakehouse.cdc.checkpoint import NotProven, make_checkpoint
 from lakehouse.cdc.consumed import CannotFold
 from lakehouse.cdc.evidence import read_evidence
-from lakehouse.cdc.stored import CHECKPOINT_PREFIX, checkpoints
+from lakehouse.cdc.proven import CHECKPOINT_PREFIX, checkpoints
 from lakehouse.cdc.verify import FoldProof, check_fold
 from lakehouse.tables import Mirror
 from lakehouse_tests.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, change, insert
