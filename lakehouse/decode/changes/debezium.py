@@ -166,7 +166,7 @@ class DebeziumForm(Form):
             after=after,
             places=found,
             source=names,
-            transaction_id=pc.coalesce(transaction.field(0), txid, part["gtid"]),
+            transaction_id=pc.coalesce(_shared(transaction.field(0)), txid, part["gtid"]),
             source_time=_source_time(part["ts_us"], part["ts_ms"]),
             extra=read.extra,
             errors=errors,
@@ -184,6 +184,13 @@ class DebeziumForm(Form):
         operation[read.tombstones] = TOMBSTONE
         operation[read.controls] = CONTROL
         return operation, ours & ~unknown
+
+
+def _shared(identity: pa.StringArray) -> pa.StringArray:
+    """What all messages of a transaction have in common: PostgreSQL's `txId:lsn` ends with each message's own LSN."""
+    if identity.null_count == len(identity):
+        return identity
+    return pc.replace_substring_regex(identity, r"^(\d+):\d+$", r"\1")
 
 
 def _source_time(micros: pa.Int64Array, millis: pa.Int64Array) -> pa.Int64Array:

@@ -11,6 +11,7 @@ from pyarrow import types as t
 
 from lakehouse.decode.changes.encodings import JSON, Encoding
 from lakehouse.decode.changes.facts import Bools, Errors, bools, report
+from lakehouse.decode.changes.unavailable import unavailable
 from lakehouse.decode.text import Parsed
 from lakehouse.decode.wire import wire_type
 from lakehouse.verdict import RecordError
@@ -59,15 +60,15 @@ class Images:
         """Gives every column its declared type; fields after the last column are not looked at."""
         reading = _Reading(self._encoding)
         columns: list[pa.Array] = []
-        unavailable: dict[int, Bools] = {}
+        absent: dict[int, Bools] = {}
         for number, child in enumerate(self.kind):
             array = wire.field(number)
-            missing = self._unavailable(array, child.type)
+            missing = unavailable(array, child.type, self._encoding)
             if missing is not None:
-                unavailable[number] = missing
+                absent[number] = missing
                 array = pc.if_else(pa.array(missing), pa.scalar(None, array.type), array)
             columns.append(reading.value(array, child.type, f"{path}.{child.name}", _same))
-        return Image(columns, wire.is_valid(), unavailable, reading.errors)
+        return Image(columns, wire.is_valid(), absent, reading.errors)
 
     def _wire(self, declared: pa.DataType, path: str) -> pa.DataType:
         if t.is_struct(declared):
@@ -78,28 +79,6 @@ class Images:
         if t.is_map(declared) and t.is_string(declared.key_type):
             return pa.map_(pa.string(), self._wire(declared.item_type, f"{path}{{}}"))
         return wire_type(declared, path) if t.is_nested(declared) else self._encoding.wire(declared, path)
-
-    def _unavailable(self, array: pa.Array, declared: pa.DataType) -> Bools | None:
-        """Rows that hold a placeholder: as it is, or as the only element of a list."""
-        if t.is_list(declared):
-            return self._unavailable_list(array, declared)
-        texts = None if t.is_nested(declared) else self._encoding.placeholders(declared)
-        if texts is None:
-            return None
-        found = pc.equal(array, texts[0]) if len(texts) == 1 else pc.is_in(array, value_set=texts)
-        return bools(found) if found.true_count else None
-
-    def _unavailable_list(self, array: Any, declared: Any) -> Bools | None:
-        texts = None if t.is_nested(declared.value_type) else self._encoding.placeholders(declared.value_type)
-        if texts is None or not len(array):
-            return None
-        offsets = array.offsets.to_numpy()
-        alone = (np.diff(offsets) == 1) & bools(array.is_valid())
-        if not alone.any():
-            return None
-        only = array.values.take(pa.array(np.where(alone, offsets[:-1], 0), mask=~alone))
-        found = bools(pc.is_in(only, value_set=texts)) & alone
-        return found if found.any() else None
 
 
 def _same(elements: np.ndarray) -> np.ndarray:
