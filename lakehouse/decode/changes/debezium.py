@@ -1,7 +1,9 @@
 """Debezium's JSON: the envelope, bare or beside its schema, and everything else that its topics carry."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
@@ -52,10 +54,18 @@ _CODES = np.array([*_OPERATIONS.values(), CONTROL], np.int8)
 _UNKNOWN_OPERATION = RecordError("unknown_operation", "`op` is none of c, u, d, r, t, m")
 
 
+_OF_ROWS = frozenset(_OPERATIONS) - {"m"}
+
+
+class _After(msgspec.Struct):
+    after: dict[str, msgspec.Raw] | None = None
+
+
+_AFTER = RecordParser(_After)
+
+
 class DebeziumForm(Form):
     """Debezium's messages of one table."""
-
-    telling = True
 
     def __init__(self, table: ChangeTable, options: Debezium) -> None:
         """Prepares.
@@ -86,8 +96,26 @@ class DebeziumForm(Form):
             return wrapped if isinstance(wrapped, RecordError) else wrapped.payload or self.blank
         return self._bare.parse(value)
 
+    def silent(self, records: Sequence[Any]) -> list[int]:
+        """Those without an operation: control records, and what stands beside its schema among others that do not."""
+        return [row for row, record in enumerate(records) if record.op is None]
+
     def odd(self, value: bytes) -> Odd | RecordError:
         """Control records, columns that nobody declared, and what cannot be read."""
+        return self._more_columns(value) or self._any(value)
+
+    def _more_columns(self, value: bytes) -> Odd | None:
+        """A bare change that has columns which nobody declared: the least odd, and a whole topic may be so."""
+        record: Any = self._lenient.parse(value)
+        if isinstance(record, RecordError) or record.op not in _OF_ROWS or record.source is None:
+            return None
+        source = record.source
+        if source.connector not in CONNECTORS or not self._names.takes(_full_name(source)):
+            return None
+        after: Any = _AFTER.parse(value)
+        return Odd(record, extra=undeclared(after.after, self._known) if after.after else None)
+
+    def _any(self, value: bytes) -> Odd | RecordError:
         fields = fields_of(value)
         if isinstance(fields, RecordError):
             return fields
@@ -134,10 +162,9 @@ class DebeziumForm(Form):
 
     def _refused(self, source: Fields) -> RecordError | None:
         """Why a change cannot be taken whatever its images are."""
-        schema = text_of(source, "schema")
-        name, connector = text_of(source, "table"), text_of(source, "connector")
-        full = None if name is None else f"{schema or text_of(source, 'db')}.{name}"
-        if not self._names.takes(full):
+        connector = text_of(source, "connector")
+        named = Source(db=text_of(source, "db"), schema=text_of(source, "schema"), table=text_of(source, "table"))
+        if not self._names.takes(_full_name(named)):
             return self._names.error
         return None if connector in CONNECTORS else unknown_connector(connector)
 
@@ -191,6 +218,11 @@ def _shared(identity: pa.StringArray) -> pa.StringArray:
     if identity.null_count == len(identity):
         return identity
     return pc.replace_substring_regex(identity, r"^(\d+):\d+$", r"\1")
+
+
+def _full_name(source: Source) -> str | None:
+    schema = source.db if source.schema is None else source.schema
+    return None if schema is None or source.table is None else f"{schema}.{source.table}"
 
 
 def _source_time(micros: pa.Int64Array, millis: pa.Int64Array) -> pa.Int64Array:

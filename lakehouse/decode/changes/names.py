@@ -19,11 +19,12 @@ class Names:
 
     def __init__(self, table: ChangeTable) -> None:
         self._any = None in table.sources
+        self._names = table.sources
         self._sources = pa.array(sorted(name for name in table.sources if name is not None), pa.string())
 
     def takes(self, name: str | None) -> bool:
         """Whether changes of this table are ours."""
-        return self._any or name in self._sources.to_pylist()
+        return self._any or name in self._names
 
     def taken(self, names: pa.StringArray) -> Bools:
         """The same for many."""

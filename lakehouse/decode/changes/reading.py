@@ -50,14 +50,12 @@ class Form(ABC):
     """How messages of one form are read for one changelog.
 
     Attributes:
-        wire: columns of the parser's records. A null in the first one means that the record has to be looked at alone,
-            if `telling`.
+        wire: columns of the parser's records.
         blank: a record of nulls.
     """
 
     wire: pa.Schema
     blank: Any
-    telling: bool = False
 
     @abstractmethod
     def parse_all(self, values: pa.BinaryArray) -> list[Any] | None:
@@ -66,6 +64,11 @@ class Form(ABC):
     @abstractmethod
     def parse(self, value: bytes) -> Any | RecordError:
         """One as a record, by the same rules."""
+
+    def silent(self, records: Sequence[Any]) -> list[int]:
+        """Records that `parse` takes and that do not tell what they are, so that they must be looked at alone."""
+        del records
+        return []
 
     @abstractmethod
     def odd(self, value: bytes) -> Odd | RecordError:
@@ -93,14 +96,10 @@ class Form(ABC):
 
     def _piece(self, piece: pa.BinaryArray, start: int, found: Read) -> list[pa.Array]:
         records, looked_at = self._records(piece, start, found)
-        columns = wire_columns(records, self.wire)
-        if not (self.telling and columns[0].null_count):
-            return columns
-        silent = np.flatnonzero(columns[0].is_null().to_numpy(zero_copy_only=False)).tolist()
-        unseen = [row for row in silent if row not in looked_at]
-        for row in unseen:
-            records[row] = self._alone(piece[row].as_py(), start + row, found)
-        return wire_columns(records, self.wire) if unseen else columns
+        for row in self.silent(records):
+            if row not in looked_at:
+                records[row] = self._alone(piece[row].as_py(), start + row, found)
+        return wire_columns(records, self.wire)
 
     def _records(self, piece: pa.BinaryArray, start: int, found: Read) -> tuple[list[Any], set[int]]:
         """A record for each, and those that have been looked at alone."""
