@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakehouse.catalog import open_catalog
@@ -17,7 +17,7 @@ from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.cdc.verify import FoldProof, check_fold
 from lakehouse.commit import last_seal
 from lakehouse.tables import Mirror
-from lakehouse_tests.audit.document import edit_document, redigest, seals
+from lakehouse_tests.audit.document import ancestry, edit_document, redigest, seals
 from lakehouse_tests.cdc.mirrored import (
     BIRDS,
     COLUMNS,
@@ -354,3 +354,48 @@ def test_an_initial_copy_is_older_than_every_change(tmp_path: Path) -> None:
     lake.catalog.drop_table("raw.old")
     with pytest.raises(CannotFold, match=r"raw\.old"):
         check(lake)
+
+
+@st.composite
+def mutations(draw: st.DrawFn) -> tuple[list[Row], dict[int, str]]:
+    """Mutated rows, given those of the sound mirror, and what was done to which key."""
+    rows: dict[int, list[Row]] = {row["id"]: [row] for row in SOUND}
+    done: dict[int, str] = {}
+    for key in draw(st.sets(st.sampled_from([*sorted(rows), 100, 101]), min_size=0, max_size=3)):
+        deed = "added" if key not in rows else draw(st.sampled_from(["dropped", "doubled", "edited", "aged"]))
+        done[key] = deed
+        match deed:
+            case "added":
+                rows[key] = [SOUND[0] | {"id": key}]
+            case "dropped":
+                rows[key] = []
+            case "doubled":
+                rows[key] = rows[key] * 2
+            case "aged":
+                position = {**rows[key][0]["_cdc_position"], "commit": 0}
+                rows[key] = [rows[key][0] | {"_cdc_position": position}]
+            case _:
+                column, value = draw(st.sampled_from([("name", "?"), ("name", None), ("weight", -1.0), ("song", "?")]))
+                rows[key] = [rows[key][0] | {column: value}]
+    return [row for held in rows.values() for row in held], done
+
+
+SOUND: list[Row] = []
+_TOLD = {"dropped": "is missing", "added": "should not be there", "doubled": "is there twice"}
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_whatever_is_done_to_rows_is_named_by_key_even_as_a_rewrite(filled: Saved, data: st.DataObject) -> None:
+    lake = filled.again()
+    SOUND[:] = lake.rows()
+    rows, done = data.draw(mutations())
+    lake.tamper(BIRDS, rows)
+    edit_document(filled.database, BIRDS, lambda document: ancestry(document)[0]["summary"].update(operation="replace"))
+    proof = check(lake)
+    assert proof.holds == (not done)
+    assert {int(example.key["id"]) for example in proof.examples} == set(done)
+    for example in proof.examples:
+        assert _TOLD.get(done[int(example.key["id"])], "differs" if "song" in example.columns else "should be") in str(
+            example
+        )
