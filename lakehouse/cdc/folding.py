@@ -1,7 +1,6 @@
 """One range, from the changelog's rows to sealed counts: survey, narrow, fold, choose, apply."""
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -14,7 +13,7 @@ from lakehouse.cdc.apply import Target, append, apply_rows, collect_tombstones, 
 from lakehouse.cdc.narrow import holding
 from lakehouse.cdc.plan import Range
 from lakehouse.cdc.planner import MergePlan, Mode, Narrowed, Rows, choose, narrow, replacing
-from lakehouse.cdc.reading import changes_of, initial_rows, rows_at, touched_by
+from lakehouse.cdc.reading import changes_of, initial_rows, kept, rows_at, small_shuffles, touched_by
 from lakehouse.cdc.refusals import ReadDiffers, WithoutPosition
 from lakehouse.cdc.resolve import Delta, resolve
 from lakehouse.cdc.scope import Memory, Scope
@@ -26,11 +25,7 @@ from lakehouse.commit.history import is_rewrite
 from lakehouse.commit.rebase import added_files
 from lakehouse.tables import MirrorTables
 
-# So many changes are kept in memory, as far as it goes, and not read again for each look.
-_KEPT_CHANGES = 1_000_000
 _FEW_CHANGES = 200_000
-_CHANGES_PER_PARTITION = 25_000
-_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)
@@ -157,30 +152,6 @@ def files_of(found: Range) -> list[DataFile]:
     return [
         file for snapshot in found.snapshots if not is_rewrite(snapshot) for file in added_files(found.table, snapshot)
     ]
-
-
-@contextmanager
-def kept(frame: DataFrame, rows: int) -> Generator[DataFrame]:
-    """The frame, in memory or on local disk for a while, where it is not large."""
-    if rows > _KEPT_CHANGES:
-        yield frame
-        return
-    held = frame.persist()
-    try:
-        yield held
-    finally:
-        held.unpersist()
-
-
-@contextmanager
-def small_shuffles(spark: SparkSession, rows: int) -> Generator[None]:
-    """No more partitions than so many rows fill; a MERGE, which shuffles the mirror as well, keeps the session's."""
-    configured = cast("str", spark.conf.get(_PARTITIONS, "200"))
-    spark.conf.set(_PARTITIONS, str(max(1, min(int(configured), 1 + rows // _CHANGES_PER_PARTITION))))
-    try:
-        yield
-    finally:
-        spark.conf.set(_PARTITIONS, configured)
 
 
 def _require_sound(work: Work, found: Range, seen: Survey) -> None:

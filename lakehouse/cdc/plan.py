@@ -15,16 +15,16 @@ from lakehouse.cdc.refusals import (
     ChangelogRolledBack,
     ChangelogUnsealed,
     ForeignChange,
-    HistoryIncomplete,
     MirrorWithoutSeal,
     MirrorWrittenTo,
     OtherChangelog,
     RangeExpired,
     StatementsDiffer,
 )
+from lakehouse.cdc.retire import is_harmless
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.commit import Base, Seal, seals
-from lakehouse.commit.history import ancestry, head_of, is_rewrite, summary_of
+from lakehouse.commit.history import ancestry, head_of, summary_of
 from lakehouse.kafka.statement import KafkaStatement
 
 # A changelog whose runs bring no rows still lists a snapshot for each: at times the mirror follows, so that its lease
@@ -119,7 +119,7 @@ def next_range(mirror: str, previous: MirrorStatement, changelog: Table, *, max_
         raise OtherChangelog(mirror, previous.changelog, name)
     if previous.changelog_uuid != str(changelog.metadata.table_uuid):
         raise ChangelogReplaced(mirror, name, previous.changelog_uuid, str(changelog.metadata.table_uuid))
-    found = chain(mirror, changelog, previous.end, head_of(changelog))
+    found = chain(mirror, changelog, previous.end, head_of(changelog), consumed=previous.kafka_end)
     ends = _ends(changelog, found, limit=max_changes)
     if ends is None:
         return None
@@ -132,8 +132,15 @@ def next_range(mirror: str, previous: MirrorStatement, changelog: Table, *, max_
     return Range(changelog, previous.end, found[place].snapshot_id, changes, behind, tuple(taken), arrived)
 
 
-def chain(mirror: str, changelog: Table, start: int, end: int | None) -> list[Snapshot]:
-    """The snapshots of (start, end], oldest first, all of them there and none of them removing rows.
+def chain(mirror: str, changelog: Table, start: int, end: int | None, *, consumed: Mapping[int, int]) -> list[Snapshot]:
+    """The snapshots of (start, end], oldest first, all of them there and none removing rows that are still needed.
+
+    Args:
+        mirror: for messages.
+        changelog: loaded once.
+        start: where the mirror stands.
+        end: up to where.
+        consumed: Kafka partition → first offset that is not in the mirror; what is older may be retired.
 
     Raises:
         RangeExpired: some are not listed any more.
@@ -157,36 +164,15 @@ def chain(mirror: str, changelog: Table, start: int, end: int | None) -> list[Sn
             raise RangeExpired(mirror, name, start, oldest.snapshot_id)
     found.reverse()
     for snapshot in found:
-        require_append(mirror, name, snapshot)
+        if not (keeps_rows(snapshot) or is_harmless(changelog, snapshot, consumed)):
+            operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
+            raise ForeignChange(mirror, name, snapshot.snapshot_id, operation)
     return found
 
 
-def applied_range(mirror: str, changelog: Table, statement: MirrorStatement) -> Range:
-    """The range that a seal speaks of, again.
-
-    Raises:
-        RangeExpired: its end is no longer listed.
-        MirrorRefused: as for a new range.
-    """
-    end = changelog.metadata.snapshot_by_id(statement.end)
-    if end is None:
-        raise RangeExpired(mirror, statement.changelog, statement.end, head_of(changelog))
-    arrived = KafkaStatement("", "", "", {}, dict(statement.kafka_end))
-    if statement.start is None:
-        return Range(changelog, None, statement.end, _total(end), 0, (), arrived)
-    found = tuple(chain(mirror, changelog, statement.start, statement.end))
-    return Range(changelog, statement.start, statement.end, sum(map(appended, found)), 0, found, arrived)
-
-
-def require_append(mirror: str, changelog: str, snapshot: Snapshot) -> None:
-    """Refuse a snapshot that removed rows.
-
-    Raises:
-        ForeignChange: it did.
-    """
-    operation = snapshot.summary.operation if snapshot.summary else None
-    if operation not in (Operation.APPEND, Operation.REPLACE):
-        raise ForeignChange(mirror, changelog, snapshot.snapshot_id, operation.value if operation else "unknown")
+def keeps_rows(snapshot: Snapshot) -> bool:
+    """Whether a snapshot only added rows, or arranged them anew."""
+    return snapshot.summary is not None and snapshot.summary.operation in (Operation.APPEND, Operation.REPLACE)
 
 
 def whole_range(mirror: str, changelog: Table, *, max_changes: int | None = None) -> Range | None:
@@ -203,41 +189,21 @@ def whole_range(mirror: str, changelog: Table, *, max_changes: int | None = None
     history = list(reversed(list(ancestry(changelog, head_of(changelog)))))
     sealed = [(place, arrived) for place, s in enumerate(history) if (arrived := ingested(changelog, s)) is not None]
     if not sealed:
-        if any(_total(snapshot) for snapshot in history):
+        if any(total(snapshot) for snapshot in history):
             raise ChangelogUnsealed(mirror, ".".join(changelog.name()))
         return None
-    with_rows = [found for found in sealed if _total(history[found[0]])] or sealed
-    fits = [found for found in with_rows if max_changes is None or _total(history[found[0]]) <= max_changes]
+    with_rows = [found for found in sealed if total(history[found[0]])] or sealed
+    fits = [found for found in with_rows if max_changes is None or total(history[found[0]]) <= max_changes]
     place, arrived = fits[-1] if fits else with_rows[0]
     end = history[place]
     behind = sum(map(appended, history[place + 1 :]))
-    return Range(changelog, None, end.snapshot_id, _total(end), behind, (), arrived)
-
-
-def require_complete(mirror: str, whole: Range) -> None:
-    """Refuse to rebuild from a changelog that does not hold every change since its beginning.
-
-    Raises:
-        HistoryIncomplete: says why.
-    """
-    name = ".".join(whole.table.name())
-    if not whole.arrived.origin:
-        raise HistoryIncomplete(mirror, name, "its seals do not say where it begins")
-    for snapshot in ancestry(whole.table, whole.end):
-        operation = snapshot.summary.operation if snapshot.summary else None
-        if operation not in (Operation.APPEND, Operation.REPLACE):
-            raise HistoryIncomplete(mirror, name, f"snapshot {snapshot.snapshot_id} removed rows")
-    sealed = sum(tally.count for tally in whole.arrived.totals.get(name, {}).values())
-    end = whole.table.metadata.snapshot_by_id(whole.end)
-    if end is not None and (deletes := int(summary_of(end).get("total-delete-files", "0"))):
-        raise HistoryIncomplete(mirror, name, f"{deletes} files hide some of its rows")
-    if sealed != whole.changes:
-        raise HistoryIncomplete(mirror, name, f"it holds {whole.changes} rows, and its seals account for {sealed}")
+    return Range(changelog, None, end.snapshot_id, total(end), behind, (), arrived)
 
 
 def appended(snapshot: Snapshot) -> int:
-    """Rows that a snapshot brought."""
-    return 0 if is_rewrite(snapshot) else int(summary_of(snapshot).get("added-records", "0"))
+    """Rows that a snapshot brought; others write rows anew that were there before."""
+    appends = snapshot.summary is not None and snapshot.summary.operation == Operation.APPEND
+    return int(summary_of(snapshot).get("added-records", "0")) if appends else 0
 
 
 def ingested(changelog: Table, snapshot: Snapshot) -> KafkaStatement | None:
@@ -264,5 +230,6 @@ def _ends(changelog: Table, found: Sequence[Snapshot], *, limit: int) -> tuple[i
     return best
 
 
-def _total(snapshot: Snapshot) -> int:
+def total(snapshot: Snapshot) -> int:
+    """Rows that the table held with a snapshot."""
     return int(summary_of(snapshot).get("total-records", "0"))

@@ -1,6 +1,8 @@
 """Reads what a step needs with Spark, each at a snapshot that was chosen before: a name alone may change any moment."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import cast
 
 from pyiceberg import types as iceberg
 from pyiceberg.table import Table
@@ -20,6 +22,11 @@ from lakehouse.commit.history import ancestry, head_of, is_rewrite
 from lakehouse.commit.rebase import added_files
 from lakehouse.tables import Changelog, MirrorTables
 
+# So many changes are kept in memory, as far as it goes, and not read again for each look.
+_KEPT_CHANGES = 1_000_000
+_CHANGES_PER_PARTITION = 25_000
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
 
 def changes_of(spark: SparkSession, found: Range) -> DataFrame:
     """The rows of a range, as they are in the changelog."""
@@ -27,6 +34,30 @@ def changes_of(spark: SparkSession, found: Range) -> DataFrame:
         return spark.read.option("versionAsOf", str(found.end)).table(quoted(found.name))
     between = {"start-snapshot-id": str(found.start), "end-snapshot-id": str(found.end)}
     return spark.read.options(**between).table(quoted(found.name))
+
+
+@contextmanager
+def kept(frame: DataFrame, rows: int) -> Generator[DataFrame]:
+    """The frame, in memory or on local disk for a while, where it is not large."""
+    if rows > _KEPT_CHANGES:
+        yield frame
+        return
+    held = frame.persist()
+    try:
+        yield held
+    finally:
+        held.unpersist()
+
+
+@contextmanager
+def small_shuffles(spark: SparkSession, rows: int) -> Generator[None]:
+    """No more partitions than so many rows fill; a MERGE, which shuffles the mirror as well, keeps the session's."""
+    configured = cast("str", spark.conf.get(_PARTITIONS, "200"))
+    spark.conf.set(_PARTITIONS, str(max(1, min(int(configured), 1 + rows // _CHANGES_PER_PARTITION))))
+    try:
+        yield
+    finally:
+        spark.conf.set(_PARTITIONS, configured)
 
 
 def rows_at(spark: SparkSession, base: Base, literals: Sequence[str] = ()) -> DataFrame | None:

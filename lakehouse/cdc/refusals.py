@@ -150,11 +150,11 @@ class OtherChangelog(MirrorRefused):
 
 
 class HistoryIncomplete(MirrorRefused):
-    """A rebuild needs every change since the beginning, and the changelog has not all of them."""
+    """A build needs every change since the beginning, and the changelog has not all of them."""
 
     def __init__(self, mirror: str, changelog: str, why: str) -> None:
         super().__init__(
-            f"Mirror {mirror} cannot be rebuilt: {changelog} does not hold every change since its beginning ({why}).",
+            f"Mirror {mirror} cannot be built: {changelog} does not hold every change since its beginning ({why}).",
             remedy="restore the changelog; or let the source send a new snapshot to another changelog, and declare a "
             "mirror that begins with a copy of this one (`initial`)",
         )

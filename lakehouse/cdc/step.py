@@ -15,13 +15,12 @@ from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
 from lakehouse.catalog import LakeCatalog
+from lakehouse.cdc.again import applied_range, require_complete, require_unretired
 from lakehouse.cdc.folding import Folded, Work, files_of, fold, without_changes
 from lakehouse.cdc.plan import (
     Range,
-    applied_range,
     newest_statement,
     next_range,
-    require_complete,
     stored_statement,
     whole_range,
 )
@@ -129,8 +128,11 @@ def plan_work(step: MirrorStep) -> Work:
     work = Work(step.tables, step.catalog, step.attempt, bases, previous, notes=notes)
     if previous is None:
         found = whole_range(step.name, changelog, max_changes=step.max_changes)
-        wanted = found is not None and (found.changes > 0 or step.tables.mirror.initial is not None)
-        return _leased(replace(work, found=found)) if wanted else work
+        if found is None or not (found.changes or step.tables.mirror.initial):
+            return work
+        if step.tables.mirror.initial is None:
+            require_unretired(step.name, found)
+        return _leased(replace(work, found=found))
     found = next_range(step.name, previous, changelog, max_changes=step.max_changes)
     if new := declared_since(previous.columns, step.tables.changelog):
         work = _taken_over(work, changelog, previous, new)

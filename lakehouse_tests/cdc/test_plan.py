@@ -7,13 +7,13 @@ import pytest
 from pyiceberg.table import Table
 
 from lakehouse.catalog import TableChange, remove_snapshots
+from lakehouse.cdc.again import applied_range, require_complete
+from lakehouse.cdc.frames import offsets_between
 from lakehouse.cdc.plan import (
     Range,
-    applied_range,
     chain,
     newest_statement,
     next_range,
-    require_complete,
     stored_statement,
     whole_range,
 )
@@ -30,10 +30,14 @@ from lakehouse.cdc.refusals import (
     RangeExpired,
     StatementsDiffer,
 )
+from lakehouse.cdc.retire import BEFORE_KEY, KIND_RETIRE
 from lakehouse.cdc.statement import MirrorStatement
-from lakehouse.commit import Attempt, Base, Seal, publish, read_bases, seal_branch, stage_files
+from lakehouse.commit import Attempt, Base, Seal, open_branch, publish, read_bases, seal_branch, stage_files
 from lakehouse.commit.history import ancestry, head_of
 from lakehouse.commit.rebase import added_files
+from lakehouse.commit.stage import commit_on_branch
+from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.kafka.tally import Tally
 from lakehouse.tables import apply, plan
 from lakehouse_tests.cdc.conftest import Change, Feed, changelog_of, upsert
 from lakehouse_tests.fixtures.lakes import Lake
@@ -175,6 +179,43 @@ def test_a_commit_that_removed_rows(feed: Feed) -> None:
     assert _next(feed, last) is None  # before the range it is nobody's concern
 
 
+def _retire(feed: Feed, before: int) -> int:
+    """Remove the changes before an offset, as retention does."""
+    base = read_bases(feed.catalog, [LOG])[LOG]
+    assert base.sealed
+    attempt = Attempt(run_id="r", step="retire:things")
+    open_branch(feed.catalog, base, attempt)
+    gone = offsets_between(None, {0: before})
+    commit_on_branch(
+        feed.catalog,
+        base,
+        attempt.branch,
+        lambda transaction: transaction.delete(gone, snapshot_properties=attempt.marks, branch=attempt.branch),
+    )
+    said = KafkaStatement.from_keys(base.sealed.seal.statement)
+    assert said
+    told = replace(said, start=said.end, tallies={}, retired={LOG: {0: Tally(before, 0, 0)}})
+    keys = {**told.to_keys(), BEFORE_KEY: f'{{"0":{before}}}'}
+    seal = Seal.of(attempt, KIND_RETIRE, statement=keys, previous=base.sealed.seal)
+    return publish(feed.catalog, [seal_branch(feed.catalog, base, attempt, seal)]).snapshots[LOG]
+
+
+def test_retention_of_what_is_in_the_mirror_is_no_loss(feed: Feed) -> None:
+    first = feed.append(_changes(3))
+    feed.append(_changes(2))
+    retired = _retire(feed, 2)
+    consumed = _at(feed, first, kafka_end={0: 3})
+    found = next_range(NAME, consumed, _log(feed), max_changes=9)
+    assert found is not None
+    assert (found.end, found.changes) == (retired, 2)  # the row that was written anew is none of them
+    with pytest.raises(ForeignChange):
+        next_range(NAME, replace(consumed, kafka_end={0: 1}), _log(feed), max_changes=9)
+    whole = whole_range(NAME, _log(feed))
+    assert whole is not None
+    with pytest.raises(HistoryIncomplete, match="its retention removed 2 changes"):
+        require_complete(NAME, whole)
+
+
 def test_the_whole_changelog(feed: Feed) -> None:
     assert whole_range(NAME, _log(feed)) is None
     feed.append()
@@ -221,7 +262,7 @@ def test_an_applied_range_again(feed: Feed) -> None:
     assert applied_range(NAME, _log(feed), _at(feed, second)).changes == 3
     with pytest.raises(RangeExpired):
         applied_range(NAME, _log(feed), _at(feed, 4711))
-    assert [s.snapshot_id for s in chain(NAME, _log(feed), first, second)][-1] == second
+    assert [s.snapshot_id for s in chain(NAME, _log(feed), first, second, consumed={})][-1] == second
 
 
 class Three:
