@@ -28,6 +28,11 @@ def solid(position: Expression) -> Expression:
     return sql.struct(*(sql.coalesce(position[name], sql.lit(part).cast("bigint")).alias(name) for name, part in never))
 
 
+def left_out() -> Expression:
+    """Whether a row of a changelog is a change of key whose insert does not send every value."""
+    return (sql.col("operation") == "insert") & sql.col("other_key").isNotNull() & (sql.size("unavailable") > 0)
+
+
 def field(struct: str, name: str) -> Expression:
     """A field of a struct, whatever its name is."""
     return sql.col(f"{struct}.`{name}`")

@@ -15,7 +15,11 @@ from lakehouse.tables import Changelog
 from lakehouse.tables.mirror import BEHIND_COLUMN, DELETED_COLUMN, DIGEST_COLUMN, POSITION_COLUMN, TIME_COLUMN
 
 GONE = ("delete", "tombstone")
-_OF_A_ROW = ("insert", "update", "read", *GONE)
+OF_A_ROW = ("insert", "update", "read", *GONE)
+MOVED = "_moved"
+"""Column of changes: what a change of key left out, where it was looked up."""
+ANEW = "moved"
+"""Operation of rows that say that an earlier change of key left out other values than was known then."""
 
 
 def events_of(changes: DataFrame, scope: Scope) -> DataFrame:
@@ -27,8 +31,9 @@ def events_of(changes: DataFrame, scope: Scope) -> DataFrame:
     """
     operation = sql.col("operation")
     gone = operation.isin(*GONE)
-    image = sql.struct(*(field("after", column.name).alias(column.name) for column in scope.columns))
-    return changes.filter(operation.isin(*_OF_A_ROW)).select(
+    image = sql.struct(*(_sent(column.name, scope).alias(column.name) for column in scope.columns))
+    unsent = sql.when(sql.col(MOVED).isNull(), sql.col("unavailable")) if scope.moving else sql.col("unavailable")
+    return changes.filter(operation.isin(*OF_A_ROW)).select(
         *(field("key", name).alias(name) for name in scope.keys),
         sql.lit(False).alias("_stored"),
         sql.lit(False).alias("_row"),
@@ -38,12 +43,18 @@ def events_of(changes: DataFrame, scope: Scope) -> DataFrame:
         sql.col("source_time").alias("_time"),
         digest_of(scope.log).alias("_digest"),
         sql.when(~gone, image).alias("_image"),
-        *((sql.when(~gone, sql.col("unavailable")).alias("_unavailable"), _no_behind()) if scope.whole_rows else ()),
+        *((sql.when(~gone, unsent).alias("_unavailable"), _no_behind()) if scope.whole_rows else ()),
+        *((sql.lit(False).alias("_corrected"),) if scope.anew else ()),
         operation.alias("_operation"),
         sql.col("_kafka_topic").alias("_topic"),
         sql.col("_kafka_partition").alias("_partition"),
         sql.col("_kafka_offset").alias("_offset"),
     )
+
+
+def _sent(name: str, scope: Scope) -> Expression:
+    value = field("after", name)
+    return sql.coalesce(value, field(MOVED, name)) if scope.moving and name in scope.tracked else value
 
 
 def digest_of(log: Changelog) -> Expression:
@@ -58,7 +69,7 @@ def digest_of(log: Changelog) -> Expression:
 
 def keys_of(changes: DataFrame, log: Changelog) -> DataFrame:
     """The keys that a range has changes of, each once: what a caller prunes its tables by."""
-    changed = changes.filter(sql.col("operation").isin(*_OF_A_ROW))
+    changed = changes.filter(sql.col("operation").isin(*OF_A_ROW, ANEW))
     return changed.select(*(field("key", name).alias(name) for name in log.key)).distinct()
 
 
@@ -82,6 +93,7 @@ def look_up(
     found: list[DataFrame] = []
     if mirror_rows is not None:
         touched = _touched(mirror_rows, keys, scope)
+        touched = touched if scope.anew is None else _corrected(touched, changes, scope)
         found.append(_stored(touched, scope, gone=sql.col(DELETED_COLUMN.name) if scope.soft else sql.lit(False)))
     if tombstones is not None and not scope.soft:
         ledger = tombstones.join(keys, _same_key(tombstones, keys, scope.keys), "left_semi")
@@ -99,6 +111,31 @@ def _touched(rows: DataFrame, keys: DataFrame, scope: Scope) -> DataFrame:
         older |= sql.exists(sql.map_values(BEHIND_COLUMN.name), lambda position: position < barrier)
     older = sql.coalesce(older, sql.lit(False))
     return rows.filter(older).unionByName(rows.filter(~older).join(keys, same, "left_semi"))
+
+
+def _corrected(rows: DataFrame, changes: DataFrame, scope: Scope) -> DataFrame:
+    """Put what changes of key left out, by what is known now, where rows still hold what was known then."""
+    kinds = {column.name: column.type for column in scope.log.columns}
+    said = sql.struct("position", "unavailable", MOVED)
+    anew = (
+        changes.filter(sql.col("operation") == ANEW)
+        .groupBy(*(field("key", name).alias(f"_of_{name}") for name in scope.keys))
+        .agg(sql.collect_list(said).alias("_anew"))
+    )
+    same = reduce(Expression.__and__, (rows[name].eqNullSafe(anew[f"_of_{name}"]) for name in scope.keys))
+    values: dict[str, Expression] = {}
+    corrected = sql.lit(False)
+    for name in scope.tracked:
+        at = sql.coalesce(sql.try_element_at(sql.col(BEHIND_COLUMN.name), sql.lit(name)), sql.col(POSITION_COLUMN.name))
+        found = sql.filter(
+            "_anew", lambda one, n=name, p=at: (one["position"] == p) & sql.array_contains(one["unavailable"], n)
+        )
+        old, new = sql.col(f"`{name}`").cast(kinds[name]), sql.get(found, 0)[MOVED][name]
+        values[name] = sql.when(sql.size(found) > 0, new).otherwise(old)
+        differs = hashed([("", old, kinds[name])]) != hashed([("", new, kinds[name])])
+        corrected |= (sql.size(found) > 0) & differs
+    told = rows.join(anew, same, "left")
+    return told.withColumn("_corrected", sql.coalesce(corrected, sql.lit(False))).withColumns(values)
 
 
 def _same_key(left: DataFrame, right: DataFrame, names: tuple[str, ...]) -> Expression:
@@ -121,6 +158,7 @@ def _stored(rows: DataFrame, scope: Scope, *, gone: Expression, row: bool = True
         sql.col(DIGEST_COLUMN.name).alias("_digest"),
         sql.when(sql.lit(row), sql.struct(*values)).alias("_image"),
         *((sql.lit(None).cast("array<string>").alias("_unavailable"), behind) if scope.whole_rows else ()),
+        *(((sql.col("_corrected") if row else sql.lit(False)).alias("_corrected"),) if scope.anew else ()),
         sql.lit("").alias("_operation"),
         sql.lit("").alias("_topic"),
         sql.lit(-1).alias("_partition"),

@@ -10,6 +10,7 @@ from pyspark.sql import functions as sql
 from lakehouse.cdc.expressions import literal
 from lakehouse.cdc.scope import Scope
 
+TRUNCATED = 0  # the digest of a row that a truncate has marked as deleted
 COUNTS, DUPLICATE, CONTRADICTION, TOO_LATE, NOTHING = "counts", "duplicate", "contradiction", "too_late", "nothing"
 
 
@@ -27,7 +28,8 @@ def judge(changes: DataFrame, stored: DataFrame | None, scope: Scope) -> DataFra
     events = events.withColumn("_too_late", _too_late(scope))
     if scope.lone_tombstones:
         events = _placed(events, scope)
-    at_position = Window.partitionBy(*scope.keys, "_too_late", "_position").orderBy(
+    events = events.withColumn("_marked", _marked(scope))
+    at_position = Window.partitionBy(*scope.keys, "_too_late", "_marked", "_position").orderBy(
         sql.desc("_stored"), "_lone", "_topic", "_partition", "_offset", "_digest"
     )
     events = events.withColumns(
@@ -43,6 +45,13 @@ def judge(changes: DataFrame, stored: DataFrame | None, scope: Scope) -> DataFra
     # A tombstone goes by the change that it follows: when that comes again, it is a duplicate.
     digest = sql.when(sql.col("_lone"), sql.col("_first")).otherwise(sql.col("_digest"))
     return events.withColumns({"_verdict": verdict, "_digest": digest}).drop("_first", "_rank", "_too_late")
+
+
+def _marked(scope: Scope) -> Expression:
+    """Whether a stored row owes its position to a truncate, which comes before any change at that position."""
+    if not scope.soft:
+        return sql.lit(False)
+    return sql.col("_stored") & sql.col("_gone") & (sql.col("_digest") == TRUNCATED)
 
 
 def _too_late(scope: Scope) -> Expression:
@@ -64,7 +73,7 @@ def _placed(events: DataFrame, scope: Scope) -> DataFrame:
     )
     in_order = Window.partitionBy(*scope.keys).orderBy(sql.desc("_stored"), "_topic", "_partition", "_offset")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    newest = sql.max(sql.when(sql.col("_stored"), sql.struct("_position", "_time"))).over(
+    newest = sql.max(sql.when(sql.col("_stored") & ~_marked(scope), sql.struct("_position", "_time"))).over(
         Window.partitionBy(*scope.keys)
     )
     events = events.withColumns({"_before": sql.last(said, ignorenulls=True).over(before), "_newest": newest})
@@ -91,7 +100,7 @@ def reduce(judged: DataFrame, scope: Scope) -> DataFrame:
         scope: of the fold.
     """
     counts = sql.col("_verdict") == COUNTS
-    order = sql.struct("_position", "_lone")
+    order = sql.struct("_position", "_lone", ~sql.col("_marked"))
     head = sql.struct("_gone", "_position", "_time", "_digest", (sql.col("_stored") & ~sql.col("_lone")).alias("_old"))
     image = counts & sql.col("_image").isNotNull()
     ours = ~sql.col("_stored")

@@ -8,7 +8,7 @@ from pyspark.sql import functions as sql
 
 from lakehouse.cdc.expressions import field, literal, solid
 from lakehouse.cdc.lookup import events_of, look_up
-from lakehouse.cdc.reduce import CONTRADICTION, DUPLICATE, TOO_LATE, judge, reduce
+from lakehouse.cdc.reduce import CONTRADICTION, DUPLICATE, TOO_LATE, TRUNCATED, judge, reduce
 from lakehouse.cdc.scope import Scope
 from lakehouse.cdc.statement import Applied
 from lakehouse.tables.mirror import BEHIND_COLUMN, DELETED_COLUMN, DIGEST_COLUMN, POSITION_COLUMN, TIME_COLUMN
@@ -91,7 +91,9 @@ def _decided(reduced: DataFrame, scope: Scope) -> DataFrame:
         {
             POSITION_COLUMN.name: solid(position),
             TIME_COLUMN.name: sql.when(~sql.col("_barred"), head["_time"]),
-            DIGEST_COLUMN.name: sql.when(sql.col("_barred"), sql.lit(0).cast("bigint")).otherwise(head["_digest"]),
+            DIGEST_COLUMN.name: sql.when(sql.col("_barred"), sql.lit(TRUNCATED).cast("bigint")).otherwise(
+                head["_digest"]
+            ),
             DELETED_COLUMN.name: sql.col("_gone"),
         }
     )

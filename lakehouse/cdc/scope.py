@@ -17,11 +17,13 @@ class Memory:
         truncated: position of the newest truncate.
         low_watermark_us: source time below which nothing is expected any more; 0: nothing is late.
         behind: columns that some row may hold older than its other columns.
+        moved: greatest position of a change of key that left values out.
     """
 
     truncated: Position | None = None
     low_watermark_us: int = 0
     behind: frozenset[str] = frozenset()
+    moved: Position | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Scope:
         truncating: whether that truncate is of this range, so that it concerns rows without changes as well.
         low_watermark_us: below it a change of an unknown key is too late; None if nothing in the range is below.
         lone_tombstones: whether there are tombstones without position.
+        moves: whether there are changes of key that leave values out.
+        anew: what older changes of key beyond this position left out may be something else by now; None: it is not.
     """
 
     log: Changelog
@@ -45,6 +49,8 @@ class Scope:
     truncating: bool = False
     low_watermark_us: int | None = None
     lone_tombstones: bool = False
+    moves: bool = False
+    anew: Position | None = None
 
     @classmethod
     def of(cls, log: Changelog, mirror: Mirror, memory: Memory, survey: Survey) -> Self:
@@ -53,6 +59,7 @@ class Scope:
         late = survey.oldest_us is not None and survey.oldest_us < memory.low_watermark_us
         truncates = [position for position in (memory.truncated, survey.truncated) if position is not None]
         barrier = max(truncates, default=None)
+        overtaken = survey.oldest is not None and memory.moved is not None and survey.oldest < memory.moved
         return cls(
             log=log,
             soft=mirror.deletes == "soft",
@@ -61,6 +68,8 @@ class Scope:
             truncating=barrier is not None and barrier != memory.truncated,
             low_watermark_us=memory.low_watermark_us if late else None,
             lone_tombstones=survey.lone_tombstones > 0,
+            moves=survey.moved is not None,
+            anew=survey.oldest if overtaken else None,
         )
 
     @property
@@ -77,6 +86,11 @@ class Scope:
     def together(self) -> tuple[str, ...]:
         """Those that every change of the range sends, and that no row holds older than one another."""
         return tuple(column.name for column in self.columns if column.name not in self.tracked)
+
+    @property
+    def moving(self) -> bool:
+        """Whether values have to be found that a change of key left out: by `moves.complete`, before the fold."""
+        return self.moves or self.anew is not None
 
     @property
     def whole_rows(self) -> bool:

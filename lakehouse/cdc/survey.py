@@ -9,7 +9,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from lakehouse.cdc.expressions import hashed
+from lakehouse.cdc.expressions import hashed, left_out
 from lakehouse.cdc.position import Position
 from lakehouse.tables import Changelog
 
@@ -32,6 +32,8 @@ class Survey:
         lone_tombstones: tombstones without position.
         unplaced: changes that need a position and have none; they cannot be folded.
         unavailable: columns that some change does not send.
+        oldest: least source position of a change of a row, or of a truncate.
+        moved: greatest position of a change of key that leaves values out.
         arrived_ms: Kafka's newest timestamp, milliseconds.
         kafka_end: Kafka partition → offset after the last row's.
     """
@@ -47,6 +49,8 @@ class Survey:
     lone_tombstones: int = 0
     unplaced: int = 0
     unavailable: frozenset[str] = frozenset()
+    oldest: Position | None = None
+    moved: Position | None = None
     arrived_ms: int = 0
     kafka_end: Mapping[int, int] = field(default_factory=dict[int, int])
 
@@ -75,6 +79,8 @@ def survey(changes: DataFrame, log: Changelog) -> Survey:
             sql.count_if(lone).alias("lone"),
             sql.count_if(position.isNull() & ~operation.isin("tombstone", "control")).alias("unplaced"),
             sql.array_distinct(sql.flatten(sql.collect_set("unavailable"))).alias("unavailable"),
+            sql.min(sql.when(operation != "control", position)).alias("least"),
+            sql.max(sql.when(left_out(), position)).alias("moved"),
             sql.max(sql.unix_millis("_kafka_timestamp")).alias("arrived"),
             (sql.max("_kafka_offset") + 1).alias("end"),
         )
@@ -127,6 +133,8 @@ def _together(partitions: list[dict[str, Any]]) -> Survey:
         lone_tombstones=sum(known("lone")),
         unplaced=sum(known("unplaced")),
         unavailable=frozenset[str]().union(*known("unavailable")),
+        oldest=min((Position(*struct) for struct in known("least")), default=None),
+        moved=newest("moved"),
         arrived_ms=max(known("arrived"), default=0),
         kafka_end={part["partition"]: part["end"] for part in partitions},
     )

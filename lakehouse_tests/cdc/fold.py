@@ -131,7 +131,8 @@ class Fold:
         if row is not None:
             head = self.keys[key].head
             assert head
-            held[row["position"]] = head
+            if not self._covered(head.position):  # a truncate comes before any change at its position
+                held[head.position] = head
         return held
 
     def row(self, key: Key) -> dict[str, Any] | None:
@@ -162,7 +163,13 @@ class Fold:
         return self.truncated is not None and position < self.truncated
 
     def _too_late(self, change: Change, stored: Mapping[Position, Head], low_watermark: int) -> bool:
-        if change.lone or change.time is None or change.time >= low_watermark or stored:
+        if (
+            change.lone
+            or change.time is None
+            or change.time >= low_watermark
+            or stored
+            or self.row(change.key) is not None
+        ):
             return False
         assert change.position
         if self._covered(change.position):

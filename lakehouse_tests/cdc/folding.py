@@ -10,6 +10,7 @@ import pyarrow
 import pyspark.sql.types as T  # noqa: N812
 from pyspark.sql import DataFrame, SparkSession
 
+from lakehouse.cdc.initial import collectable
 from lakehouse.cdc.position import Position
 from lakehouse.cdc.resolve import Delta, resolve
 from lakehouse.cdc.scope import Memory, Scope
@@ -101,6 +102,12 @@ class Mirrored:
         self.write(delta)
         self.memory = replace(self.memory, truncated=scope.barrier, behind=delta.behind)
         return delta
+
+    def forget(self, low_watermark_us: int) -> None:
+        """The source's clock has gone on: collect tombstones."""
+        self.memory = replace(self.memory, low_watermark_us=low_watermark_us)
+        ledger = frame(self.session, self.tables.tombstones_table, self.tombstones)
+        self.tombstones = ledger.filter(~collectable(self.memory)).toArrow().to_pylist()
 
     def write(self, delta: Delta) -> None:
         """What MERGE does, and refuses to do."""

@@ -1,15 +1,16 @@
 """What changes mean to a mirror, one meaning per test. Each range is folded by Spark, and in plain Python as well."""
 
+import shutil
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as sql
 
-from lakehouse.cdc.initial import as_reads, collectable
+from lakehouse.cdc.initial import as_reads
 from lakehouse.cdc.position import Position
 from lakehouse.cdc.resolve import resolve
 from lakehouse.cdc.scope import Memory, Scope
@@ -69,10 +70,7 @@ class Both:
 
     def pass_by(self, low_watermark: int) -> None:
         """The source's clock goes on, and tombstones are collected."""
-        memory = Memory(self.mirrored.memory.truncated, low_watermark, self.mirrored.memory.behind)
-        self.mirrored.memory = memory
-        ledger = frame(self.session, self.mirrored.tables.tombstones_table, self.mirrored.tombstones)
-        self.mirrored.tombstones = ledger.filter(~collectable(memory)).toArrow().to_pylist()
+        self.mirrored.forget(low_watermark)
         self.fold.forget(low_watermark)
 
     def row(self, key: Any) -> tuple[Any, ...] | None:
@@ -336,6 +334,8 @@ def test_soft_deletes_keep_the_row(both: NewBoth) -> None:
     assert it.apply(("truncate", (), 50), ("insert", 4, 45, {"a": "late"})) == Applied(inserted=1, updated=1, deleted=2)
     assert [it.deleted(key) for key in (1, 2, 3, 4)] == [True] * 4
     assert it.row(1) == ("alive", None)
+    it.apply(("insert", 4, 50, {"a": "at the truncate, so after it"}), ("tombstone", 2, None))
+    assert (it.deleted(4), it.deleted(2)) == (False, True)
     it.apply(
         ("update", 1, 60, {"a": "again", "unavailable": ["b"]}), ("update", 2, 20, {"a": "y", "unavailable": ["b"]})
     )
@@ -450,15 +450,14 @@ def test_a_survey_tells_what_a_range_holds_in_any_order(both: NewBoth, quick: Sp
     assert nothing == Survey()
 
 
-def test_a_delta_is_computed_once(quick: SparkSession) -> None:
+def test_a_delta_is_computed_once(quick: SparkSession, tmp_path: Path) -> None:
     log = HARD.changelog
-    change = Change("insert", (1,), at(1), {"a": "x", "b": 1})
-    changes = frame(quick, log.table, changelog_rows(HARD, [change, change]))
-    otherwise = changes.withColumn("after", sql.col("after").withField("a", sql.uuid()))
-    delta = resolve(otherwise, Scope(log))
-    assert delta.applied.contradictions == 1
-    assert delta.rows.collect() == delta.rows.collect()
-    assert delta.refused.count() == 1
+    told = [Change("insert", (1,), at(1), {"a": value, "b": 1}, offset=offset) for offset, value in enumerate("xy")]
+    frame(quick, log.table, changelog_rows(HARD, told)).write.parquet(str(tmp_path / "changes"))
+    delta = resolve(quick.read.parquet(str(tmp_path / "changes")), Scope(log))
+    shutil.rmtree(tmp_path / "changes")
+    assert [(row["a"], row["_action"]) for row in delta.rows.collect()] == [("x", "insert")]
+    assert [row["offset"] for row in delta.refused.collect()] == [1]
 
 
 @pytest.mark.parametrize("tables", [HARD, SOFT], ids=["hard", "soft"])
