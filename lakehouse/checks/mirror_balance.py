@@ -7,13 +7,13 @@ from lakehouse.cdc.unique import KeyProof
 from lakehouse.checks.mirror_fold import findings_shown, first_of
 from lakehouse.resources.materialized import rows_shown
 
-BALANCE = "mirror_balance"
+BALANCE = "balance"
 BALANCE_DESCRIPTION = (
     "From metadata alone: the mirror's seals follow one another without gap, their totals add up, the changelog's "
     "seals say the same of each range, operation by operation, and Iceberg counted as many rows inserted, updated and "
     "deleted as were sealed. Older commits are no longer listed; the metadata says from which run on each was asked."
 )
-KEYS = "mirror_keys_unique"
+KEYS = "unique_key"
 KEYS_DESCRIPTION = "No key is twice in the mirror. Reads the key's columns of every row; null counts as a value."
 
 

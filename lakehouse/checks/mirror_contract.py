@@ -5,7 +5,7 @@ import dagster as dg
 from lakehouse.cdc.contract import ContractProof
 from lakehouse.resources.materialized import rows_shown
 
-NAME = "mirror_contract"
+NAME = "contract"
 DESCRIPTION = (
     "The rules that the source's row model declares, counted in the mirror's present rows: required columns that are "
     "null, and values that break a rule. A mirror takes its source's rows as they are, so this says what the source "

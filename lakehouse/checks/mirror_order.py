@@ -9,13 +9,13 @@ from lakehouse.cdc.backlog import Backlog
 from lakehouse.cdc.order import OrderProof
 from lakehouse.resources.materialized import rows_shown
 
-ORDER = "change_order"
+ORDER = "order"
 ORDER_DESCRIPTION = (
     "Of the changes that the mirror has consumed: at one position the source says one thing (another one has to be in "
     "the mirror's quarantine), and no change arrives later, by the source's time, than the mirror's declared lateness "
     "allows. A change that is later than that, and of a deleted row, might be refused: then this check warns."
 )
-DELAY = "mirror_delay"
+DELAY = "delay"
 DELAY_DESCRIPTION = (
     "How many changes of the changelog are not in the mirror yet, and how old the oldest of them is by Kafka's time. "
     "Warns when that is older than the mirror's target lag. How long the newest change was on its way is told as well; "

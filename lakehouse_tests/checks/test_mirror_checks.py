@@ -21,11 +21,11 @@ from lakehouse_tests.cdc.mirrored import BIRDS, LOG, TOMBSTONES, MirroredLake, S
 from lakehouse_tests.fixtures.lakes import sql_settings
 
 NAMES = {
-    "mirror_balance",
-    "mirror_delay",
-    "mirror_keys_unique",
-    "change_order",
-    "mirror_contract",
+    "balance",
+    "delay",
+    "unique_key",
+    "order",
+    "contract",
     "mirror_is_its_changelog",
 }
 
@@ -76,13 +76,13 @@ def test_a_sound_mirror_passes_every_check_and_says_what_was_looked_at(lake: Mir
     assert fold.metadata["looked at"].value == "every key"
     assert fold.metadata["rows compared"].value == 4
     assert "are what 7 changes make" in str(fold.description)
-    assert found["mirror_contract"].metadata["rows"].value == 4
+    assert found["contract"].metadata["rows"].value == 4
 
 
 def test_one_check_can_run_alone(lake: MirroredLake) -> None:
-    found, result = prove(lake, "mirror_keys_unique")
+    found, result = prove(lake, "unique_key")
     assert result.success
-    assert set(found) == {"mirror_keys_unique"}
+    assert set(found) == {"unique_key"}
 
 
 def _another_row(lake: MirroredLake) -> None:
@@ -120,13 +120,13 @@ def _broken_rule(lake: MirroredLake) -> None:
 @pytest.mark.parametrize(
     ("prepare", "expected", "told"),
     [
-        (_another_row, {"mirror_is_its_changelog", "mirror_balance"}, "id=4: song differs"),
-        (_twin, {"mirror_is_its_changelog", "mirror_balance", "mirror_keys_unique"}, "2 rows"),
-        (_broken_books, {"mirror_is_its_changelog", "mirror_balance"}, "says it applied 1 update"),
-        (_contradiction, {"change_order"}, "2 different changes (partition 0 offset 7, partition 0 offset 8)"),
-        (_late, {"change_order"}, "0:00:50 late, longer than the 0:00:30"),
-        (_waiting, {"mirror_delay"}, "1 changes are not in the mirror yet"),
-        (_broken_rule, {"mirror_contract"}, "weight: greater_than(0) (1 rows)"),
+        (_another_row, {"mirror_is_its_changelog", "balance"}, "id=4: song differs"),
+        (_twin, {"mirror_is_its_changelog", "balance", "unique_key"}, "2 rows"),
+        (_broken_books, {"mirror_is_its_changelog", "balance"}, "says it applied 1 update"),
+        (_contradiction, {"order"}, "2 different changes (partition 0 offset 7, partition 0 offset 8)"),
+        (_late, {"order"}, "0:00:50 late, longer than the 0:00:30"),
+        (_waiting, {"delay"}, "1 changes are not in the mirror yet"),
+        (_broken_rule, {"contract"}, "weight: greater_than(0) (1 rows)"),
     ],
 )
 def test_a_prepared_fault_fails_its_check_and_is_named(
@@ -150,12 +150,12 @@ def test_late_and_waiting_only_warn(lake: MirroredLake) -> None:
     _late(lake)
     _waiting(lake)
     found, _ = prove(lake)
-    assert {found[name].severity for name in ("change_order", "mirror_delay")} == {dg.AssetCheckSeverity.WARN}
+    assert {found[name].severity for name in ("order", "delay")} == {dg.AssetCheckSeverity.WARN}
 
 
 def test_a_contradiction_is_an_error(lake: MirroredLake) -> None:
     _contradiction(lake)
-    assert prove(lake)[0]["change_order"].severity is dg.AssetCheckSeverity.ERROR
+    assert prove(lake)[0]["order"].severity is dg.AssetCheckSeverity.ERROR
 
 
 def test_what_cannot_be_folded_any_more_is_no_verdict(lake: MirroredLake) -> None:
@@ -164,7 +164,7 @@ def test_what_cannot_be_folded_any_more_is_no_verdict(lake: MirroredLake) -> Non
     found, result = prove(lake)
     assert not result.success
     assert "mirror_is_its_changelog" not in found
-    assert found["mirror_keys_unique"].passed
+    assert found["unique_key"].passed
     [failure] = result.get_step_failure_events()
     assert failure.step_failure_data.error is not None
     assert "CannotFold" in failure.step_failure_data.error.to_string()
@@ -201,7 +201,7 @@ def test_a_mirror_made_by_spark_is_proven_without_it_and_found_out_when_changed(
     assert house.run().success
     sound = _mirror_checks(house)
     assert set(sound) == NAMES
-    assert failed(sound) <= {"change_order"}, {name: check.description for name, check in sound.items()}
+    assert failed(sound) <= {"order"}, {name: check.description for name, check in sound.items()}
     assert sound["mirror_is_its_changelog"].metadata["rows compared"].value == 3
     good = json.loads(audit(house, "mirror.nests", "--json").output)
     assert good["holds"]
