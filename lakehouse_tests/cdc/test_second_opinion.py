@@ -1,0 +1,78 @@
+"""The step's fold, by Spark, and the check's, by polars, come to the same of histories that hold everything at once."""
+
+import random
+from contextlib import nullcontext
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from lakehouse.catalog import open_catalog
+from lakehouse.cdc.audit import audit_mirror
+from lakehouse.cdc.checkpoint import make_checkpoint
+from lakehouse.cdc.step import MirrorStep, mirror
+from lakehouse.cdc.verify import check_fold
+from lakehouse.commit import Attempt
+from lakehouse.tables import Mirror
+from lakehouse_tests.cdc.mirrored import BIRDS, COLUMNS, LOG, REFUSED, MirroredLake, Row, change
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.spark import SparkOn
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+KEYS = 30
+
+
+def history(chance: random.Random, first: int, number: int) -> list[Row]:
+    """Changes of few keys: partial, late, repeated, contradicting, with tombstones and sometimes a truncate."""
+    found: list[Row] = []
+    for commit in range(first, first + number):
+        key = chance.randint(1, KEYS)
+        at = {"partition": key % 2}
+        values: dict[str, Any] = {"name": f"n{commit}", "weight": float(commit), "song": chance.choice(["la", None])}
+        late = commit if chance.random() < 0.8 else max(1, commit - chance.randint(1, number))
+        match chance.choices(["put", "patch", "delete", "truncate", "repeat", "control"], [4, 4, 3, 0.2, 2, 0.5])[0]:
+            case "put":
+                found.append(change(chance.choice(["insert", "read"]), late, key, **at, **values))
+            case "patch":
+                without = chance.sample(COLUMNS[1:], chance.randint(1, 2))
+                found.append(change("update", late, key, **at, **values, without=without))
+            case "delete":
+                found += [change("delete", late, key, **at), change("tombstone", None, key, **at)]
+            case "truncate":
+                found.append(change("truncate", commit))
+            case "repeat" if found:
+                again = chance.choice(found)
+                if again["after"] and chance.random() < 0.3:
+                    again = again | {"after": again["after"] | {"name": "impostor"}}
+                found.append(again)
+            case _:
+                found.append(change("control", commit))
+    return found
+
+
+@pytest.mark.parametrize("deletes", ["hard", "soft"])
+def test_both_folds_agree_run_by_run(sql_lake: Lake, spark_on: SparkOn, deletes: Any) -> None:
+    declared = Mirror(name=BIRDS, changelog=LOG, deletes=deletes, lateness=timedelta(seconds=20))
+    lake = MirroredLake(open_catalog(sql_lake.settings), declared)
+    chance = random.Random(7)
+    with spark_on(sql_lake.settings) as spark:
+        for run in range(4):
+            lake.ingest(*history(chance, 1 + run * 60, 60))
+            attempt = Attempt(run_id=f"run-{run}", step=f"mirror:{BIRDS}")
+            mirror(MirrorStep(lake.tables, lake.catalog, lambda: nullcontext(spark), attempt))
+            proof = audit_mirror(lake.catalog, lake.tables)
+            assert not proof.fold.findings, (run, proof.fold.findings)
+            assert proof.holds, (run, proof.findings)
+            if run == 1:
+                make_checkpoint(lake.catalog, lake.tables)
+        assert {row["reason"] for row in lake.rows(REFUSED)} >= {"contradiction"}
+        again = check_fold(lake.catalog, lake.tables, begin="checkpoint")
+        assert again.holds, again.findings
+        mirror(
+            MirrorStep(
+                lake.tables, lake.catalog, lambda: nullcontext(spark), Attempt(run_id="rebuild", step="m"), rebuild=True
+            )
+        )
+        proof = audit_mirror(lake.catalog, lake.tables)
+        assert proof.holds, proof.findings
