@@ -33,6 +33,8 @@ class Debezium:
         decimals: `decimal.handling.mode` of the connector: `precise` (Base64), `string` or `double`.
         timestamps: unit of a timestamp without zone, by `time.precision.mode` and the column's precision; values with a
             zone come as text in any case.
+        millis: columns that come in milliseconds all the same: by default the connector writes `timestamp(3)` and
+            shorter in milliseconds, longer ones in microseconds, and a message without schema does not say which.
         unavailable: `unavailable.value.placeholder` of the connector.
         ignored: columns of the source that are left out on purpose.
     """
@@ -40,6 +42,7 @@ class Debezium:
     epoch: int = 0
     decimals: Literal["precise", "string", "double"] = "precise"
     timestamps: Literal["millis", "micros", "nanos", "text"] = "micros"
+    millis: tuple[str, ...] = ()
     unavailable: str = "__debezium_unavailable_value"
     ignored: tuple[str, ...] = ()
 
@@ -48,6 +51,7 @@ class Debezium:
         _check_epoch(self.epoch)
         _check_choice("decimals", self.decimals, ("precise", "string", "double"))
         _check_choice("timestamps", self.timestamps, ("millis", "micros", "nanos", "text"))
+        _check_names("millis", self.millis)
         _check_names("ignored", self.ignored)
 
 

@@ -37,7 +37,7 @@ class Encoding(Protocol):
         """
         ...
 
-    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+    def read(self, array: pa.Array, declared: pa.DataType, path: str) -> Parsed:
         """Wire values to the declared type, with nulls where something is refused."""
         ...
 
@@ -60,7 +60,7 @@ class PlainEncoding:
         """The same as for a table."""
         return wire_type(declared, path)
 
-    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+    def read(self, array: pa.Array, declared: pa.DataType, path: str) -> Parsed:  # noqa: ARG002 - one interface
         """The same as for a table."""
         return (array, []) if array.type == declared else parse_text(array, declared)
 
@@ -85,12 +85,12 @@ class DebeziumEncoding:
             return {"precise": JSON, "string": pa.string(), "double": pa.float64()}[self.options.decimals]
         return wire_type(declared, path)
 
-    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+    def read(self, array: pa.Array, declared: pa.DataType, path: str) -> Parsed:
         """Reads them."""
         if array.type == declared:
             return array, []
         if t.is_integer(array.type):
-            return self._counted(array, declared)
+            return self._counted(array, declared, path)
         if t.is_decimal128(declared):
             precise = self.options.decimals == "precise"
             return base64_decimals(array, declared) if precise else parse_text(array.cast(pa.string()), declared)
@@ -100,11 +100,12 @@ class DebeziumEncoding:
             array = pc.replace_substring_regex(array, "Z$", "")
         return parse_text(array, declared)
 
-    def _counted(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+    def _counted(self, array: pa.Array, declared: pa.DataType, path: str) -> Parsed:
         """Days, or units of time, since the epoch."""
         if t.is_date32(declared):
             return _within(array, _FIRST_DAY, _LAST_DAY, declared)
-        return _instants(array, declared, self.options.timestamps)
+        unit = "millis" if path.partition(".")[2] in self.options.millis else self.options.timestamps
+        return _instants(array, declared, unit)
 
     def placeholders(self, declared: pa.DataType) -> pa.Array | None:
         """The text, as it is and in Base64; decimals are looked at as JSON."""
@@ -120,10 +121,10 @@ class DebeziumEncoding:
 class HeaderEncoding(DebeziumEncoding):
     """Values of a key in Debezium's headers: the same, but that Connect's own converter writes decimals as numbers."""
 
-    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+    def read(self, array: pa.Array, declared: pa.DataType, path: str) -> Parsed:
         """Reads them."""
         if not t.is_decimal128(declared) or self.options.decimals != "precise":
-            return super().read(array, declared)
+            return super().read(array, declared, path)
         number = pc.match_substring_regex(array, "^[-0-9]")
         coded, wrong = base64_decimals(pc.if_else(number, pa.scalar(None, pa.string()), array), declared)
         plain, beyond = parse_text(pc.if_else(number, array, pa.scalar(None, pa.string())), declared)

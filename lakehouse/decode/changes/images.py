@@ -94,7 +94,7 @@ class _Reading:
 
     def value(self, array: Any, declared: Any, path: str, lift: _Lift) -> pa.Array:
         if not t.is_nested(declared):
-            return self._checked(self._encoding.read(array, declared), path, lift)
+            return self._checked(self._encoding.read(array, declared, path), path, lift)
         mask = array.is_null() if array.null_count else None
         if t.is_struct(declared):
             children = [

@@ -305,3 +305,12 @@ def test_what_cannot_be_read_says_where_and_never_what(value: Any, error: str, m
     assert told.errors[1][0] == error
     assert message in told.errors[1][1]
     assert sorted(told.rows) == [0, 2]
+
+
+def test_short_timestamps_come_in_milliseconds_beside_long_ones() -> None:
+    columns = {**THINGS, "short": T.TimestampNTZType(), "long": T.TimestampNTZType()}
+    log = changelog(columns, format=Debezium(millis=("short",)))
+    message = debezium("c", {**ROW, "short": 1_709_210_096_789, "long": 1_709_210_096_789_012})
+    after = decode([message], log).only()["after"]
+    assert after["short"] == dt.datetime(2024, 2, 29, 12, 34, 56, 789_000)  # noqa: DTZ001 - it has no zone
+    assert after["long"] == dt.datetime(2024, 2, 29, 12, 34, 56, 789_012)  # noqa: DTZ001
