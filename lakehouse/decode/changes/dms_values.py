@@ -32,7 +32,7 @@ class DmsEncoding:
         given = wire_type(declared, path)
         return JSON if t.is_boolean(given) or t.is_integer(given) or t.is_floating(given) else given
 
-    def read(self, array: pa.Array, declared: pa.DataType) -> Parsed:
+    def read(self, array: pa.Array, declared: pa.DataType, path: str) -> Parsed:  # noqa: ARG002 - one interface
         """Reads them."""
         if t.is_string(declared):
             return array, []
