@@ -50,6 +50,57 @@ class Retired:
     published: Published
 
 
+@dataclass(frozen=True)
+class Retirable:
+    """What may go, seen from one load of the stream's tables.
+
+    Args:
+        bases: the tables of the stream.
+        said: what they say.
+        before: Kafka partition → offset before which everything may go.
+        gone: partition → tally of that.
+    """
+
+    bases: Mapping[str, Base]
+    said: KafkaStatement
+    before: Mapping[int, int]
+    gone: Mapping[int, Tally]
+
+    @property
+    def rows(self) -> int:
+        """How many changes."""
+        return sum(tally.count for tally in self.gone.values())
+
+
+def find_retirable(
+    catalog: LakeCatalog,
+    log: Changelog,
+    stream: Stream,
+    mirrors: Sequence[MirrorTables],
+    *,
+    now: datetime | None = None,
+) -> Retirable | None:
+    """Find the changes that are older than the changelog's retention and in a checkpoint of every mirror.
+
+    Args:
+        catalog: where the tables live.
+        log: the changelog.
+        stream: its stream, all of whose tables are sealed.
+        mirrors: every mirror that follows the changelog.
+        now: from when retention counts back.
+
+    Raises:
+        CannotRetire: a mirror has no checkpoint, or the stream's tables do not agree.
+    """
+    if log.retention is None:
+        return None
+    bases = read_bases(catalog, [*stream.tables, stream.quarantine_table])
+    said = _agreed(log.name, bases)
+    cut = _proven(catalog, mirrors, said.end)
+    gone, before = _old(bases[log.name], cut, (now or datetime.now(UTC)) - log.retention)
+    return Retirable(bases, said, before, gone) if gone else None
+
+
 def retire_changelog(
     catalog: LakeCatalog,
     log: Changelog,
@@ -59,15 +110,7 @@ def retire_changelog(
     *,
     now: datetime | None = None,
 ) -> Retired | None:
-    """Remove changes that are older than the changelog's retention and in a checkpoint of every mirror.
-
-    Args:
-        catalog: where the tables live.
-        log: the changelog.
-        stream: its stream, all of whose tables are sealed.
-        mirrors: every mirror that follows the changelog.
-        attempt: who removes.
-        now: from when retention counts back.
+    """Remove what `find_retirable` finds, through the protocol.
 
     Returns:
         What went, or None where nothing was old enough.
@@ -76,22 +119,18 @@ def retire_changelog(
         CannotRetire: a mirror has no checkpoint, or the stream's tables do not agree.
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
-    if log.retention is None:
+    found = find_retirable(catalog, log, stream, mirrors, now=now)
+    if found is None:
         return None
-    bases = read_bases(catalog, [*stream.tables, stream.quarantine_table])
-    said = _agreed(log.name, bases)
-    cut = _proven(catalog, mirrors, said.end)
+    bases, said, before, gone = found.bases, found.said, found.before, found.gone
     base = bases[log.name]
-    gone, before = _old(base, cut, (now or datetime.now(UTC)) - log.retention)
-    if not gone:
-        return None
     told = replace(
         said,
         start=dict(said.end),
         tallies={},
         lost={},
         counts=Counts(),
-        retired=added(said.retired, {log.name: gone}),
+        retired=added(said.retired, {log.name: dict(gone)}),
     )
     keys = {**told.to_keys(), BEFORE_KEY: msgspec.json.encode(before).decode()}
     open_branch(catalog, base, attempt)
@@ -105,7 +144,7 @@ def retire_changelog(
         )
         for each in bases.values()
     ]
-    return Retired(before, sum(tally.count for tally in gone.values()), publish(catalog, staged))
+    return Retired(before, found.rows, publish(catalog, staged))
 
 
 def is_harmless(changelog: Table, snapshot: Snapshot, consumed: Mapping[int, int]) -> bool:

@@ -20,6 +20,7 @@ from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
 from lakehouse.cli.rebuild import rebuild
 from lakehouse.cli.replay import replay
+from lakehouse.cli.retire import checkpoint, retire
 from lakehouse.cli.run import run
 from lakehouse.cli.simulate import simulate
 from lakehouse.cli.status import status
@@ -65,6 +66,8 @@ for verb in (
     adopt,
     replay,
     rebuild,
+    checkpoint,
+    retire,
     housekeep,
     jars,
 ):

@@ -32,7 +32,7 @@ def rebuild(
 ) -> None:
     """Fold a mirror's whole changelog anew; readers see the old rows until all new ones are published at once."""
     context = context_of(ctx)
-    tables = _mirror(context, mirror)
+    tables = mirror_of(context, mirror)
     _show(context, tables)
     if not yes:
         context.out.print("Nothing was changed. To do this, say the same with --yes.")
@@ -64,7 +64,12 @@ def _rebuild(context: Context, tables: MirrorTables) -> None:
         raise typer.Exit(PROMISE_BROKEN)
 
 
-def _mirror(context: Context, name: str) -> MirrorTables:
+def mirror_of(context: Context, name: str) -> MirrorTables:
+    """A mirror by name.
+
+    Raises:
+        UnknownMirror: nobody declared it.
+    """
     mirrors = declarations_of(context).mirrors
     if name not in mirrors:
         raise UnknownMirror(
