@@ -10,10 +10,11 @@ from pyspark.sql import functions as f
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.cdc.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all
+from lakehouse.cdc.moves import complete
 from lakehouse.cdc.narrow import holding
 from lakehouse.cdc.plan import Range
 from lakehouse.cdc.planner import MergePlan, Mode, Narrowed, Rows, choose, narrow, replacing
-from lakehouse.cdc.reading import changes_of, initial_rows, kept, rows_at, small_shuffles, touched_by
+from lakehouse.cdc.reading import changes_of, history_of, initial_rows, kept, rows_at, small_shuffles, touched_by
 from lakehouse.cdc.refusals import ReadDiffers, WithoutPosition
 from lakehouse.cdc.resolve import Delta, resolve
 from lakehouse.cdc.scope import Memory, Scope
@@ -62,7 +63,7 @@ class Work:
         """What the fold has to remember."""
         if (known := self.continued) is None:
             return Memory()
-        return Memory(known.truncated, known.low_watermark_us, frozenset(known.behind))
+        return Memory(known.truncated, known.low_watermark_us, frozenset(known.behind), known.moved)
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ def fold(spark: SparkSession, work: Work, found: Range) -> Folded:
         _require_sound(work, found, seen)
         changes, initial = _shaped(spark, work, found, raw)
         scope = Scope.of(log, tables.mirror, work.memory, seen)
+        if scope.moving:
+            changes = _completed(spark, work, found, changes, scope)
         narrowed = _narrowed(work, changes, scope)
         mirror, ledger = (None, None) if work.rebuild else _stored(spark, work, narrowed)
         delta = resolve(changes, scope, mirror, ledger, few=found.changes <= _FEW_CHANGES)
@@ -139,6 +142,7 @@ def state(work: Work, found: Range, seen: Survey, applied: Applied) -> MirrorSta
         progress=progress,
         low_watermark_us=max(low, 0),
         truncated=max((p for p in (known and known.truncated, seen.truncated) if p is not None), default=None),
+        moved=max((p for p in (known and known.moved, seen.moved) if p is not None), default=None),
         columns=declared_columns(work.tables.changelog),
         arrived_ms=seen.arrived_ms or (known.arrived_ms if known else 0),
         kafka_end=dict(found.arrived.end),
@@ -174,6 +178,14 @@ def _shaped(spark: SparkSession, work: Work, found: Range, raw: DataFrame) -> tu
     pinned = work.previous.initial if work.previous else ""
     reads, initial = initial_rows(spark, work.catalog, work.tables, pinned)
     return changes if reads is None else changes.unionByName(reads), initial
+
+
+def _completed(spark: SparkSession, work: Work, found: Range, changes: DataFrame, scope: Scope) -> DataFrame:
+    """The changes with what changes of key have left out: their old keys may be anywhere in the changelog."""
+    log, mirror = work.tables.changelog, work.tables.mirror.name
+    past = None if found.start is None else conform(history_of(spark, found), log, mirror, told=True)
+    rows = None if work.rebuild else rows_at(spark, work.bases[mirror])
+    return complete(changes, scope, past=past, mirror_rows=rows, few=found.changes <= _FEW_CHANGES)
 
 
 def _narrowed(work: Work, changes: DataFrame, scope: Scope) -> Narrowed:

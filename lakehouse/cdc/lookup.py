@@ -3,6 +3,7 @@
 What is stored is nothing but what arrived first.
 """
 
+from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import Column as Expression
@@ -44,7 +45,7 @@ def events_of(changes: DataFrame, scope: Scope) -> DataFrame:
         digest_of(scope.log).alias("_digest"),
         sql.when(~gone, image).alias("_image"),
         *((sql.when(~gone, unsent).alias("_unavailable"), _no_behind()) if scope.whole_rows else ()),
-        *((sql.lit(False).alias("_corrected"),) if scope.anew else ()),
+        *((sql.lit(False).alias("_corrected"),) if scope.anew is not None else ()),
         operation.alias("_operation"),
         sql.col("_kafka_topic").alias("_topic"),
         sql.col("_kafka_partition").alias("_partition"),
@@ -126,16 +127,19 @@ def _corrected(rows: DataFrame, changes: DataFrame, scope: Scope) -> DataFrame:
     values: dict[str, Expression] = {}
     corrected = sql.lit(False)
     for name in scope.tracked:
-        at = sql.coalesce(sql.try_element_at(sql.col(BEHIND_COLUMN.name), sql.lit(name)), sql.col(POSITION_COLUMN.name))
-        found = sql.filter(
-            "_anew", lambda one, n=name, p=at: (one["position"] == p) & sql.array_contains(one["unavailable"], n)
-        )
+        found = sql.filter("_anew", _of_value(name))
         old, new = sql.col(f"`{name}`").cast(kinds[name]), sql.get(found, 0)[MOVED][name]
         values[name] = sql.when(sql.size(found) > 0, new).otherwise(old)
         differs = hashed([("", old, kinds[name])]) != hashed([("", new, kinds[name])])
         corrected |= (sql.size(found) > 0) & differs
     told = rows.join(anew, same, "left")
     return told.withColumn("_corrected", sql.coalesce(corrected, sql.lit(False))).withColumns(values)
+
+
+def _of_value(name: str) -> Callable[[Expression], Expression]:
+    """Whether a correction is of the change that a row has this column's value from."""
+    at = sql.coalesce(sql.try_element_at(sql.col(BEHIND_COLUMN.name), sql.lit(name)), sql.col(POSITION_COLUMN.name))
+    return lambda said: (said["position"] == at) & sql.array_contains(said["unavailable"], name)
 
 
 def _same_key(left: DataFrame, right: DataFrame, names: tuple[str, ...]) -> Expression:
@@ -158,7 +162,7 @@ def _stored(rows: DataFrame, scope: Scope, *, gone: Expression, row: bool = True
         sql.col(DIGEST_COLUMN.name).alias("_digest"),
         sql.when(sql.lit(row), sql.struct(*values)).alias("_image"),
         *((sql.lit(None).cast("array<string>").alias("_unavailable"), behind) if scope.whole_rows else ()),
-        *(((sql.col("_corrected") if row else sql.lit(False)).alias("_corrected"),) if scope.anew else ()),
+        *(((sql.col("_corrected") if row else sql.lit(False)).alias("_corrected"),) if scope.anew is not None else ()),
         sql.lit("").alias("_operation"),
         sql.lit("").alias("_topic"),
         sql.lit(-1).alias("_partition"),

@@ -31,9 +31,14 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 def changes_of(spark: SparkSession, found: Range) -> DataFrame:
     """The rows of a range, as they are in the changelog."""
     if found.start is None:
-        return spark.read.option("versionAsOf", str(found.end)).table(quoted(found.name))
+        return history_of(spark, found)
     between = {"start-snapshot-id": str(found.start), "end-snapshot-id": str(found.end)}
     return spark.read.options(**between).table(quoted(found.name))
+
+
+def history_of(spark: SparkSession, found: Range) -> DataFrame:
+    """The changelog's rows up to the end of a range."""
+    return spark.read.option("versionAsOf", str(found.end)).table(quoted(found.name))
 
 
 @contextmanager

@@ -121,11 +121,13 @@ def reduce(judged: DataFrame, scope: Scope) -> DataFrame:
             sql.max(sql.when(counts & sql.col("_gone"), sql.col("_position"))).alias("_gone_position"),
             sql.first(sql.when(sql.col("_row"), sql.col("_behind")), ignorenulls=True).alias("_was_behind"),
         ]
+    if scope.anew is not None:
+        registers.append(sql.max("_corrected").alias("_corrected"))
     for number, name in enumerate(scope.tracked):
         sent = ~sql.coalesce(sql.array_contains("_unavailable", name), sql.lit(False))
         position = sql.when(image & sent, _position_of(name))
         registers += [
-            sql.max_by(sql.col(f"_image.`{name}`"), position).alias(f"_value_{number}"),
+            sql.max_by(sql.col(f"_image.`{name}`"), _order_of(position, scope)).alias(f"_value_{number}"),
             sql.max(position).alias(f"_position_{number}"),
         ]
     return judged.groupBy(*scope.keys).agg(*registers)
@@ -133,6 +135,11 @@ def reduce(judged: DataFrame, scope: Scope) -> DataFrame:
 
 def _position_of(column: str) -> Expression:
     return sql.coalesce(sql.try_element_at(sql.col("_behind"), sql.lit(column)), sql.col("_position"))
+
+
+def _order_of(position: Expression, scope: Scope) -> Expression:
+    """When a change of key comes again, what it left out may be forgotten; what is stored of it is not."""
+    return sql.when(position.isNotNull(), sql.struct(position, "_stored")) if scope.moving else position
 
 
 def _image_position(scope: Scope) -> Expression:

@@ -100,6 +100,7 @@ def _decided(reduced: DataFrame, scope: Scope) -> DataFrame:
     reduced = _with_columns(reduced, scope)
     known, gone, new_head = sql.col("_known"), sql.col("_gone"), sql.col("_barred") | ~head["_old"]
     changed = new_head | ~_same_behind() if scope.whole_rows else new_head
+    changed = changed | sql.col("_corrected") if scope.anew is not None else changed
     if scope.soft:
         action = sql.when(known & changed, "update").when(~known & head.isNotNull(), "insert")
     else:

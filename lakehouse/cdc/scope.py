@@ -90,7 +90,7 @@ class Scope:
     @property
     def moving(self) -> bool:
         """Whether values have to be found that a change of key left out: by `moves.complete`, before the fold."""
-        return self.moves or self.anew is not None
+        return bool(self.tracked) and (self.moves or self.anew is not None)
 
     @property
     def whole_rows(self) -> bool:

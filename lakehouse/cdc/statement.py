@@ -64,6 +64,7 @@ class MirrorStatement:
         low_watermark_us: below this source time nothing is expected any more; tombstones older than it are collected.
         truncated: position of the newest truncate.
         behind: columns that some row may hold older than the row itself.
+        moved: greatest position of a change of key that left values out.
         columns: source column → its type in Spark's words, as mirrored.
         initial: `table@snapshot` from which the build began, or empty.
         arrived_ms: Kafka's timestamp of the newest change applied, milliseconds.
@@ -89,6 +90,7 @@ class MirrorStatement:
     low_watermark_us: int = 0
     truncated: Position | None = None
     behind: tuple[str, ...] = ()
+    moved: Position | None = None
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
     initial: str = ""
     arrived_ms: int = 0
@@ -116,6 +118,7 @@ class MirrorStatement:
             "mirror.low_watermark_us": str(self.low_watermark_us),
             "mirror.truncated": str(self.truncated or ""),
             "mirror.behind": _json(list(self.behind)),
+            "mirror.moved": str(self.moved or ""),
             "mirror.columns": _json(self.columns),
             "mirror.initial": self.initial,
             "mirror.arrived_ms": str(self.arrived_ms),
@@ -148,6 +151,7 @@ class MirrorStatement:
             low_watermark_us=int(keys["mirror.low_watermark_us"]),
             truncated=Position.parse(keys["mirror.truncated"]),
             behind=tuple(msgspec.json.decode(keys["mirror.behind"], type=list[str])),
+            moved=Position.parse(keys.get("mirror.moved", "")),
             columns=msgspec.json.decode(keys["mirror.columns"], type=dict[str, str]),
             initial=keys["mirror.initial"],
             arrived_ms=int(keys["mirror.arrived_ms"]),

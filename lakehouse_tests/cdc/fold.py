@@ -22,6 +22,12 @@ class Change:
     time: int | None = None
     partition: int = 0
     offset: int = 0
+    other: Key | None = None
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it is a change of key that does not send every value."""
+        return self.operation == "insert" and self.other is not None and bool(self.unavailable)
 
     @property
     def gone(self) -> bool:
@@ -57,11 +63,11 @@ class Registers:
     head: Head | None = None
     columns: dict[str, tuple[Position, Any]] = field(default_factory=dict)
 
-    def live(self, change: Change, position: Position) -> None:
+    def live(self, change: Change, position: Position, found: Mapping[str, Any]) -> None:
         if self.head is None or position > self.head.position:
             self.head = Head(position, True, change.time, change.says)
-        for name, value in change.columns.items():
-            if name not in change.unavailable and position > self.columns.get(name, (NEVER,))[0]:
+        for name, value in (change.columns | found).items():
+            if (name in found or name not in change.unavailable) and position > self.columns.get(name, (NEVER,))[0]:
                 self.columns[name] = (position, value)
 
     def die(self, names: Iterable[str], head: Head, *, soft: bool) -> None:
@@ -83,9 +89,12 @@ class Fold:
         self.truncated: Position | None = None
         self.refused: list[tuple[str, int, int]] = []
         self.duplicates = 0
+        self.came: dict[Key, list[Change]] = {}
 
     def apply(self, changes: Iterable[Change], *, low_watermark: int = 0) -> None:
         arrived = sorted(changes, key=lambda change: change.arrival)
+        for change in arrived:
+            self.came.setdefault(change.key, []).append(change)
         before = {key: self.stored(key) for key in {change.key for change in arrived}}
         truncates = [c.position for c in arrived if c.operation == "truncate" and c.position]
         self.truncated = max([*truncates, *([self.truncated] if self.truncated else [])], default=None)
@@ -106,8 +115,9 @@ class Fold:
             elif change.gone:
                 registers.die(self.names, Head(position, False, time, first), soft=self.soft)
             else:
-                registers.live(change, position)
+                registers.live(change, position, self._left_out(change))
             taken.add((change.key, position))
+        self._correct()
         for key in before:
             head = self.keys[key].head if key in self.keys else None
             if head and not head.alive and not self.soft and not self._covered(head.position):
@@ -123,6 +133,33 @@ class Fold:
                 del self.ledger[key]
                 if self.row(key) is None:
                     self.keys.pop(key, None)
+
+    def _left_out(self, change: Change) -> dict[str, Any]:
+        """What a change of key did not send."""
+        if not change.left_out:
+            return {}
+        assert change.other is not None
+        assert change.position
+        return {name: self._before(change.other, name, change.position) for name in change.unavailable}
+
+    def _before(self, key: Key, name: str, position: Position) -> Any:
+        """What a column held before a position, by all changes that ever came, also those that were refused."""
+        older = [c for c in self.came.get(key, ()) if c.position and c.position < position and self._tells(c, name)]
+        newest = max(older, key=lambda c: (c.position, -c.partition, -c.offset), default=None)
+        if newest is None or newest.gone or (self._covered(newest.position) and not self.soft):
+            return None
+        return self._left_out(newest)[name] if name in newest.unavailable else newest.columns[name]
+
+    def _tells(self, change: Change, name: str) -> bool:
+        return (change.left_out or name not in change.unavailable) and not (change.gone and self.soft)
+
+    def _correct(self) -> None:
+        """What was left out may have come late."""
+        for change in (one for came in self.came.values() for one in came if one.left_out):
+            columns = self.keys[change.key].columns if change.key in self.keys else {}
+            for name, value in self._left_out(change).items():
+                if name in columns and columns[name][0] == change.position:
+                    columns[name] = (change.position, value)
 
     def stored(self, key: Key) -> dict[Position, Head]:
         """What mirror and ledger hold of a key: position to what was said there."""

@@ -11,6 +11,7 @@ import pyspark.sql.types as T  # noqa: N812
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.cdc.initial import collectable
+from lakehouse.cdc.moves import complete
 from lakehouse.cdc.position import Position
 from lakehouse.cdc.resolve import Delta, resolve
 from lakehouse.cdc.scope import Memory, Scope
@@ -51,6 +52,7 @@ def changelog_rows(tables: MirrorTables, changes: Iterable[Change]) -> list[dict
                 "key": named if change.key else None,
                 "after": image,
                 "unavailable": sorted(change.unavailable) or None,
+                "other_key": None if change.other is None else dict(zip(key, change.other, strict=True)),
                 "position": change.position._asdict() if change.position else None,
                 "source_time": None if change.time is None else time_of(change.time),
                 "_kafka_topic": "things",
@@ -89,6 +91,7 @@ class Mirrored:
         self.memory = Memory()
         self.applied = Applied()
         self.surveyed = Survey()
+        self.came: list[Change] = []
 
     def apply(self, changes: Sequence[Change], *, few: bool = True) -> Delta:
         """Fold a range onto what is kept."""
@@ -98,9 +101,14 @@ class Mirrored:
         scope = Scope.of(log, self.mirror, self.memory, self.surveyed)
         rows = frame(self.session, self.tables.mirror_table, list(self.rows.values()))
         tombstones = frame(self.session, self.tables.tombstones_table, self.tombstones)
+        self.came += changes
+        if scope.moving:
+            past = frame(self.session, log.table, changelog_rows(self.tables, self.came))
+            read = complete(read, scope, past=past, mirror_rows=rows, few=few)
         delta = resolve(read, scope, rows, tombstones, few=few)
         self.write(delta)
-        self.memory = replace(self.memory, truncated=scope.barrier, behind=delta.behind)
+        moved = max((p for p in (self.memory.moved, self.surveyed.moved) if p), default=None)
+        self.memory = replace(self.memory, truncated=scope.barrier, behind=delta.behind, moved=moved)
         return delta
 
     def forget(self, low_watermark_us: int) -> None:
