@@ -94,7 +94,8 @@ def fold(spark: SparkSession, work: Work, found: Range) -> Folded:
     plan = _plan(work, narrowed, delta.applied)
     target = Target(work.catalog, work.bases[tables.mirror.name], work.attempt, log)
     before = work.continued.rows if work.continued else 0
-    plan = apply_rows(spark, target, delta.rows, plan, before=before)
+    with small_shuffles(spark, narrowed.rows + delta.applied.inserted):
+        plan = apply_rows(spark, target, delta.rows, plan, before=before)
     said = state(work, found, seen, delta.applied)
     said = replace(said, behind=tuple(sorted(delta.behind)), initial=initial, plan=plan.to_json())
     _write_rest(spark, work, delta, seen, said)
