@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 
 import polars as pl
-from pyiceberg.expressions import BooleanExpression
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
-from lakehouse.cdc.frames import frames
+from lakehouse.cdc.frames import equal, frames
+from lakehouse.cdc.left_out import OTHER
 
 _NEEDED = (
     "operation",
@@ -62,6 +63,38 @@ def read_changes(
             pl.col("unavailable").alias("_unavailable"),
             _image(frame, columns, later).alias("_after"),
         )
+
+
+def read_moves(
+    changelog: Table, snapshot_id: int | None, key: Types, where: BooleanExpression | None = None
+) -> pl.DataFrame:
+    """Changes of key that left values out: their keys, the keys before (`OTHER`), coordinates, `_unavailable`.
+
+    Args:
+        changelog: a loaded changelog.
+        snapshot_id: which snapshot of it.
+        key: the key's columns as the mirror types them.
+        where: rows to keep.
+    """
+    inserts = And(where or AlwaysTrue(), equal("operation", "insert"))
+    needed = [name for name in _NEEDED if name not in ("after", "extra", "source_time")]
+    found: list[pl.DataFrame] = []
+    for frame in frames(changelog, snapshot_id, [*needed, "other_key"], inserts):
+        moved = frame.filter(pl.col("other_key").is_not_null() & (pl.col("unavailable").list.len() > 0))
+        found.append(
+            moved.select(
+                *(pl.col("key").struct.field(name).cast(kind) for name, kind in key.items()),
+                *(
+                    pl.col("other_key").struct.field(name).cast(kind).alias(f"{OTHER}{name}")
+                    for name, kind in key.items()
+                ),
+                pl.col("_kafka_topic").alias("_topic"),
+                pl.col("_kafka_partition").cast(pl.Int64).alias("_partition"),
+                pl.col("_kafka_offset").alias("_offset"),
+                pl.col("unavailable").alias("_unavailable"),
+            )
+        )
+    return pl.concat(found) if found else pl.DataFrame()
 
 
 def _image(frame: pl.DataFrame, columns: Types, later: Types) -> pl.Expr:

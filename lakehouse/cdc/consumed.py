@@ -1,16 +1,19 @@
 """What a mirror has consumed: the changes of its changelog up to the sealed end, and what it began with."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import polars as pl
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.expressions import BooleanExpression
 from pyiceberg.table import Table
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.cdc.changes import Types, read_changes, read_initial
+from lakehouse.cdc.buckets import Buckets
+from lakehouse.cdc.changes import Types, read_changes, read_initial, read_moves
 from lakehouse.cdc.evidence import Evidence
 from lakehouse.cdc.frames import equal, frames, offsets_between
+from lakehouse.cdc.left_out import LeftOut, with_earlier
 from lakehouse.cdc.position import Position
 from lakehouse.cdc.proven import Checkpoint, newest_checkpoint, stored_changes
 from lakehouse.cdc.statement import MirrorStatement
@@ -97,14 +100,41 @@ class Consumed:
 
     def changes(self) -> Iterator[pl.DataFrame]:
         """The changes themselves, the refused ones included."""
-        log, said = self._seen.changelog, self._statement
         start = self._checkpoint.statement.kafka_end if self._checkpoint else None
+        snapshot_id, where = self._up_to_the_end(start)
+        return read_changes(self._seen.changelog.table, snapshot_id, self._key, self._columns, where)
+
+    def left_out(self, buckets: Buckets, *, soft: bool) -> LeftOut | None:
+        """What changes of key left out, as far as the keys in some buckets need it; None: nothing.
+
+        Args:
+            buckets: which keys.
+            soft: whether deleted rows stay.
+        """
+        if self._statement.moved is None:
+            return None
+        table, key = self._seen.changelog.table, list(self._key)
+        snapshot_id, where = self._up_to_the_end(None)
+        moves = read_moves(table, snapshot_id, self._key, where)
+        if moves.is_empty():
+            return None
+        left_out = LeftOut(key, with_earlier(buckets.of(moves, key), moves, key))
+        for piece in self.state():
+            left_out.keep(piece, stored=True, new=pl.lit(False))
+        start = self._checkpoint.statement.kafka_end if self._checkpoint else {}
+        begins = pl.col("_partition").replace_strict(start, default=0) if start else pl.lit(0)
+        for piece in read_changes(table, snapshot_id, self._key, self._columns, where):
+            left_out.keep(piece, stored=False, new=pl.col("_offset") >= begins)
+        left_out.play(soft=soft, truncated=self.truncated)
+        return left_out
+
+    def _up_to_the_end(self, start: Mapping[int, int] | None) -> tuple[int | None, BooleanExpression]:
+        """A snapshot of the changelog, and which of its rows."""
+        log, said = self._seen.changelog, self._statement
         if log.table.metadata.snapshot_by_id(said.end) is not None:
-            where = offsets_between(start, None)
-            return read_changes(log.table, said.end, self._key, self._columns, where)
+            return said.end, offsets_between(start, None)
         # That snapshot has left the table's list; by their offsets its rows are known.
-        where = offsets_between(start, said.kafka_end)
-        return read_changes(log.table, log.snapshot_id, self._key, self._columns, where)
+        return log.snapshot_id, offsets_between(start, said.kafka_end)
 
     def _choose(self, begin: Begin) -> Checkpoint | None:
         missing = self._missing()

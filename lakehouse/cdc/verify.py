@@ -149,14 +149,15 @@ class _Check:
         """Every change up to the sealed end, of the keys that are looked at."""
         fold = Fold(self._key, list(self._columns), soft=self._soft, truncated=self.consumed.truncated)
         refused = self.consumed.refused()
+        left_out = self.consumed.left_out(self._buckets, soft=self._soft)
         for piece in self.consumed.state():
-            fold.add(self._chosen(piece))
+            fold.add(self._chosen(left_out.correct(piece) if left_out else piece))
         for piece in self.consumed.changes():
             self.read.update(dict(piece["_operation"].value_counts().iter_rows()))
             judged = piece.join(refused, on=["_topic", "_partition", "_offset"], how="left", maintain_order="left")
             kept = judged.filter(pl.col("_reason").is_null()).drop("_reason")
             self.refused += judged.height - kept.height
-            fold.add(self._chosen(kept))
+            fold.add(self._chosen(left_out.complete(kept) if left_out else kept))
             fold.overhear(self._chosen(judged.filter(pl.col("_reason") == "contradiction")))
         return fold.result()
 

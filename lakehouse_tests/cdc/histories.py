@@ -105,7 +105,8 @@ def _life(
             other = pair[1 - pair.index(key)]
             if chance > 0.85 and other not in rows:
                 rows[other] = moved
-                yield Change("insert", other, position, moved, time=time)
+                left_out = frozenset(name for name in NAMES if random.random() < 0.5)
+                yield Change("insert", other, position, moved, left_out, time=time, other=key)
     if any(before < truncate for truncate in truncates):
         rows.clear()
     truth |= rows

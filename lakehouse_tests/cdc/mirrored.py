@@ -48,11 +48,13 @@ def change(operation: str, commit: int | None, key: int | None = None, /, *, par
     """One change at (0, commit, 0); `name=…` and so on are its image, `without=("song",)` was not sent."""
     sequence, epoch = more.pop("sequence", 0), more.pop("epoch", 0)
     without, late = tuple(more.pop("without", ())), more.pop("late", 0)
+    other = more.pop("other", None)
     image = {"id": key, "name": None, "weight": None, "song": None, **more}
     time = None if commit is None else BEGAN + timedelta(seconds=commit - late)
     return {
         "operation": operation,
         "key": None if key is None else {"id": key},
+        "other_key": None if other is None else {"id": other},
         "after": image if operation in ("insert", "update", "read") else None,
         "unavailable": list(without) or None,
         "position": None if commit is None else {"epoch": epoch, "commit": commit, "sequence": sequence},
@@ -72,6 +74,7 @@ def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row],
     heads: dict[int, tuple[Position, bool, datetime | None]] = {}
     said: dict[tuple[int, int], Position] = {}
     truncated = max((Position.of(c["position"]) for c in changes if c["operation"] == "truncate"), default=None)
+    before = _Before(changes, None if soft else truncated, soft=soft)
     for c in changes:
         operation, key = c["operation"], (c["key"] or {}).get("id")
         if operation in ("control", "truncate"):
@@ -90,11 +93,13 @@ def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row],
         if not alive and soft:
             continue
         for name in COLUMNS:
-            if alive and name in (c["unavailable"] or ()):
+            unsent = alive and name in (c["unavailable"] or ())
+            if unsent and not left_out(c):
                 continue
             mine = registers.setdefault(key, {})
             if name not in mine or position > mine[name][0] or (wins and position == mine[name][0]):
-                mine[name] = position, c["after"][name] if alive else None
+                told = before.value(c["other_key"]["id"], name, position) if unsent else c["after"] and c["after"][name]
+                mine[name] = position, told
     rows: dict[int, Row] = {}
     gone: dict[int, Row] = {}
     for key, (position, alive, time) in heads.items():
@@ -115,6 +120,41 @@ def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row],
         if soft:
             rows[key]["_cdc_deleted"] = not alive or late
     return rows, gone
+
+
+def left_out(c: Row) -> bool:
+    """Whether a change of key left values out."""
+    return c["operation"] == "insert" and bool(c["other_key"] and c["unavailable"])
+
+
+@dataclass
+class _Before:
+    """What keys held before a position."""
+
+    changes: Sequence[Row]
+    wiped: Position | None
+    soft: bool
+
+    def value(self, key: int, name: str, position: Position) -> Any:
+        told = [
+            c
+            for c in self.changes
+            if c["key"] == {"id": key}
+            and c["position"]
+            and Position.of(c["position"]) < position
+            and self._tells(c, name)
+        ]
+        last = max(told, key=lambda c: Position.of(c["position"]), default=None)
+        if last is None or last["after"] is None or (self.wiped and Position.of(last["position"]) < self.wiped):
+            return None
+        if name in (last["unavailable"] or ()):
+            return self.value(last["other_key"]["id"], name, Position.of(last["position"]))
+        return last["after"][name]
+
+    def _tells(self, c: Row, name: str) -> bool:
+        if c["operation"] in ("delete", "tombstone"):
+            return not self.soft
+        return c["after"] is not None and (name not in (c["unavailable"] or ()) or left_out(c))
 
 
 def _row(key: int, position: Position, registers: Mapping[str, tuple[Position, Any]], wiped: Position | None) -> Row:
@@ -266,6 +306,7 @@ class MirroredLake:
             source_time_us=int(max(times).timestamp() * 1e6) if times else 0,
             truncated=max((Position.of(c["position"]) for c in now if c["operation"] == "truncate"), default=None),
             initial=self.initial_name,
+            moved=max((Position.of(c["position"]) for c in now if left_out(c)), default=None),
             columns={c.name: c.type.simpleString() for c in self.log.columns},
             arrived_ms=int(max((c["_kafka_timestamp"] for c in now), default=BEGAN).timestamp() * 1000),
             kafka_end=dict(arrived.end),

@@ -13,6 +13,7 @@ from lakehouse.cdc import fold as folding
 from lakehouse.cdc.behind import canonical
 from lakehouse.cdc.consumed import CannotFold
 from lakehouse.cdc.fold import Fold
+from lakehouse.cdc.left_out import OTHER, LeftOut
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.cdc.verify import FoldProof, check_fold
 from lakehouse.commit import last_seal
@@ -30,6 +31,7 @@ from lakehouse_tests.cdc.mirrored import (
     change,
     fold,
     insert,
+    left_out,
 )
 from lakehouse_tests.fixtures.lakes import sql_settings
 
@@ -76,20 +78,27 @@ def histories(draw: st.DrawFn) -> list[Row]:
     length = draw(st.integers(1, 25))
     commits = draw(st.permutations(range(1, length + 1)))
     found: list[Row] = []
-    for number, commit in enumerate(commits):
+    for commit in commits:
         operation = draw(
-            st.sampled_from(["insert", "update", "update", "delete", "tombstone", "read", "truncate", "control"])
+            st.sampled_from(
+                ["insert", "update", "update", "delete", "tombstone", "read", "truncate", "control", "move"]
+            )
         )
         key = draw(st.integers(1, 4))
-        without = draw(st.sets(st.sampled_from(COLUMNS[1:]), max_size=2)) if operation == "update" else ()
+        without = draw(st.sets(st.sampled_from(COLUMNS[1:]), max_size=2)) if operation in ("update", "move") else ()
         if operation in ("truncate", "control"):
             one = change(operation, commit)
         elif operation == "tombstone" and draw(st.booleans()):
             one = change(operation, None, key, partition=key % 2)
+        elif operation == "move":
+            to = key % 4 + 1
+            sent = {"partition": to % 2, "name": f"{commit}", "without": without, "other": key}
+            found.append(change("delete", commit, key, partition=key % 2) | {"_kafka_offset": len(found)})
+            one = change("insert", commit, to, **sent)
         else:
             text = draw(st.sampled_from(["a", "b", None]))
             one = change(operation, commit, key, partition=key % 2, name=text, song=f"{commit}", without=without)
-        found.append(one | {"_kafka_offset": number})
+        found.append(one | {"_kafka_offset": len(found)})
     return found
 
 
@@ -101,7 +110,20 @@ def plain(row: Row, *, soft: bool) -> Row:
     return {name: row[name] for name in names} | {"_cdc_behind": told}
 
 
-@settings(max_examples=150, deadline=None)
+def completed(changes: list[Row], pieces: list[pl.DataFrame], *, soft: bool) -> list[pl.DataFrame]:
+    """The pieces, in which changes of key have what they left out."""
+    moved = [one for one in changes if left_out(one)]
+    if not moved:
+        return pieces
+    others = pl.Series(f"{OTHER}id", [one["other_key"]["id"] for one in moved], pl.Int64)
+    found = LeftOut(["id"], frame_of(moved).with_columns(others))
+    for piece in pieces:
+        found.keep(piece, stored=False, new=pl.lit(True))
+    found.play(soft=soft, truncated=None)
+    return [found.complete(piece) for piece in pieces]
+
+
+@settings(max_examples=250, deadline=None)
 @given(histories(), st.booleans(), st.randoms(), st.sampled_from([1, 3, 1000]))
 def test_the_fold_is_what_the_definition_says_however_the_changes_are_cut(
     changes: list[Row], soft: bool, random: Any, piece: int
@@ -112,8 +134,9 @@ def test_the_fold_is_what_the_definition_says_however_the_changes_are_cut(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(folding, "_PIECE", piece)
         folded = Fold(["id"], COLUMNS, soft=soft)
-        for begin in range(0, len(changes), piece):
-            folded.add(frame_of(given_order[begin : begin + piece]))
+        pieces = [frame_of(given_order[begin : begin + piece]) for begin in range(0, len(changes), piece)]
+        for each in completed(changes, pieces, soft=soft):
+            folded.add(each)
         result = folded.result()
     found = canonical(result.rows, COLUMNS).drop("_partition", "_offset").to_dicts()
     for row in found:

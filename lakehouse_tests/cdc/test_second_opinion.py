@@ -24,14 +24,15 @@ KEYS = 30
 
 
 def history(chance: random.Random, first: int, number: int) -> list[Row]:
-    """Changes of few keys: partial, late, repeated, contradicting, with tombstones and sometimes a truncate."""
+    """Changes of few keys: partial, late, repeated, contradicting, of keys, tombstones and sometimes a truncate."""
     found: list[Row] = []
     for commit in range(first, first + number):
         key = chance.randint(1, KEYS)
         at = {"partition": key % 2}
         values: dict[str, Any] = {"name": f"n{commit}", "weight": float(commit), "song": chance.choice(["la", None])}
         late = commit if chance.random() < 0.8 else max(1, commit - chance.randint(1, number))
-        match chance.choices(["put", "patch", "delete", "truncate", "repeat", "control"], [4, 4, 3, 0.2, 2, 0.5])[0]:
+        kinds = {"put": 4, "patch": 4, "delete": 2, "move": 3, "truncate": 0.2, "repeat": 2, "control": 0.5}
+        match chance.choices(list(kinds), list(kinds.values()))[0]:
             case "put":
                 found.append(change(chance.choice(["insert", "read"]), late, key, **at, **values))
             case "patch":
@@ -39,6 +40,11 @@ def history(chance: random.Random, first: int, number: int) -> list[Row]:
                 found.append(change("update", late, key, **at, **values, without=without))
             case "delete":
                 found += [change("delete", late, key, **at), change("tombstone", None, key, **at)]
+            case "move":
+                new, without = chance.randint(1, KEYS), chance.sample(COLUMNS[1:], chance.randint(1, 3))
+                if new != key:
+                    moved = change("insert", late, new, partition=new % 2, **values, without=without, other=key)
+                    found += [change("delete", late, key, **at), moved]
             case "truncate":
                 found.append(change("truncate", commit))
             case "repeat" if found:
