@@ -10,6 +10,7 @@ from pyspark.sql import functions as f
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.cdc.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all
+from lakehouse.cdc.lone import without_followers
 from lakehouse.cdc.moves import complete
 from lakehouse.cdc.narrow import holding
 from lakehouse.cdc.plan import Range
@@ -86,6 +87,8 @@ def fold(spark: SparkSession, work: Work, found: Range) -> Folded:
         _require_sound(work, found, seen)
         changes, initial = _shaped(spark, work, found, raw)
         scope = Scope.of(log, tables.mirror, work.memory, seen)
+        if scope.lone_tombstones and found.start is not None:
+            changes = without_followers(changes, history_of(spark, found))
         if scope.moving:
             changes = _completed(spark, work, found, changes, scope)
         narrowed = _narrowed(work, changes, scope)
