@@ -104,6 +104,15 @@ def test_runs_without_rows_are_no_reason_to_run_until_they_are_many(feed: Feed) 
     assert (found.end, found.changes) == (last, 0)
 
 
+def test_a_large_run_after_an_empty_one_is_not_put_off_for_ever(feed: Feed) -> None:
+    first = feed.append(_changes(1))
+    feed.append()
+    last = feed.append(_changes(9))
+    found = _next(feed, first, 5)
+    assert found is not None
+    assert (found.end, found.changes) == (last, 9)
+
+
 def test_rows_that_no_seal_covers_wait(feed: Feed) -> None:
     first = feed.append(_changes(1))
     base = read_bases(feed.catalog, [LOG])[LOG]
@@ -135,6 +144,15 @@ def test_a_changelog_that_was_rolled_back(feed: Feed) -> None:
     with pytest.raises(ChangelogRolledBack, match=rf"stands at snapshot {second} .*now at {first}\)"):
         _next(feed, second)
     feed.append(_changes(1))
+    with pytest.raises(ChangelogRolledBack):
+        _next(feed, second)
+
+
+def test_a_rollback_is_told_from_expiry_where_old_snapshots_are_gone(feed: Feed) -> None:
+    first, second = feed.append(_changes(1)), feed.append(_changes(1))
+    _log(feed).manage_snapshots().create_tag(second, "lease").commit()
+    _expire(feed, 0, 1)
+    _rollback(feed, first)
     with pytest.raises(ChangelogRolledBack):
         _next(feed, second)
 
