@@ -42,6 +42,7 @@ class _Play:
     soft: bool
     truncates: list[tuple[Position, bool]]
     held: dict[Key, dict[str, _Said]] = field(default_factory=dict[Key, dict[str, _Said]])
+    counted: set[int] = field(default_factory=set[int])
 
     def run(self) -> dict[int, dict[str, _Said]]:
         """Row of each change of key → what its columns take along; those of which nobody said anything are absent."""
@@ -85,6 +86,7 @@ class _Play:
     def _apply(self, rows: list[int], found: dict[int, dict[str, _Said]]) -> None:
         """Changes of one key at one position: the first counts, and what is stored may know what it left out."""
         first = rows[0]
+        self.counted.add(first)
         change, new = self.changes[first], self.changes[first]["_new"]
         if change["_operation"] in _GONE:
             if not self.soft:
@@ -144,7 +146,8 @@ class LeftOut:
         moves = {row[: len(COORDINATES)]: row[len(COORDINATES) :] for row in others}
         changes = list(kept.drop("_after", "_time").iter_rows(named=True))
         truncates = [*self._truncates, *([(truncated, False)] if truncated else [])]
-        found = _Play(changes, moves, self.names, self._key, soft, truncates).run()
+        played = _Play(changes, moves, self.names, self._key, soft, truncates)
+        found = played.run()
         self._values = kept["_after"].struct.unnest()
         told = kept.select(*self._key, *ORDER, *COORDINATES, "_unavailable")[list(found)]
         for name in self.names:
@@ -152,7 +155,12 @@ class LeftOut:
             told = told.with_columns(
                 pl.col("_unavailable").list.contains(name).alias(f"_left_{name}"),
                 pl.Series(f"_row_{name}", [one.row for one in said], pl.Int64),
-                pl.Series(f"_new_{name}", [one.new for one in said], pl.Boolean),
+                # Another change that came first at the same position is what a mirror has stored.
+                pl.Series(
+                    f"_new_{name}",
+                    [one.new and row in played.counted for row, one in zip(found, said, strict=True)],
+                    pl.Boolean,
+                ),
             )
         self._told = told
 

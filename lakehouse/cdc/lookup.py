@@ -55,7 +55,10 @@ def events_of(changes: DataFrame, scope: Scope) -> DataFrame:
 
 def _sent(name: str, scope: Scope) -> Expression:
     value = field("after", name)
-    return sql.coalesce(value, field(MOVED, name)) if scope.moving and name in scope.tracked else value
+    if not scope.moving or name not in scope.tracked:
+        return value
+    left_out = sql.col(MOVED).isNotNull() & sql.array_contains("unavailable", name)
+    return sql.when(left_out, field(MOVED, name)).otherwise(value)
 
 
 def digest_of(log: Changelog) -> Expression:

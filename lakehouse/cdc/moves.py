@@ -25,7 +25,6 @@ _ENTRIES = spark.ArrayType(
         [spark.StructField("key", spark.StringType(), nullable=False), spark.StructField("value", POSITION)]
     )
 )
-_PARTS = ("epoch", "commit", "sequence")
 
 
 def complete(
@@ -64,7 +63,7 @@ def complete(
     completed = changes.join(found, same, "left").withColumn(MOVED, sql.col("_values")).select(*changes.columns, MOVED)
     if scope.anew is None:
         return completed
-    anew = told.filter(sql.size("_anew") > 0).select(
+    anew = _that_count(told.filter(sql.size("_anew") > 0), senders, scope, few=few).select(
         sql.lit(ANEW).alias("operation"),
         sql.col("_move.key").alias("key"),
         sql.col("_move.position").alias("position"),
@@ -76,12 +75,11 @@ def complete(
 
 def _asked(changes: DataFrame, past: DataFrame | None, scope: Scope) -> DataFrame:
     """What is to be found: of each change of key each column that it left out."""
-    found = changes.filter(left_out())
+    parts = ("key", "position", "other_key", "unavailable")
+    found = changes.filter(left_out()).select(*parts)
     if past is not None and scope.anew is not None:
-        older = past.filter(left_out() & (sql.col("position") > literal(scope.anew)))
-        found = found.select("key", "position", "other_key", "unavailable").unionByName(
-            older.select("key", "position", "other_key", "unavailable")
-        )
+        newer = left_out() & (sql.col("position") > literal(scope.anew))
+        found = found.unionByName(past.filter(newer).select(*parts))
     asked = found.select(
         sql.struct("key", "position", "other_key").alias("_move"), sql.explode("unavailable").alias("_column")
     )
@@ -100,11 +98,10 @@ def _asked(changes: DataFrame, past: DataFrame | None, scope: Scope) -> DataFram
 
 
 def _senders(changes: DataFrame, scope: Scope, *, new: bool) -> DataFrame:
-    """Changes that may say what a key held. Soft deletes do not touch a row's values."""
+    """Changes that may say what a key held."""
     operation = sql.col("operation")
     of_a_row = operation.isin(*OF_A_ROW) & sql.col("position").isNotNull()
-    said = changes.filter(of_a_row & ~operation.isin(*GONE) if scope.soft else of_a_row)
-    return said.select(
+    return changes.filter(of_a_row).select(
         sql.col("key").alias("_key"),
         sql.col("position").alias("_position"),
         operation.isin(*GONE).alias("_gone"),
@@ -178,24 +175,19 @@ def _look_up(asked: DataFrame, senders: DataFrame, scope: Scope, *, few: bool) -
 
 def _round(asked: DataFrame, senders: DataFrame, scope: Scope, *, few: bool) -> DataFrame:
     """For each column asked for, the newest change of the old key that says it, or says who does."""
-    sent = ~sql.array_contains("_unavailable", sql.col("_column"))
-    says = _same_key("_from", "_key", scope) & (sql.col("_position") < sql.col("_before"))
-    says &= sql.col("_gone") | sent | sql.col("_other").isNotNull()
-    newest = sql.struct(
-        *((-sql.col(f"_position.{part}")).alias(part) for part in _PARTS),
-        "_kept",
-        "_topic",
-        "_partition",
-        "_offset",
-        (~sql.col("_new")).alias("_old"),
-    )
-    sender = sql.struct("_position", (sql.col("_gone") | sent).alias("_says"), "_gone", "_other", "_image", "_new")
+    before = _same_key("_from", "_key", scope) & (sql.col("_position") < sql.col("_before"))
+    first = _first(senders.join(sql.broadcast(asked) if few else asked, before), "_move", "_column", "_position")
+    sent = ~sql.col("_gone") & ~sql.array_contains("_unavailable", sql.col("_column"))
+    # Soft deletes do not touch a row's values.
+    says = sent if scope.soft else sent | sql.col("_gone")
+    newest = sql.struct("_position", ~sql.col("_kept"))
+    sender = sql.struct("_position", says.alias("_says"), "_gone", "_other", "_image", "_new")
     best = (
-        senders.join(sql.broadcast(asked) if few else asked, says)
+        first.filter(says | sql.col("_other").isNotNull())
         .groupBy("_move", "_column")
         .agg(
-            sql.min_by(sender, newest).alias("_best"),
-            sql.min_by(
+            sql.max_by(sender, newest).alias("_best"),
+            sql.max_by(
                 sql.when(sql.col("_kept"), sql.struct("_position", "_image")), sql.when(sql.col("_kept"), newest)
             ).alias("_stored"),
         )
@@ -222,6 +214,22 @@ def _round(asked: DataFrame, senders: DataFrame, scope: Scope, *, few: bool) -> 
             "_spare": sql.coalesce("_spare", stored),
         }
     )
+
+
+def _that_count(told: DataFrame, senders: DataFrame, scope: Scope, *, few: bool) -> DataFrame:
+    """Without changes of key that were refused, because another change at their position came first."""
+    here = _same_key("_move.key", "_key", scope) & (sql.col("_move.position") == sql.col("_position"))
+    mine = senders.filter(~sql.col("_kept")).join(sql.broadcast(told) if few else told, here)
+    first = _first(mine, "_move").filter(_same_key("_other", "_move.other_key", scope) & sql.col("_other").isNotNull())
+    return told.join(first.select("_move"), "_move", "left_semi")
+
+
+def _first(changes: DataFrame, *group: str) -> DataFrame:
+    """Of several changes of a key at one position the first, the others being duplicates or contradictions."""
+    order = sql.struct("_topic", "_partition", "_offset", ~sql.col("_new"))
+    said = sql.struct("_gone", "_unavailable", "_other", "_image", "_new")
+    first = changes.groupBy(*group, "_kept").agg(sql.min_by(said, order).alias("_said"))
+    return first.select(*group, "_kept", "_said.*")
 
 
 def _told(found: DataFrame, scope: Scope) -> DataFrame:

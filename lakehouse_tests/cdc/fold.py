@@ -144,9 +144,19 @@ class Fold:
 
     def _before(self, key: Key, name: str, position: Position) -> Any:
         """What a column held before a position, by all changes that ever came, also those that were refused."""
-        older = [c for c in self.came.get(key, ()) if c.position and c.position < position and self._tells(c, name)]
-        newest = max(older, key=lambda c: (c.position, -c.partition, -c.offset), default=None)
-        if newest is None or newest.gone or (self._covered(newest.position) and not self.soft):
+        first: dict[Position, Change] = {}
+        for change in sorted(self.came.get(key, ()), key=lambda c: c.arrival):
+            if change.position and change.position < position:
+                first.setdefault(change.position, change)
+        newest = max(
+            (c for c in first.values() if self._tells(c, name)), key=lambda c: c.position or NEVER, default=None
+        )
+        if (
+            newest is None
+            or newest.gone
+            or newest.position is None
+            or (self._covered(newest.position) and not self.soft)
+        ):
             return None
         return self._left_out(newest)[name] if name in newest.unavailable else newest.columns[name]
 
