@@ -33,14 +33,9 @@ class _Open:
 
 
 class Workload:
-    """`with Workload(postgres, "shop", seed=1) as workload:` makes the tables; `run(n)` lets n transactions end.
+    """`with Workload(postgres, "shop", seed=1) as workload:` makes the tables; `run(n)` lets n transactions end."""
 
-    With `whole_moves` a change of key also writes the columns that may be large, so that their values are sent.
-    """
-
-    def __init__(
-        self, postgres: Postgres, schema: str, *, seed: int, writers: int = 3, whole_moves: bool = False
-    ) -> None:
+    def __init__(self, postgres: Postgres, schema: str, *, seed: int, writers: int = 3) -> None:
         print(f"workload: seed={seed}")
         self.schema = schema
         self.tables = {table.name: table for table in (orders(), lines())}
@@ -48,7 +43,6 @@ class Workload:
         self._postgres = postgres
         self._rng = random.Random(seed)
         self._writers = writers
-        self._whole_moves = whole_moves
         self._open: list[_Open] = []
         self._idle: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._close = ExitStack()
@@ -150,13 +144,8 @@ class Workload:
             connection.execute(SQL("DELETE FROM {} WHERE {}").format(name, _is(table, there)))
         elif action == "move" and free:
             self._count("move")
-            large = [
-                column for column in ("note", "payload", "remark") if self._whole_moves and column in table.columns
-            ]
-            values = [*free[0], *(self._value(table.columns[column][1]) for column in large)]
-            assignments = _assign([*table.key, *large])
             connection.execute(
-                SQL("UPDATE {} SET {} WHERE {}").format(name, assignments, _is(table, there[:1])), values
+                SQL("UPDATE {} SET {} WHERE {}").format(name, _assign(table.key), _is(table, there[:1])), list(free[0])
             )
         else:
             self._count("update", len(there))
