@@ -1,6 +1,7 @@
 """Which snapshots a run applies, and every reason not to: decided from metadata, without Spark."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from pyiceberg.table import Table
 
 from lakehouse.catalog import TableChange, remove_snapshots
 from lakehouse.cdc.again import applied_range, require_complete
+from lakehouse.cdc.folding import Work, state
 from lakehouse.cdc.frames import offsets_between
 from lakehouse.cdc.plan import (
     Range,
@@ -23,7 +25,6 @@ from lakehouse.cdc.refusals import (
     ChangelogUnsealed,
     ForeignChange,
     HistoryIncomplete,
-    MirrorRefused,
     MirrorWithoutSeal,
     MirrorWrittenTo,
     OtherChangelog,
@@ -31,14 +32,18 @@ from lakehouse.cdc.refusals import (
     StatementsDiffer,
 )
 from lakehouse.cdc.retire import BEFORE_KEY, KIND_RETIRE
-from lakehouse.cdc.statement import MirrorStatement
-from lakehouse.commit import Attempt, Base, Seal, open_branch, publish, read_bases, seal_branch, stage_files
+from lakehouse.cdc.statement import Applied, MirrorStatement
+from lakehouse.cdc.step import MirrorStep, mirror, plan_work
+from lakehouse.cdc.survey import Survey
+from lakehouse.cdc.taken_over import declared_columns
+from lakehouse.commit import Attempt, Base, Seal, leases, open_branch, publish, read_bases, seal_branch, stage_files
 from lakehouse.commit.history import ancestry, head_of
+from lakehouse.commit.lease import lease_tag
 from lakehouse.commit.rebase import added_files
 from lakehouse.commit.stage import commit_on_branch
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.kafka.tally import Tally
-from lakehouse.tables import apply, plan
+from lakehouse.tables import Mirror, MirrorTables, apply, plan
 from lakehouse_tests.cdc.conftest import Change, Feed, changelog_of, upsert
 from lakehouse_tests.fixtures.lakes import Lake
 
@@ -356,6 +361,66 @@ def test_a_mirror_that_somebody_wrote_to(three: Three) -> None:
         stored_statement(NAME, three.bases())
 
 
-def test_every_refusal_names_a_remedy() -> None:
-    for kind in MirrorRefused.__subclasses__():
-        assert kind.__doc__
+def _mirror(feed: Feed, **declared: Any) -> MirrorTables:
+    tables = MirrorTables(Mirror(name=NAME, changelog=feed.log, **declared), feed.log)
+    for table in tables.tables:
+        apply(plan(table, feed.catalog), feed.catalog)
+    return tables
+
+
+def _no_spark() -> Any:
+    raise AssertionError("nothing is read to make a plan")
+
+
+def test_a_lease_is_there_before_anything_is_read(feed: Feed) -> None:
+    """The changelog's runs go on while the first range is read, and would trim what comes after it."""
+    tables = _mirror(feed)
+    step = MirrorStep(tables, feed.catalog, _no_spark, Attempt(run_id="r", step="mirror"))
+    assert plan_work(step).found is None
+    assert leases(_log(feed)) == {}
+    end = feed.append(_changes(2))
+    found = plan_work(step).found
+    assert found is not None
+    assert (found.end, leases(_log(feed))) == (end, {lease_tag(NAME): end})
+    feed.append(_changes(2))
+    assert plan_work(step).found != found
+    assert leases(_log(feed)) == {lease_tag(NAME): end}  # it moves with a publish only
+
+
+def test_the_low_watermark_never_goes_back(feed: Feed) -> None:
+    """Not with a partition that begins late, nor with a longer lateness, nor with a rebuild."""
+    second, end = 1_000_000, feed.append(_changes(2))
+    found = whole_range(NAME, _log(feed))
+    assert found is not None
+    tables = _mirror(feed, lateness=timedelta(seconds=10))
+    attempt = Attempt(run_id="r", step="mirror")
+    known = _at(feed, end, progress={0: 100 * second, 1: 60 * second}, low_watermark_us=50 * second)
+    work = Work(tables, feed.catalog, attempt, {}, known)
+    for rebuild in (False, True):
+        said = state(
+            replace(work, rebuild=rebuild), found, Survey(progress={0: 200 * second, 2: 5 * second}), Applied()
+        )
+        assert said.low_watermark_us == 50 * second
+    assert said.progress == {0: 200 * second, 2: 5 * second}
+    ahead = state(work, found, Survey(progress={0: 200 * second, 1: 90 * second}), Applied())
+    assert ahead.low_watermark_us == 80 * second
+    slower = _mirror(feed, lateness=timedelta(seconds=70))
+    assert state(replace(work, tables=slower), found, Survey(), Applied()).low_watermark_us == 50 * second
+
+
+def test_a_changelog_that_only_moved_on_is_followed_without_spark(feed: Feed) -> None:
+    tables, first = _mirror(feed), feed.append(_changes(1))
+    bases = read_bases(feed.catalog, [table.name for table in tables.tables])
+    attempt = Attempt(run_id="first", step="mirror")
+    keys = _at(feed, first, progress={0: 7}, behind=("name",), columns=declared_columns(feed.log)).to_keys()
+    seal = Seal.of(attempt, "mirror", statement=keys, previous=None)
+    publish(feed.catalog, [seal_branch(feed.catalog, base, attempt, seal) for base in bases.values()])
+    step = MirrorStep(tables, feed.catalog, _no_spark, Attempt(run_id="next", step="mirror"))
+    assert mirror(step).published is None
+    for _ in range(20):
+        last = feed.append()
+    report = mirror(step)
+    assert report.statement
+    assert (report.kind, report.statement.start, report.statement.end) == ("mirror", first, last)
+    assert (report.statement.behind, report.statement.progress) == (("name",), {0: 7})
+    assert leases(_log(feed)) == {lease_tag(NAME): last}
