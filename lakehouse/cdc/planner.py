@@ -179,7 +179,7 @@ def choose(narrowed: Narrowed, rows: Rows, *, asked: Mode | None = None) -> Merg
     if not rows.changed:
         if not rows.inserted:
             return replace(plan, reasons=("no row changes",), rewritten={})
-        why = "no file can hold one of the keys" if not narrowed.files else "no row of the mirror has one of the keys"
+        why = "no file can hold one of the keys" if not narrowed.files else "no row that is there changes"
         return replace(plan, strategy="append", files=0, reasons=(why,), rewritten={})
     mode, why = (asked, f"{asked}: declared") if asked else _mode(narrowed, rows, expected)
     strategy, how = _strategy(narrowed, rows, expected[COPY])

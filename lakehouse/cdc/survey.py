@@ -27,7 +27,7 @@ class Survey:
         position: greatest source position.
         source_time_us: greatest source time, microseconds; 0 if none is told.
         oldest_us: least source time of a change of a row.
-        progress: Kafka partition → greatest source time.
+        progress: Kafka partition → greatest source time of a logged change, no later than its arrival.
         truncated: position of the newest truncate.
         lone_tombstones: tombstones without position.
         unplaced: changes that need a position and have none; they cannot be folded.
@@ -74,6 +74,8 @@ def survey(changes: DataFrame, log: Changelog) -> Survey:
             sql.sum(_row_hash(changes, log).cast("decimal(20,0)")).alias("digest"),
             sql.max(position).alias("position"),
             sql.max(time).alias("newest"),
+            # A snapshot is read later than what is logged meanwhile, and no clock is ahead of a message's arrival.
+            sql.max(sql.when(operation != "read", sql.least(time, sql.unix_micros("_kafka_timestamp")))).alias("clock"),
             sql.min(sql.when(of_a_row, time)).alias("oldest"),
             sql.max(sql.when(operation == "truncate", position)).alias("truncated"),
             sql.count_if(lone).alias("lone"),
@@ -128,7 +130,7 @@ def _together(partitions: list[dict[str, Any]]) -> Survey:
         position=newest("position"),
         source_time_us=max(known("newest"), default=0),
         oldest_us=min(known("oldest"), default=None),
-        progress={part["partition"]: part["newest"] for part in partitions if part["newest"] is not None},
+        progress={part["partition"]: part["clock"] for part in partitions if part["clock"] is not None},
         truncated=newest("truncated"),
         lone_tombstones=sum(known("lone")),
         unplaced=sum(known("unplaced")),

@@ -186,6 +186,14 @@ class _Check:
                 f"{_counts(self.read)} (from {self.consumed.begin}).",
                 statement.changelog,
             )
+        total = statement.total_applied
+        if self.consumed.refused().height != total.contradictions + total.too_late:
+            yield Finding(
+                "refused_differ",
+                f"{name}: its seals refused {total.contradictions + total.too_late:,} changes, its quarantine holds "
+                f"{self.consumed.refused().height:,} of this build.",
+                self._tables.quarantine.name,
+            )
         if self._missing:
             yield Finding("columns_differ", f"{name} lacks the columns {', '.join(self._missing)} of its seal.", name)
         for kind, number in difference.counts.items():

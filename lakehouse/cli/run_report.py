@@ -34,7 +34,9 @@ def show_report(context: Context, lake: Lake, outcome: Outcome) -> None:
     _show_checks(context, outcome)
     added = sum(outcome.added.values())
     done = f"{added:,} rows added" if added else "Nothing new: every message was read before, no row was added"
-    if changed := sum(one.updated + one.deleted for one in outcome.mirrored.values()):
+    if outcome.failures:
+        done = f"{added:,} rows added, and {len(outcome.failures)} steps failed: see above"
+    elif changed := sum(one.updated + one.deleted for one in outcome.mirrored.values()):
         done = f"{added:,} rows added, {changed:,} rows of mirrors updated or deleted"
     runs = f"{len(outcome.runs)} Dagster run{'s' if len(outcome.runs) > 1 else ''}"
     _say(context, f"{done}. {runs}, {outcome.seconds:.0f} s in all.")

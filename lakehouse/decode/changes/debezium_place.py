@@ -2,10 +2,10 @@
 
 PostgreSQL
     `source.sequence` is the JSON of [LSN of the last commit sent before, own LSN]: commit position and position within.
-    It is null before the first commit that the connector saw, which counts as 1. A message without it (of old
-    connectors) has its own LSN for its commit position. That is right for every key, which is all that a mirror asks:
-    a row is locked until its transaction commits, so the next change of it has an LSN beyond that commit; and it is
-    right beside messages that have a sequence, for the same reason.
+    The first is null before the first commit that the connector saw: then the own LSN stands for both, as it does for
+    the commit position of a message without a sequence (of old connectors). That is right for every key, which is all
+    that a mirror asks: a row is locked until its transaction commits, so the next change of it has an LSN beyond that
+    commit; and it is right beside messages that have a sequence, for the same reason.
 MySQL, MariaDB
     Number of the binlog file, and the position in it, in one number; the row of the event within. After a failover to a
     replica the files count anew: raise the epoch.
@@ -67,7 +67,7 @@ def _taken(source: Mapping[str, pa.Array], rows: Ints) -> Mapping[str, pa.Array]
 def _postgresql(source: Mapping[str, pa.Array], reads: Bools) -> tuple[Ints, Ints, Bools]:
     lsn, has_lsn = _numbers(source["lsn"])
     commit, sequence, known = _sequences(source["sequence"])
-    plain = ~known & has_lsn
+    plain = ~bools(source["sequence"].is_valid()) & has_lsn  # one that cannot be read is no reason to guess
     commit, sequence = np.where(plain, lsn, commit), np.where(plain, 0, sequence)
     known |= plain
     if reads.any():
@@ -76,16 +76,17 @@ def _postgresql(source: Mapping[str, pa.Array], reads: Bools) -> tuple[Ints, Int
 
 
 def _sequences(texts: pa.StringArray) -> tuple[Ints, Ints, Bools]:
-    """`["commit","own"]`, either of them as text; the first may be null, which counts as 1."""
+    """`["commit","own"]`, either of them as text; where the first is null, the second stands for it."""
     count = len(texts)
     commit, own, known = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_)
-    usual = pc.match_substring_regex(texts, r'^\[(?:null|"[0-9]{1,18}"),"[0-9]{1,18}"\]$')
+    usual = pc.match_substring_regex(texts, r'^\[\s*(?:null|"?[0-9]{1,18}"?)\s*,\s*"?[0-9]{1,18}"?\s*\]$')
     rows = np.flatnonzero(bools(usual))
     if len(rows):
         mine = texts if len(rows) == count else texts.take(pa.array(rows))
-        halves = pc.ascii_trim(pc.split_pattern(mine, ",").values, characters='[]"')
-        numbers = pc.if_else(pc.equal(halves, "null"), "1", halves).cast(pa.int64()).to_numpy()
-        commit[rows], own[rows], known[rows] = numbers[0::2], numbers[1::2], True
+        halves = pc.ascii_trim(pc.split_pattern(mine, ",").values, characters='[]" \t\r\n')
+        numbers = pc.if_else(pc.equal(halves, "null"), "-1", halves).cast(pa.int64()).to_numpy()
+        before, mine_own = numbers[0::2], numbers[1::2]
+        commit[rows], own[rows], known[rows] = np.where(before < 0, mine_own, before), mine_own, True
     return commit, own, known
 
 

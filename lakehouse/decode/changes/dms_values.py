@@ -49,7 +49,7 @@ class DmsEncoding:
             return _booleans(text, self.truths)
         if t.is_integer(declared):
             return _whole_numbers(text, declared)
-        return _doubles(text) if t.is_float64(declared) else parse_text(text, declared)
+        return _fractions(text, declared) if t.is_floating(declared) else parse_text(text, declared)
 
     def placeholders(self, declared: pa.DataType) -> pa.Array | None:
         """DMS sends every value."""
@@ -73,7 +73,7 @@ def _booleans(text: pa.Array, truths: dict[str, bool]) -> Parsed:
 
 
 def _whole_numbers(text: pa.Array, target: pa.DataType) -> Parsed:
-    wrong = pc.invert(pc.match_substring_regex(text, "^-?[0-9]+$"))
+    wrong = pc.invert(pc.match_substring_regex(text, "^-?[0-9]{1,40}$"))
     text = pc.if_else(pc.fill_null(wrong, True), pa.scalar(None, pa.string()), text)
     refused = _refusals(wrong, "expected integer")
     try:
@@ -87,10 +87,19 @@ def _whole_numbers(text: pa.Array, target: pa.DataType) -> Parsed:
         return pa.array(held, target), [*refused, beyond]
 
 
-def _doubles(text: pa.Array) -> Parsed:
+def _fractions(text: pa.Array, target: pa.DataType) -> Parsed:
     wrong = pc.invert(pc.match_substring_regex(text, r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"))
     text = pc.if_else(pc.fill_null(wrong, True), pa.scalar(None, pa.string()), text)
-    return text.cast(pa.float64()), _refusals(wrong, "expected number")
+    refused = _refusals(wrong, "expected number")
+    if t.is_float32(target):
+        numbers, beyond = parse_text(text, target)
+        return numbers, [*refused, *beyond]
+    numbers = text.cast(target)
+    infinite = pc.fill_null(pc.is_inf(numbers), False)
+    if infinite.true_count:
+        refused.append(Refused(rows_where(infinite), "out_of_range", "the number does not fit the type"))
+        numbers = pc.if_else(infinite, pa.scalar(None, target), numbers)
+    return numbers, refused
 
 
 def _refusals(wrong: pa.Array, complaint: str) -> list[Refused]:

@@ -134,9 +134,10 @@ def test_what_has_no_operation_and_is_no_control_record_that_we_know_is_refused(
 @pytest.mark.parametrize(
     ("operation", "source", "expected"),
     [
-        ("c", {"sequence": '[null,"200"]'}, (0, 1, 200)),
+        ("c", {"sequence": '[null,"200"]'}, (0, 200, 200)),
+        ("c", {"sequence": '[ "100", "200" ]'}, (0, 100, 200)),
         ("c", {"sequence": None}, (0, 200, 0)),
-        ("c", {"sequence": "[100,200]"}, (0, 200, 0)),
+        ("c", {"sequence": "[100,200]"}, (0, 100, 200)),
         ("r", {}, (0, 0, 200)),
         ("r", {"sequence": None}, (0, 0, 200)),
         ("r", {"lsn": None}, (0, 0, 1_767_225_600_000_000)),
@@ -153,6 +154,8 @@ def test_positions_by_connector(operation: str, source: dict[str, Any], expected
     "source",
     [
         {"sequence": None, "lsn": None},
+        {"sequence": '["-1","200"]'},
+        {"sequence": "200"},
         {"sequence": "[]", "lsn": -1},
         {"connector": "oracle"},
         {"connector": "sqlserver", "lsn": None, "commit_lsn": "0000"},

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+import pyspark.sql.types as T  # noqa: N812
 import pytest
 
 from lakehouse.tables import Dms
@@ -105,3 +106,19 @@ def test_several_changelogs_on_one_topic() -> None:
     logs = [changelog(name=f"cdc.{name}", source=f"public.{name}", format=Dms()) for name in ("others", "things")]
     told = decode([dms("insert", ROW, **PLACE), dms("insert", ROW, table_name="x", **PLACE)], *logs)
     assert (told.tables, told.errors[1][0]) == ({0: "cdc.things"}, "unknown_source")
+
+
+def test_text_that_is_no_number_goes_to_quarantine_without_a_word_of_it() -> None:
+    columns = {"id": T.LongType(), "f": T.FloatType(), "d": T.DoubleType(), "l": T.LongType()}
+    log = changelog(columns, format=Dms())
+    for name, text in (
+        ("f", "2024-01-01"),
+        ("f", "12abc"),
+        ("f", "1,5"),
+        ("d", "1e"),
+        ("l", "9" * 5000),
+        ("d", "1e400"),
+    ):
+        found = decode([dms("insert", {"id": 1, name: text}, **PLACE)], log)
+        assert found.error() in ("wrong_type", "out_of_range"), (name, text)
+        assert text not in str(found.errors)

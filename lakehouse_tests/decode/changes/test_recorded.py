@@ -124,7 +124,7 @@ def test_keys_and_positions_are_those_of_the_message(read: Read) -> None:
         source = message.document["source"]
         commit, own = json.loads(source["sequence"])
         snapshot = row["operation"] == "read"
-        wanted = {"epoch": 0, "commit": 0 if snapshot else int(commit or 1), "sequence": int(own)}
+        wanted = {"epoch": 0, "commit": 0 if snapshot else int(commit or own), "sequence": int(own)}
         assert row["position"] == wanted
         assert row["source"] == f"{source['schema']}.{source['table']}"
         if isinstance(key := (message.key_document or {}).get("id"), int | str):
