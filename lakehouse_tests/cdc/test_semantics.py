@@ -381,8 +381,9 @@ def test_a_change_of_key_that_comes_again_is_a_duplicate_whatever_has_become_of_
     assert it.apply(("update", 1, 15, {"b": 2}), *sent) == Applied(updated=1, unchanged=1, duplicates=2)
     it.apply(("update", 2, 30, {"a": "z", "unavailable": ["b"]}))
     it.mirrored.came.clear()  # retention
-    it.mirrored.apply([it.change(*change[:3], **(change[3] if len(change) > 3 else {})) for change in sent])
-    assert it.row(2) == ("z", 2)
+    newer = ("update", 2, 40, {"a": "newer", "unavailable": ["b"]})
+    it.mirrored.apply([it.change(*change[:3], **(change[3] if len(change) > 3 else {})) for change in (*sent, newer)])
+    assert it.row(2) == ("newer", 2)
 
 
 def test_what_only_the_mirror_knows_is_taken_along_as_well(both: NewBoth) -> None:
@@ -392,6 +393,8 @@ def test_what_only_the_mirror_knows_is_taken_along_as_well(both: NewBoth) -> Non
     again = [it.change(*c[:3], **(c[3] if len(c) > 3 else {})) for c in (*moved(2, 30, 3), *moved(3, 40, 4))]
     it.mirrored.apply(again)
     assert it.row(4) == ("x", 1)
+    it.mirrored.apply([it.change(*c[:3], **(c[3] if len(c) > 3 else {})) for c in moved(4, 50, 5)])
+    assert it.row(5) == ("x", 1)
 
 
 def test_of_soft_deleted_keys_a_change_of_key_takes_along_what_they_hold(both: NewBoth) -> None:
