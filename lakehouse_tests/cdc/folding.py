@@ -58,7 +58,7 @@ def changelog_rows(tables: MirrorTables, changes: Iterable[Change]) -> list[dict
                 "_kafka_topic": "things",
                 "_kafka_partition": change.partition,
                 "_kafka_offset": change.offset,
-                "_kafka_timestamp": _EPOCH,
+                "_kafka_timestamp": time_of(change.time or 0),
             }
         )
     return rows
