@@ -44,8 +44,7 @@ def complete(
         changes: rows of the changelog; images have exactly the declared columns.
         scope: of the fold.
         past: the changelog at the range's end, in the same shape; None where the range is all of it.
-        mirror_rows: the mirror, whole: it knows of old keys what the changelog does not say, because it was in an
-            initial copy or because retention has let it go. None: there are none.
+        mirror_rows: the mirror, whole: it knows what was in an initial copy, or what retention has let go; or None.
         few: whether the range is small enough to be sent to every worker.
 
     Returns:

@@ -586,3 +586,6 @@ def test_all_of_it_on_spark_connect(connect_settings: Settings, tables: MirrorTa
         )
         assert applied == Applied(updated=1, deleted=1, unchanged=1, contradictions=1, too_late=1)
         assert it.row(1) == ("z", 1)
+        it.apply(*moved(1, 40, 6))
+        it.apply(("update", 1, 35, {"b": 2, "unavailable": ["a"]}), *moved(6, 50, 7))
+        assert it.row(7) == ("z", 2)
