@@ -21,11 +21,21 @@ def as_reads(initial_rows: DataFrame, log: Changelog) -> DataFrame:
     Args:
         initial_rows: a table with the source's columns; those that it lacks are null.
         log: the changelog, whose shape the reads take.
+
+    Raises:
+        ValueError: it has no key, or a column of another type.
     """
     there = set(initial_rows.columns)
     missing = [name for name in log.key if name not in there]
     if missing:
         raise ValueError(f"the initial copy has no key column {', '.join(missing)}")
+    # A cast that fails would show the value, and a sensitive one as well.
+    kinds = {field.name: field.dataType for field in initial_rows.schema.fields}
+    for column in log.columns:
+        if column.name in there and not _holds(column.type, kinds[column.name]):
+            raise ValueError(
+                f"column {column.name} is {kinds[column.name].simpleString()}, declared as {column.type.simpleString()}"
+            )
     told: dict[str, Expression] = {
         "operation": sql.lit("read"),
         "key": sql.struct(*(sql.col(c.name).cast(c.type).alias(c.name) for c in log.key_columns)),
@@ -41,6 +51,17 @@ def as_reads(initial_rows: DataFrame, log: Changelog) -> DataFrame:
     return initial_rows.select(
         *(told.get(f.name, sql.lit(None)).cast(_plain(f.dataType)).alias(f.name) for f in schema.fields)
     )
+
+
+def _holds(declared: spark.DataType, stored: spark.DataType) -> bool:
+    """Whether the declared type has every value of the stored one."""
+    match stored, declared:
+        case (spark.IntegerType(), spark.LongType()) | (spark.FloatType(), spark.DoubleType()):
+            return True
+        case spark.DecimalType(), spark.DecimalType():
+            return stored.scale == declared.scale and stored.precision <= declared.precision
+        case _:
+            return stored.simpleString() == declared.simpleString()
 
 
 def _plain(kind: spark.DataType) -> spark.DataType:
