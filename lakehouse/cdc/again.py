@@ -27,7 +27,7 @@ def applied_range(mirror: str, changelog: Table, statement: MirrorStatement) -> 
 
 
 def require_complete(mirror: str, whole: Range) -> None:
-    """Refuse to rebuild from a changelog that does not hold every change since its beginning.
+    """Refuse to begin or rebuild with a changelog that does not hold every change since its beginning.
 
     Raises:
         HistoryIncomplete: says why.

@@ -1,6 +1,7 @@
 """What a mirror has consumed: the changes of its changelog up to the sealed end, and what it began with."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Literal
 
 import polars as pl
@@ -158,6 +159,7 @@ class Consumed:
             return f"{self._statement.changelog} keeps only the changes that its retention allows."
         return ""
 
+    @cached_property
     def refused(self) -> pl.DataFrame:
         """Places of the changes that this build of the mirror refused, and why."""
         return refused_places(self._seen.quarantine, self._statement.build)

@@ -120,8 +120,15 @@ def retire_changelog(
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
     found = find_retirable(catalog, log, stream, mirrors, now=now)
-    if found is None:
-        return None
+    return None if found is None else retire_found(catalog, log, found, attempt)
+
+
+def retire_found(catalog: LakeCatalog, log: Changelog, found: Retirable, attempt: Attempt) -> Retired:
+    """Remove just what was found, through the protocol.
+
+    Raises:
+        CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
+    """
     bases, said, before, gone = found.bases, found.said, found.before, found.gone
     base = bases[log.name]
     told = replace(

@@ -130,10 +130,9 @@ def plan_work(step: MirrorStep) -> Work:
         found = whole_range(step.name, changelog, max_changes=step.max_changes)
         if found is None or not (found.changes or step.tables.mirror.initial):
             return work
-        if found.arrived.origin and step.tables.mirror.initial is None:
-            require_complete(step.name, found)
-        elif step.tables.mirror.initial is None:
-            require_unretired(step.name, found)
+        if step.tables.mirror.initial is None:
+            require = require_complete if found.arrived.origin else require_unretired
+            require(step.name, found)
         return _leased(replace(work, found=found))
     found = next_range(step.name, previous, changelog, max_changes=step.max_changes)
     if new := declared_since(previous.columns, step.tables.changelog):

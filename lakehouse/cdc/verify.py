@@ -148,7 +148,7 @@ class _Check:
     def fold(self) -> Folded:
         """Every change up to the sealed end, of the keys that are looked at."""
         fold = Fold(self._key, list(self._columns), soft=self._soft, truncated=self.consumed.truncated)
-        refused = self.consumed.refused()
+        refused = self.consumed.refused
         left_out = self.consumed.left_out(self._buckets, soft=self._soft)
         for piece in self.consumed.state():
             fold.add(self._chosen(left_out.correct(piece) if left_out else piece))
@@ -186,12 +186,11 @@ class _Check:
                 f"{_counts(self.read)} (from {self.consumed.begin}).",
                 statement.changelog,
             )
-        total = statement.total_applied
-        if self.consumed.refused().height != total.contradictions + total.too_late:
+        sealed = statement.total_applied.contradictions + statement.total_applied.too_late
+        if (held := self.consumed.refused.height) != sealed:
             yield Finding(
                 "refused_differ",
-                f"{name}: its seals refused {total.contradictions + total.too_late:,} changes, its quarantine holds "
-                f"{self.consumed.refused().height:,} of this build.",
+                f"{name}: its seals refused {sealed:,} changes, its quarantine holds {held:,} of this build.",
                 self._tables.quarantine.name,
             )
         if self._missing:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from lakehouse.cdc.checkpoint import make_checkpoint
-from lakehouse.cdc.retire import find_retirable, retire_changelog
+from lakehouse.cdc.retire import find_retirable, retire_found
 from lakehouse.cli.context import context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.rebuild import mirror_of
@@ -72,6 +72,5 @@ def retire(
             return
         today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
         attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
-        gone = retire_changelog(catalog, log, stream, mirrors, attempt)
-    if gone is not None:
-        context.out.print(f"Removed {told}.", highlight=False, soft_wrap=True)
+        retire_found(catalog, log, found, attempt)
+    context.out.print(f"Removed {told}.", highlight=False, soft_wrap=True)
