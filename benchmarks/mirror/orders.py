@@ -25,10 +25,9 @@ class Order(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]
 
 
 def orders(numbers: DataFrame) -> DataFrame:
-    """The orders of a frame of `id` and `version`, which stay in it."""
+    """The orders of a frame of `id` and `version`; these and whatever else is in it stay."""
     return numbers.selectExpr(
-        "id",
-        "version",
+        "*",
         "concat('a-', lpad(cast(pmod(xxhash64(id), 100000) AS string), 5, '0')) AS account",
         "cast(pmod(xxhash64(id, version), 90) + 1 AS int) AS quantity",
         "pmod(xxhash64(version, id), 50000) / 100D AS price",
@@ -67,7 +66,7 @@ def changes(session: SparkSession, kind: str, number: int, rows: int, share: flo
     ]
     union = frames[0].unionByName(frames[1]).unionByName(frames[2])
     version = (2 * number + f.col("step")).cast("long")
-    made = orders(union.withColumn("version", version)).join(union.withColumn("version", version), ["id", "version"])
+    made = orders(union.withColumn("version", version))
     return made.selectExpr(
         "op AS operation",
         *COLUMNS,
