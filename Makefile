@@ -29,8 +29,8 @@ fast: env ## The inner loop: all that needs no server, then one ingest through r
 	@$(BIN)/pytest lakehouse_tests/ingest/test_one_table.py
 
 check: env ## Lint, format, types, layers, locks
-	@$(BIN)/ruff check
-	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check --no-cache
+	@$(BIN)/ruff format --check --no-cache
 	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports
 	@if grep -nE 'https?://' requirements.lock $$(git ls-files '*jars.sha256'); then echo "A lock names an address."; exit 1; fi

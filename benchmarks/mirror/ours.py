@@ -3,12 +3,12 @@
 import time
 from typing import Any
 
-from lakehouse.cdc.step import MirrorStep, mirror
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from benchmarks.mirror.orders import COLUMNS, Order, changes, orders
 from lakehouse.catalog import LakeCatalog, open_catalog
+from lakehouse.cdc.step import MirrorStep, mirror
 from lakehouse.commit import Attempt, Seal, open_branch, publish, read_bases, seal_branch
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.resources.staging import stage_spark
