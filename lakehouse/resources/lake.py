@@ -15,7 +15,7 @@ from lakehouse.resources.materialized import materialized
 from lakehouse.resources.writing import WriteMode, WrittenByStream, write_table
 from lakehouse.runtime import StepContext, attempt_of
 from lakehouse.settings import KafkaSettings, Settings
-from lakehouse.tables import Declarations, Stream, Table, apply, load_declarations, plan
+from lakehouse.tables import Declarations, Mirror, Stream, Table, apply, load_declarations, plan
 from lakehouse.tables.changes import AddColumn, RelaxColumn, WidenColumn
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Lake:
 
         Raises:
             NotDeclared: nobody declared the table.
-            WrittenByStream: a stream or mirror writes it, and a table has one writer.
+            WrittenByStream: a stream, mirror or derivation writes it, and a table has one writer.
             DoesNotFit: the data are not what is declared; nothing was published.
             RulesBroken: rows break a blocking rule; nothing was published.
             Superseded: another run wrote the table meanwhile; nothing was published.
@@ -178,7 +178,7 @@ class Lake:
         self._follow_step()
         table = self.declared(name)
         if (writer := self.declarations.writer(name)) is not None:
-            kind = "stream" if isinstance(writer, Stream) else "mirror"
+            kind = type(writer).__name__.lower()
             raise WrittenByStream(
                 f"Table {name} is written by the {kind} {writer.name}.", remedy="write to a table of your own."
             )
@@ -193,7 +193,7 @@ class Lake:
         found: dict[str, None] = {}
         for name in names:
             writer = self.declarations.writer(name)
-            siblings = (*writer.tables, writer.quarantine_table) if writer else (name,)
+            siblings = (*writer.tables, writer.quarantine_table) if isinstance(writer, Stream | Mirror) else (name,)
             found |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(tuple(s.split("."))))
         return list(found)
 

@@ -26,7 +26,7 @@ WriteMode = Literal["append", "overwrite"]
 
 
 class WrittenByStream(LakehouseError):
-    """A stream writes this table, and a table has one writer."""
+    """A stream, mirror or derivation writes this table, and a table has one writer."""
 
 
 @dataclass(frozen=True)

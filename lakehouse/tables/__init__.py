@@ -5,31 +5,56 @@ from lakehouse.tables.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.tables.changelog import Changelog
 from lakehouse.tables.column import COORDINATES, Column
 from lakehouse.tables.declarations import Declarations, load_declarations
+from lakehouse.tables.derived import Derived, derived
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.expectation import (
+    Drift,
+    Expectation,
+    Histogram,
+    References,
+    Rows,
+    SameValues,
+    SampleOf,
+)
 from lakehouse.tables.layout import partition_spec, sort_order
 from lakehouse.tables.mirror import Mirror, MirrorTables
+from lakehouse.tables.partitions import ByDay, ByMonth, ByValue, Partitions
 from lakehouse.tables.planning import TablePlan, WouldLoseData, diff
 from lakehouse.tables.properties import table_properties
 from lakehouse.tables.quarantine import quarantine_table
+from lakehouse.tables.release import Release
 from lakehouse.tables.schemas import arrow_schema, iceberg_schema, spark_schema
 from lakehouse.tables.stream import ByField, BySource, Route, Start, Stream, ToTable
 from lakehouse.tables.table import Table
 
 __all__ = [
     "COORDINATES",
+    "ByDay",
     "ByField",
+    "ByMonth",
     "BySource",
+    "ByValue",
     "ChangeFormat",
     "Changelog",
     "Column",
     "Debezium",
     "DeclarationError",
     "Declarations",
+    "Derived",
     "Dms",
+    "Drift",
+    "Expectation",
     "Flat",
+    "Histogram",
     "Mirror",
     "MirrorTables",
+    "Partitions",
+    "References",
+    "Release",
     "Route",
+    "Rows",
+    "SameValues",
+    "SampleOf",
     "Start",
     "Stream",
     "Table",
@@ -38,6 +63,7 @@ __all__ = [
     "WouldLoseData",
     "apply",
     "arrow_schema",
+    "derived",
     "diff",
     "iceberg_schema",
     "load_declarations",

@@ -1,4 +1,4 @@
-"""All tables, streams, changelogs and mirrors together, and the rules between them."""
+"""All that is declared, together, and the rules between the declarations."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from lakehouse.tables.changelog import Changelog
+from lakehouse.tables.derivation import check_derived, check_expectations, check_releases
+from lakehouse.tables.derived import Derived
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.files import Item, declared_in, python_files
 from lakehouse.tables.mirror import Mirror, MirrorTables
 from lakehouse.tables.quarantine import quarantine_table
+from lakehouse.tables.release import Release
 from lakehouse.tables.stream import BySource, Stream
 from lakehouse.tables.table import Table
 
-_Item = TypeVar("_Item", Table, Stream, Changelog, Mirror)
+_Item = TypeVar("_Item", Table, Stream, Changelog, Mirror, Derived, Release)
+Writer = Stream | Mirror | Derived
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Declarations:
         files: where each table and stream was declared; a quarantine belongs to its stream's file.
         changelogs: by the name of their table.
         mirrors: by the name of their table.
+        derived: by the name of their table.
+        releases: by name.
     """
 
     tables: dict[str, Table]
@@ -34,9 +40,13 @@ class Declarations:
     files: dict[str, Path]
     changelogs: dict[str, Changelog] = field(default_factory=dict[str, Changelog])
     mirrors: dict[str, MirrorTables] = field(default_factory=dict[str, MirrorTables])
+    derived: dict[str, Derived] = field(default_factory=dict[str, Derived])
+    releases: dict[str, Release] = field(default_factory=dict[str, Release])
 
-    def writer(self, table: str) -> Stream | Mirror | None:
-        """Return the stream or mirror that writes a table, as data or as quarantine."""
+    def writer(self, table: str) -> Writer | None:
+        """Return what writes a table: the stream or mirror, as data or as quarantine, or the derivation."""
+        if table in self.derived:
+            return self.derived[table]
         for writer in (*self.streams.values(), *(found.mirror for found in self.mirrors.values())):
             if table in writer.tables or table == writer.quarantine_table:
                 return writer
@@ -64,6 +74,8 @@ class _Found:
         self._streams: dict[str, tuple[Stream, Path]] = {}
         self._changelogs: dict[str, tuple[Changelog, Path]] = {}
         self._mirrors: dict[str, tuple[Mirror, Path]] = {}
+        self._derived: dict[str, tuple[Derived, Path]] = {}
+        self._releases: dict[str, tuple[Release, Path]] = {}
 
     def add(self, item: Item, file: Path) -> None:
         match item:
@@ -75,6 +87,10 @@ class _Found:
                 _enter("changelog", self._changelogs, item, file)
             case Mirror():
                 _enter("mirror", self._mirrors, item, file)
+            case Derived():
+                _enter("derived table", self._derived, item, file)
+            case Release():
+                _enter("release", self._releases, item, file)
 
     def joined(self) -> Declarations:
         """Everything together, with the tables and streams that changelogs and mirrors bring with them."""
@@ -94,6 +110,8 @@ class _Found:
                 files={name: file for known in (self._tables, self._streams) for name, (_, file) in known.items()},
                 changelogs={name: log for name, (log, _) in self._changelogs.items()},
                 mirrors=mirrors,
+                derived={name: one for name, (one, _) in self._derived.items()},
+                releases={name: one for name, (one, _) in self._releases.items()},
             )
         )
 
@@ -175,6 +193,9 @@ def _joined(joined: Declarations) -> Declarations:
             )
         joined.tables[stream.quarantine_table] = quarantine_table(stream, joined.tables[stream.tables[0]].owner)
         joined.files[stream.quarantine_table] = file
+    check_derived(joined.derived, joined)
+    check_releases(joined.releases, joined)
+    check_expectations(joined)
     return joined
 
 

@@ -13,12 +13,14 @@ from types import CodeType, ModuleType
 from pyspark import cloudpickle
 
 from lakehouse.tables.changelog import Changelog
+from lakehouse.tables.derived import Derived
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.mirror import Mirror
+from lakehouse.tables.release import Release
 from lakehouse.tables.stream import Stream
 from lakehouse.tables.table import Table
 
-Item = Table | Stream | Changelog | Mirror
+Item = Table | Stream | Changelog | Mirror | Derived | Release
 
 
 def python_files(folders: Iterable[Path]) -> Iterator[Path]:
@@ -39,7 +41,7 @@ def python_files(folders: Iterable[Path]) -> Iterator[Path]:
 
 
 def declared_in(file: Path) -> list[Item]:
-    """Run one file and return its tables, streams, changelogs and mirrors.
+    """Run one file and return what it declares.
 
     Raises:
         DeclarationError: the file raised an error, or declares nothing.
@@ -47,11 +49,16 @@ def declared_in(file: Path) -> list[Item]:
     module = _run(file)
     found: dict[int, Item] = {id(item): item for item in vars(module).values() if isinstance(item, Item)}
     for item in list(found.values()):
-        if isinstance(item, Mirror) and isinstance(item.changelog, Changelog):  # declared where it is used
-            found.setdefault(id(item.changelog), item.changelog)
+        match item:  # some are declared where they are used
+            case Mirror(changelog=Changelog() as log):
+                found.setdefault(id(log), log)
+            case Derived(table=table):
+                found.setdefault(id(table), table)
+            case _:
+                pass
     if not found:
         raise DeclarationError(
-            f"{file}: declares no table, stream, changelog or mirror.",
+            f"{file}: declares no table, stream, changelog, mirror, derived table or release.",
             remedy="assign one to a name, or begin the file's name with an underscore.",
         )
     return list(found.values())

@@ -11,6 +11,7 @@ from pyiceberg.transforms import BucketTransform
 
 from lakehouse.tables.column import COORDINATES, Column, PanderaSchema, columns_of
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.expectation import Expectation, References
 from lakehouse.tables.layout import partition_terms, sort_terms
 from lakehouse.tables.names import table_identifier
 from lakehouse.tables.properties import check_properties
@@ -35,6 +36,7 @@ class Table:
         retention: how long rows are kept; forever if None.
         runtime_date_column: the date column that carries the runtime date, for derived tables.
         properties: further Iceberg table properties.
+        expects: what is checked beyond the rules of its columns: references, distributions, conversions.
         coordinates: whether it ends with the Kafka coordinates; set for every table that a stream writes.
     """
 
@@ -49,6 +51,7 @@ class Table:
     retention: timedelta | None = None
     runtime_date_column: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    expects: tuple[Expectation, ...] = ()
     coordinates: bool = False
 
     def __post_init__(self) -> None:
@@ -76,6 +79,7 @@ class Table:
         self._check_key()
         self._check_layout()
         self._check_runtime_date()
+        self._check_expectations()
         check_properties(self)
 
     @property
@@ -148,6 +152,20 @@ class Table:
                     f"{self.name}, partitioning: '{term.source}' is sensitive, and a partition's path shows its value.",
                     remedy="partition by bucket(n, column), or by another column.",
                 )
+
+    def _check_expectations(self) -> None:
+        for expected in self.expects:
+            label = f"expects {type(expected).__name__}"
+            if isinstance(expected, References):
+                for name in expected.columns:
+                    self._declared(name, label)
+                if expected.to and len(expected.to) != len(expected.columns):
+                    raise DeclarationError(
+                        f"{self.name}, {label}: {len(expected.columns)} columns refer to {len(expected.to)}.",
+                        remedy="name as many columns there as here.",
+                    )
+            elif (name := getattr(expected, "column", None)) is not None:
+                self._declared(name, label)
 
     def _check_runtime_date(self) -> None:
         name = self.runtime_date_column

@@ -1,0 +1,60 @@
+"""The checks that a table's own declaration asks for: one op, each question answered for itself."""
+
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+
+import dagster as dg
+from pyspark.sql import SparkSession
+
+from lakehouse.checks.distribution import distribution_judges
+from lakehouse.checks.judge import Asked, Judge
+from lakehouse.checks.rules import rule_judges
+from lakehouse.checks.trust import trust_judges
+from lakehouse.resources import Lake, LakehouseSpark
+from lakehouse.tables import Declarations, Table
+
+
+def judges_of(table: Table, declarations: Declarations) -> list[Judge]:
+    """Every check of a table, the cheap ones first: what they say stays said if a later one cannot be answered."""
+    return [
+        *trust_judges(table, declarations),
+        *rule_judges(table, declarations),
+        *distribution_judges(table, declarations),
+    ]
+
+
+def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefinition | None:
+    """Make the checks of one table; None where its declaration asks for none."""
+    judges = judges_of(table, declarations)
+    if not judges:
+        return None
+    key = dg.AssetKey(list(table.identifier))
+
+    @dg.multi_asset_check(
+        name=f"judge_{'__'.join(table.identifier)}",
+        description=f"Judges {table.name} by its declaration.",
+        specs=[
+            dg.AssetCheckSpec(judge.name, asset=key, description=judge.description, blocking=judge.blocking)
+            for judge in judges
+        ],
+        can_subset=True,
+    )
+    def judge_table(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
+    ) -> Iterator[dg.AssetCheckResult]:
+        wanted = {check.name for check in context.selected_asset_check_keys}
+        with ExitStack() as open_sessions:
+
+            @cache
+            def session() -> SparkSession:
+                return open_sessions.enter_context(spark.session(f"judge {table.name}"))
+
+            @contextmanager
+            def shared() -> Generator[SparkSession]:
+                yield session()
+
+            asked = Asked(lake, table, shared, context.instance, context.log.info)
+            yield from (judge.answer(asked) for judge in judges if judge.name in wanted)
+
+    return judge_table

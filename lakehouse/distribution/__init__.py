@@ -1,0 +1,1 @@
+"""How the values of a column are distributed: against its own history, against another table, and as a picture."""
