@@ -1,0 +1,60 @@
+"""What was known of a route when a day began: how it did over four weeks."""
+
+from typing import Any
+
+import pandera.pyspark as pa
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, DoubleType
+
+from lakehouse.tables import Table, derived
+
+
+class RouteHistory(pa.DataFrameModel):
+    """A route's four weeks that ended two days before a day on which it was flown."""
+
+    origin: str = pa.Field(isin=["EWR", "JFK", "LGA"], description="Airport of departure")
+    dest: str = pa.Field(str_matches="^[0-9A-Z]{3}$", description="Airport of arrival")
+    day: DateType = pa.Field(description="The day on which this is known; joins a flight's local date")
+    flights: int = pa.Field(ge=0, description="Flights scheduled in the four weeks")
+    mean_delay: DoubleType = pa.Field(
+        nullable=True, description="Mean arrival delay in minutes; null below the parameter min_flights"
+    )
+    late_share: DoubleType = pa.Field(
+        nullable=True, ge=0, le=1, description="Late among those that arrived; null below the parameter min_flights"
+    )
+    cancelled_share: DoubleType = pa.Field(
+        nullable=True, ge=0, le=1, description="Cancelled among those scheduled; null below the parameter min_flights"
+    )
+    runtime_date: DateType = pa.Field(description="Runtime date of the run that computed the row")
+
+
+table = Table(
+    name="features.route_history",
+    schema=RouteHistory,
+    description="Delays by route over the four weeks that are known when a day begins.",
+    owner="demo",
+    key=("origin", "dest", "day"),
+    write_mode="overwrite",
+    runtime_date_column="runtime_date",
+)
+# Yesterday's late flights may still be in the air when today's first one leaves, so the weeks end the day before.
+FIRST, LAST = -29, -2
+
+
+@derived(table=table, inputs={"days": "features.route_days"})
+def route_history(days: DataFrame, parameters: dict[str, Any]) -> DataFrame:
+    """Add up the days before each day; a route that was hardly flown says nothing."""
+    before = Window.partitionBy("origin", "dest").orderBy(F.unix_date("day")).rangeBetween(FIRST, LAST)
+    total = {name: F.sum(name).over(before) for name in ("flights", "cancelled", "arrived", "late", "delay_minutes")}
+    summed = days.select("origin", "dest", "day", *(column.alias(name) for name, column in total.items()))
+    enough = F.col("flights") >= parameters["min_flights"]
+    return summed.select(
+        "origin",
+        "dest",
+        "day",
+        F.coalesce("flights", F.lit(0)).cast("int").alias("flights"),
+        F.when(enough, F.try_divide("delay_minutes", "arrived")).alias("mean_delay"),
+        F.when(enough, F.try_divide("late", "arrived")).alias("late_share"),
+        F.when(enough, F.try_divide("cancelled", "flights")).alias("cancelled_share"),
+    )
