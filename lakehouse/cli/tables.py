@@ -15,7 +15,7 @@ from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.standings import MirrorState, StreamState, mirror_states, show_mirrors, stream_states
 from lakehouse.commit import Pinned, SealBroken, read_group
 from lakehouse.kafka.statement import KafkaStatement
-from lakehouse.tables import Declarations, Stream
+from lakehouse.tables import Declarations, Mirror, Stream
 
 
 @dataclass
@@ -77,9 +77,8 @@ def _states(declarations: Declarations, group: dict[str, Pinned]) -> list[TableS
     states: list[TableState] = []
     for name in sorted(declarations.tables):
         writer = declarations.writer(name)
-        by_stream = isinstance(writer, Stream)
-        state = TableState(name, writer.name if writer and by_stream else None, exists=name in group)
-        state.mirror = writer.name if writer and not by_stream else None
+        state = TableState(name, writer.name if isinstance(writer, Stream) else None, exists=name in group)
+        state.mirror = writer.name if isinstance(writer, Mirror) else None
         if name in group:
             _read(group[name], state)
         states.append(state)

@@ -17,7 +17,7 @@ from lakehouse.tables.stream import BySource, Stream
 from lakehouse.tables.table import Table
 
 _Item = TypeVar("_Item", Table, Stream, Changelog, Mirror, Derived, Release)
-Writer = Stream | Mirror | Derived
+Writer = Stream | Mirror | Derived | Release
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Declarations:
 
     Attributes:
         tables: by name; those that a stream writes have their coordinates, and each stream's quarantine is among them,
-            as are all tables of changelogs and mirrors.
+            as are all tables of changelogs and mirrors, and the pointer of each release.
         streams: by name; those that read changelogs' topics are among them.
         files: where each table and stream was declared; a quarantine belongs to its stream's file.
         changelogs: by the name of their table.
@@ -44,9 +44,12 @@ class Declarations:
     releases: dict[str, Release] = field(default_factory=dict[str, Release])
 
     def writer(self, table: str) -> Writer | None:
-        """Return what writes a table: the stream or mirror, as data or as quarantine, or the derivation."""
+        """Return what writes a table: the stream or mirror, as data or as quarantine, the derivation, the release."""
         if table in self.derived:
             return self.derived[table]
+        for release in self.releases.values():
+            if table == release.pointer:
+                return release
         for writer in (*self.streams.values(), *(found.mirror for found in self.mirrors.values())):
             if table in writer.tables or table == writer.quarantine_table:
                 return writer
@@ -103,6 +106,8 @@ class _Found:
             mirrors[mirror.name] = found = MirrorTables(mirror, self._changelog_of(mirror, file))
             for table in found.tables:
                 _enter("table", self._tables, table, file)
+        for release, file in self._releases.values():
+            _enter("table", self._tables, release.table, file)
         return _joined(
             Declarations(
                 tables={name: table for name, (table, _) in self._tables.items()},
