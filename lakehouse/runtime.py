@@ -4,8 +4,9 @@ The clock is not asked here: a step that runs past midnight, or again tomorrow, 
 """
 
 import hashlib
+from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Protocol
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -13,12 +14,15 @@ from dagster import DagsterInstance, DagsterRun
 
 from lakehouse.commit import Attempt
 from lakehouse.errors import LakehouseError
+from lakehouse.settings import Parameter, Parameters, Settings, laid_over
 
 RUNTIME_DATE_TAG = "lakehouse/runtime_date"
+PARAMETERS_TAG = "lakehouse/parameters"
+BACKFILL_TAG = "lakehouse/backfill"
 STREAM_TAG = "lakehouse/stream"
 MIRROR_TAG = "lakehouse/mirror"
 REBUILD_TAG = "lakehouse/rebuild"
-_BACKFILL_TAG = "dagster/backfill"
+_DAGSTER_BACKFILL_TAG = "dagster/backfill"
 # How a run is executed says nothing about what it computes.
 _NO_PARAMETERS = {"execution", "loggers"}
 
@@ -27,8 +31,16 @@ class RuntimeDateInvalid(LakehouseError):
     """The tag of a run is no date."""
 
 
+class ParametersInvalid(LakehouseError):
+    """The tag that sets parameters of a run is not understood, or sets one that is not declared."""
+
+
 class RebuildTagInvalid(LakehouseError):
     """The tag that asks for a rebuild says neither yes nor no."""
+
+
+class BackfillTagInvalid(LakehouseError):
+    """The tag that declares a backfill gives no reason."""
 
 
 class RuntimeDateUnknown(LakehouseError):
@@ -96,7 +108,7 @@ def asks_for_rebuild(run: DagsterRun) -> bool:
 
 
 def _created(run: DagsterRun, instance: DagsterInstance, zone: ZoneInfo) -> datetime:
-    if (backfill_id := run.tags.get(_BACKFILL_TAG)) is not None:
+    if (backfill_id := run.tags.get(_DAGSTER_BACKFILL_TAG)) is not None:
         backfill = instance.get_backfill(backfill_id)
         if backfill is not None:
             return datetime.fromtimestamp(backfill.backfill_timestamp, zone)
@@ -110,20 +122,84 @@ def _created(run: DagsterRun, instance: DagsterInstance, zone: ZoneInfo) -> date
     return record.create_timestamp.astimezone(zone)
 
 
-def attempt_of(context: StepContext, timezone: str, *, step: str, code_version: str = "") -> Attempt:
-    """A fresh attempt at a step, in the name of the context's run."""
+@dataclass(frozen=True)
+class Execution:
+    """What Dagster started, however many runs it takes: a run with all of its re-executions, or one backfill.
+
+    Args:
+        id: of the first run, or of the backfill.
+        begun_ms: when it was created, in milliseconds since the epoch: the same for each of its steps.
+    """
+
+    id: str
+    begun_ms: int
+
+
+def execution_of(context: StepContext) -> Execution:
+    """What a step belongs to.
+
+    Raises:
+        RuntimeDateUnknown: the root run is not recorded.
+    """
+    run = context.run
+    begun = _created(run, context.instance, ZoneInfo("UTC"))
+    return Execution(
+        id=run.tags.get(_DAGSTER_BACKFILL_TAG) or run.root_run_id or run.run_id,
+        begun_ms=int(begun.timestamp() * 1000),
+    )
+
+
+def attempt_of(context: StepContext, settings: Settings, *, step: str, code_version: str = "") -> Attempt:
+    """A fresh attempt at a step, in the name of the context's run.
+
+    Raises:
+        RuntimeDateInvalid: the run's tag is no date.
+        ParametersInvalid: the run's tag sets what is no parameter.
+    """
     run = context.run
     return Attempt(
         run_id=run.run_id,
         root_run_id=run.root_run_id or run.run_id,
         step=step,
-        runtime_date=runtime_date(context, timezone).isoformat(),
+        runtime_date=runtime_date(context, settings.timezone).isoformat(),
         code_version=code_version,
-        parameters_digest=parameters_digest(run),
+        parameters_digest=parameters_digest(run, run_parameters(run, settings)),
     )
 
 
-def parameters_digest(run: DagsterRun) -> str:
-    """A short name for a run's configuration; equal for runs that were asked to compute the same."""
-    asked = {key: value for key, value in run.run_config.items() if key not in _NO_PARAMETERS and value}
+def run_parameters(run: DagsterRun, settings: Settings) -> dict[str, Parameter]:
+    """The parameters of a run: those of the settings, with the run's tag `lakehouse/parameters` laid over.
+
+    Raises:
+        ParametersInvalid: the tag is no JSON object, or sets a parameter that is not declared or of another kind.
+    """
+    given = run.tags.get(PARAMETERS_TAG, "{}")
+    try:
+        found = laid_over(settings.parameters, msgspec.json.decode(given, type=dict[str, Any]))
+    except msgspec.DecodeError:
+        found = ["it is no JSON object"]
+    if isinstance(found, list):
+        raise ParametersInvalid(
+            f"The run tag {PARAMETERS_TAG} cannot be used: {'; '.join(found)}.",
+            remedy=f"write it as a JSON object of parameters that {settings.conf / 'lakehouse.yaml'} declares.",
+        )
+    return found
+
+
+def parameters_digest(run: DagsterRun, parameters: Parameters) -> str:
+    """A short name for what a run was asked to compute: its parameters, and its configuration where it has one."""
+    config = {key: value for key, value in run.run_config.items() if key not in _NO_PARAMETERS and value}
+    asked = [parameters, config] if config else parameters
     return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()[:16]
+
+
+def backfill_reason(run: DagsterRun) -> str:
+    """Why a run may read inputs of other dates or parameters, by its tag `lakehouse/backfill`; empty if it may not.
+
+    Raises:
+        BackfillTagInvalid: the tag gives no reason.
+    """
+    reason = run.tags.get(BACKFILL_TAG)
+    if reason is not None and not reason.strip():
+        raise BackfillTagInvalid(f"The run tag {BACKFILL_TAG} is empty.", remedy="write why, it is kept in the seal.")
+    return (reason or "").strip()

@@ -9,14 +9,26 @@ import dagster as dg
 import pytest
 
 from lakehouse.runtime import (
+    BACKFILL_TAG,
+    PARAMETERS_TAG,
     RUNTIME_DATE_TAG,
+    BackfillTagInvalid,
+    Execution,
+    ParametersInvalid,
     RuntimeDateInvalid,
     RuntimeDateUnknown,
     StepContext,
     attempt_of,
+    backfill_reason,
+    execution_of,
     parameters_digest,
+    run_parameters,
     runtime_date,
 )
+from lakehouse.settings import Parameter, load_settings
+from lakehouse_tests.fixtures.broker import REPOSITORY
+
+SETTINGS = load_settings(REPOSITORY / "conf", {})
 
 
 @dataclass
@@ -94,15 +106,75 @@ def test_a_run_that_nobody_recorded_has_no_date_rather_than_todays() -> None:
 
 def test_an_attempt_speaks_for_its_run() -> None:
     context = Context({RUNTIME_DATE_TAG: "2013-05-14"}, root_run_id="root")
-    one, two = (attempt_of(cast("StepContext", context), "UTC", step="s", code_version="v") for _ in range(2))
+    one, two = (attempt_of(cast("StepContext", context), SETTINGS, step="s", code_version="v") for _ in range(2))
     assert (one.run_id, one.root_run_id, one.runtime_date) == (context.run_id, "root", "2013-05-14")
     assert one.branch != two.branch
 
 
 def test_how_a_run_is_executed_is_no_parameter() -> None:
-    plain = parameters_digest(Context().run)
-    assert parameters_digest(Context(run_config={"execution": {"x": 1}, "loggers": {}, "ops": {}}).run) == plain
-    assert parameters_digest(Context(run_config={"ops": {"a": {"config": {"x": 1}}}}).run) != plain
+    plain = parameters_digest(Context().run, {})
+    assert parameters_digest(Context(run_config={"execution": {"x": 1}, "loggers": {}, "ops": {}}).run, {}) == plain
+    assert parameters_digest(Context(run_config={"ops": {"a": {"config": {"x": 1}}}}).run, {}) != plain
+
+
+def parameters_of(tag: str | None, **declared: Parameter) -> dict[str, Parameter]:
+    tags = {} if tag is None else {PARAMETERS_TAG: tag}
+    return run_parameters(Context(tags).run, SETTINGS.model_copy(update={"parameters": declared}))
+
+
+def test_a_run_lays_its_own_parameters_over_the_declared_ones() -> None:
+    assert parameters_of(None, share=0.5, zone="east") == {"share": 0.5, "zone": "east"}
+    assert parameters_of('{"share": 1}', share=0.5, zone="east") == {"share": 1.0, "zone": "east"}
+
+
+@pytest.mark.parametrize(
+    ("tag", "said"),
+    [
+        ("share=1", "no JSON object"),
+        ("[1]", "no JSON object"),
+        ('{"shar": 1}', "shar is not declared (there is share)"),
+        ('{"share": "a lot"}', "share is a str, not a float"),
+        ('{"share": true}', "share is a bool, not a float"),
+        ('{"share": null}', "share is no text, number or flag"),
+    ],
+)
+def test_a_parameter_that_would_change_nothing_is_refused(tag: str, said: str) -> None:
+    with pytest.raises(ParametersInvalid) as refused:
+        parameters_of(tag, share=0.5)
+    assert said in refused.value.message
+
+
+def test_the_digest_of_parameters_is_the_same_for_the_same_values() -> None:
+    run = Context().run
+    one = parameters_digest(run, {"a": 1, "b": "x"})
+    assert one == parameters_digest(run, {"b": "x", "a": 1})
+    assert len({one, parameters_digest(run, {"a": 2, "b": "x"}), parameters_digest(run, {})}) == 3
+
+
+def test_an_attempt_carries_the_digest_of_its_runs_parameters() -> None:
+    settings = SETTINGS.model_copy(update={"parameters": {"share": 0.5}})
+
+    def digest(**tags: str) -> str:
+        context = Context({RUNTIME_DATE_TAG: "2013-05-14", **tags})
+        return attempt_of(cast("StepContext", context), settings, step="s").parameters_digest
+
+    assert digest() == digest(**{PARAMETERS_TAG: '{"share": 0.5}'})
+    assert digest() != digest(**{PARAMETERS_TAG: '{"share": 0.6}'})
+
+
+def test_a_backfill_and_a_chain_of_re_executions_are_one_execution() -> None:
+    root = "22222222-2222-2222-2222-222222222222"
+    again = Context(root_run_id=root, created={root: LATE})
+    assert execution_of(cast("StepContext", again)) == Execution(root, int(LATE.timestamp() * 1000))
+    filling = Context({"dagster/backfill": "b"}, backfills={"b": LATE})
+    assert execution_of(cast("StepContext", filling)) == Execution("b", int(LATE.timestamp() * 1000))
+
+
+def test_a_backfill_is_declared_with_a_reason() -> None:
+    assert not backfill_reason(Context().run)
+    assert backfill_reason(Context({BACKFILL_TAG: " prices of May were late "}).run) == "prices of May were late"
+    with pytest.raises(BackfillTagInvalid):
+        backfill_reason(Context({BACKFILL_TAG: " "}).run)
 
 
 def test_a_real_run_gives_its_date_to_its_steps() -> None:

@@ -205,3 +205,32 @@ def test_settings_do_not_change_after_loading(conf: Path) -> None:
     settings = load_settings(conf, {})
     with pytest.raises(ValidationError):
         settings.timezone = "UTC"
+
+
+def declare_parameters(conf: Path, written: str) -> None:
+    before, _, _ = (conf / "lakehouse.yaml").read_text().partition("parameters:")
+    (conf / "lakehouse.yaml").write_text(f"{before}parameters: {written}\n")
+
+
+def test_parameters_are_numbers_texts_and_flags_wherever_they_come_from(conf: Path) -> None:
+    declare_parameters(conf, "{share: 0.5, zone: east, strict: true}")
+    assert load_settings(conf, {}).parameters == {"share": 0.5, "zone": "east", "strict": True}
+    assert load_settings(conf, {"LAKEHOUSE__PARAMETERS__SHARE": "0.7"}).parameters["share"] == 0.7
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("{'a b': 1}", "cannot name a parameter"),
+        ("{runtime_date: 1}", "cannot name a parameter"),
+        ("{api_token: abc}", "names a secret"),
+        ("{days: [1, 2]}", "days is no text, number or flag"),
+        ("[1]", "keys below it"),
+    ],
+)
+def test_what_cannot_be_a_parameter_is_refused_without_its_value(conf: Path, written: str, said: str) -> None:
+    declare_parameters(conf, written)
+    message = refusal(conf)
+    assert said in message
+    assert "key parameters" in message
+    assert "abc" not in message

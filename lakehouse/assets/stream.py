@@ -55,7 +55,7 @@ def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinit
     def ingest_stream(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
-        attempt = attempt_of(context, lake.settings.timezone, step=f"ingest:{stream.name}", code_version=version)
+        attempt = attempt_of(context, lake.settings, step=f"ingest:{stream.name}", code_version=version)
         for name in lake.ensure(table.name for table in tables):
             context.log.info(f"created table {name}")
         report = _ingest(context, stream, lake, spark, attempt)

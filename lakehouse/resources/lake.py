@@ -183,7 +183,7 @@ class Lake:
                 f"Table {name} is written by the {kind} {writer.name}.", remedy="write to a table of your own."
             )
         self.ensure([name])
-        attempt = attempt_of(context, self.settings.timezone, step=f"write:{name}")
+        attempt = attempt_of(context, self.settings, step=f"write:{name}")
         written = write_table(self.catalog, table, attempt, data, mode=mode, inputs=self._read)
         self._pins.pop(name, None)
         return materialized(table, attempt, written)

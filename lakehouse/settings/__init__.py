@@ -3,6 +3,7 @@
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.loading import load_settings
 from lakehouse.settings.models import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings
+from lakehouse.settings.parameters import Parameter, Parameters, laid_over
 from lakehouse.settings.secret import LateSecret
 
 __all__ = [
@@ -10,8 +11,11 @@ __all__ = [
     "IngestSettings",
     "KafkaSettings",
     "LateSecret",
+    "Parameter",
+    "Parameters",
     "Platform",
     "Settings",
     "SettingsError",
+    "laid_over",
     "load_settings",
 ]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar, cast
 
+import yaml
 from pydantic import BaseModel, SecretStr, ValidationError
 
 import lakehouse
@@ -15,7 +16,7 @@ from lakehouse.settings.secret import LateSecret, has_reference, names_a_secret
 from lakehouse.state import State
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
-_SELECTION_KEYS = {"platform", "catalog", "kafka", "home", "timezone", "declarations", "ingest"}
+_SELECTION_KEYS = {"platform", "catalog", "kafka", "home", "timezone", "declarations", "ingest", "parameters"}
 _PREFIX = "LAKEHOUSE__"
 _Model = TypeVar("_Model", bound=BaseModel)
 # Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
@@ -33,6 +34,7 @@ _HARMLESS = {
     "literal_error",
     "missing",
     "needs_key",
+    "no_parameter",
     "no_such_zone",
     "string_type",
 }
@@ -81,6 +83,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         kafka=_validated(KafkaSettings, parts["kafka"]),
         ingest=_validated(IngestSettings, chosen.section("ingest")),
         declarations=_declaration_folders(folder, chosen, env),
+        parameters=_parameters(chosen.section("parameters")),
     )
 
 
@@ -133,6 +136,13 @@ def _substituted(document: Document, path: tuple[str, ...], text: str, home: Pat
             remedy="write ${env:NAME} or ${file:/path} in its place.",
         )
     return text
+
+
+def _parameters(document: Document) -> dict[str, object]:
+    """The parameters; one from the environment is read as if it stood in the file: 0.5 is a number."""
+    return {
+        key: yaml.safe_load(value) if (key,) in document.origins else value for key, value in document.content.items()
+    }
 
 
 def _declaration_folders(folder: Path, chosen: Document, env: Mapping[str, str]) -> tuple[Path, ...]:

@@ -1,12 +1,13 @@
 """The typed settings. Unknown keys are refused everywhere, so that a misspelt one cannot be silently ignored."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from lakehouse.settings.parameters import Parameter, problem_of
 from lakehouse.state import State
 
 Property = Annotated[str | SecretStr, Field(union_mode="left_to_right")]
@@ -101,6 +102,7 @@ class Settings(Section):
         state: where local state lives.
         timezone: the IANA zone in which a run's creation becomes its runtime date.
         declarations: the folders whose files declare tables and streams.
+        parameters: what derived tables are computed with, for every run that does not say otherwise in its tag.
     """
 
     conf: Path
@@ -111,6 +113,16 @@ class Settings(Section):
     kafka: KafkaSettings
     ingest: IngestSettings
     declarations: tuple[Path, ...]
+    parameters: dict[str, Parameter] = {}
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _are_parameters(cls, value: object) -> object:
+        found = cast("dict[object, object]", value) if isinstance(value, dict) else {"parameters": value}
+        for name, one in found.items():
+            if (problem := problem_of(str(name), one)) is not None:
+                raise PydanticCustomError("no_parameter", "{name} {problem}", {"name": str(name), "problem": problem})
+        return found
 
     @field_validator("timezone")
     @classmethod

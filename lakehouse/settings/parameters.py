@@ -1,0 +1,48 @@
+"""Run-wide parameters: what every derived table of a run is computed with, beside its date."""
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from lakehouse.settings.secret import names_a_secret
+
+Parameter = bool | int | float | str
+Parameters = Mapping[str, Parameter]
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def problem_of(name: str, value: object) -> str | None:
+    """What is wrong with a parameter, in words that show no value; None if it can be used."""
+    if not _NAME.fullmatch(name) or name.casefold() == "runtime_date":
+        return "cannot name a parameter: use letters, digits and underscores, and not runtime_date"
+    if names_a_secret(name):
+        return "names a secret, and parameters are written into every seal"
+    if not isinstance(value, bool | int | float | str):
+        return "is no text, number or flag"
+    return None
+
+
+def laid_over(declared: Parameters, given: Mapping[str, object]) -> dict[str, Parameter] | list[str]:
+    """The declared parameters with those that are given for one run, or what is wrong with these.
+
+    A parameter that is not declared is refused: a misspelt one would otherwise change nothing, and nobody would notice.
+    """
+    problems: list[str] = []
+    merged = dict(declared)
+    for name, value in given.items():
+        if name not in declared:
+            problems.append(f"{name} is not declared (there is {', '.join(sorted(declared)) or 'none'})")
+        elif (problem := problem_of(name, value)) is not None:
+            problems.append(f"{name} {problem}")
+        elif (fitting := _like(declared[name], cast("Parameter", value))) is None:
+            problems.append(f"{name} is a {type(value).__name__}, not a {type(declared[name]).__name__}")
+        else:
+            merged[name] = fitting
+    return problems or merged
+
+
+def _like(declared: Parameter, value: Parameter) -> Parameter | None:
+    """The value, if it is of the declared kind; a whole number is also a number with a fraction."""
+    if type(declared) is type(value):
+        return value
+    return float(value) if type(declared) is float and type(value) is int else None
