@@ -16,6 +16,7 @@ from lakehouse.tables.expectation import (
     SameValues,
     SampleOf,
 )
+from lakehouse.tables.kind import ORDERED, Kind, kind_of
 from lakehouse.tables.layout import partition_spec, sort_order
 from lakehouse.tables.mirror import Mirror, MirrorTables
 from lakehouse.tables.partitions import ByDay, ByMonth, ByValue, Partitions
@@ -29,6 +30,7 @@ from lakehouse.tables.table import Table
 
 __all__ = [
     "COORDINATES",
+    "ORDERED",
     "ByDay",
     "ByField",
     "ByMonth",
@@ -46,6 +48,7 @@ __all__ = [
     "Expectation",
     "Flat",
     "Histogram",
+    "Kind",
     "Mirror",
     "MirrorTables",
     "Partitions",
@@ -66,6 +69,7 @@ __all__ = [
     "derived",
     "diff",
     "iceberg_schema",
+    "kind_of",
     "load_declarations",
     "partition_spec",
     "plan",

@@ -8,6 +8,7 @@ from typing import Protocol
 from lakehouse.tables.derived import Derived
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.expectation import References, SameValues, SampleOf
+from lakehouse.tables.expectation_rules import check_other_side
 from lakehouse.tables.release import Release
 from lakehouse.tables.table import Table
 
@@ -85,6 +86,8 @@ def check_expectations(declared: Declared) -> None:
                 raise DeclarationError(
                     f"{where} {other.name}, which has no column {', '.join(unknown)}.", remedy="name its columns."
                 )
+            if not isinstance(expected, References):
+                check_other_side(table, expected, other)
 
 
 def _columns_there(expected: References | SampleOf | SameValues) -> tuple[str, ...]:

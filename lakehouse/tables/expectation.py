@@ -45,8 +45,10 @@ class Rows:
 class Drift:
     """A column is distributed as it used to be: its statistics lie within a robust band of their own history.
 
+    The whole table is looked at: in one that only grows, a late batch weighs what its share of the rows is.
+
     Attributes:
-        column: numeric, date or text.
+        column: of numbers, dates, timestamps, truth values or text; not sensitive, since statistics are values.
         tolerance: half the band's width, in scaled median absolute deviations of the history.
         history: how many earlier snapshots with statistics are compared with.
     """
@@ -61,7 +63,7 @@ class SampleOf:
     """A column has the distribution that it has in another table: both are samples of the same thing.
 
     Attributes:
-        column: of this table.
+        column: of this table; neither here nor there sensitive.
         table: `namespace.table` of the other.
         to: the column there; of the same name if None.
         largest: the largest distance allowed: Kolmogorov–Smirnov for numbers, total variation for text; 0 to 1.
@@ -75,10 +77,12 @@ class SampleOf:
 
 @dataclass(frozen=True, kw_only=True)
 class SameValues:
-    """A conversion changed no value: each value of a column, written as text again, is that of another table's column.
+    """A conversion changed no value: each value of a column is that of another table's column, in the row of its key.
+
+    What the same means for each pair of types is defined in `lakehouse.distribution.sameness`.
 
     Attributes:
-        column: of this table, converted.
+        column: of this table, converted; of a sensitive one counts are told, and no examples.
         table: `namespace.table` with the original.
         to: the original's column; of the same name if None.
         key: columns by which rows of both tables are matched; the table's key if empty.

@@ -12,6 +12,7 @@ from pyiceberg.transforms import BucketTransform
 from lakehouse.tables.column import COORDINATES, Column, PanderaSchema, columns_of
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.expectation import Expectation, References
+from lakehouse.tables.expectation_rules import check_own_side
 from lakehouse.tables.layout import partition_terms, sort_terms
 from lakehouse.tables.names import table_identifier
 from lakehouse.tables.properties import check_properties
@@ -154,6 +155,7 @@ class Table:
                 )
 
     def _check_expectations(self) -> None:
+        check_own_side(self, self.expects)
         for expected in self.expects:
             label = f"expects {type(expected).__name__}"
             if isinstance(expected, References):
@@ -164,8 +166,6 @@ class Table:
                         f"{self.name}, {label}: {len(expected.columns)} columns refer to {len(expected.to)}.",
                         remedy="name as many columns there as here.",
                     )
-            elif (name := getattr(expected, "column", None)) is not None:
-                self._declared(name, label)
 
     def _check_runtime_date(self) -> None:
         name = self.runtime_date_column
