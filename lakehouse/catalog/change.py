@@ -50,6 +50,10 @@ class GroupCommits(Protocol):
         """
         ...
 
+    def locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
+        """Where the metadata of each table is, for those that exist: another place after every commit."""
+        ...
+
 
 class LakeCatalog(Catalog, GroupCommits):
     """A PyIceberg catalog that can also commit and read groups of tables."""

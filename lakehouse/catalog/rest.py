@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pyiceberg.catalog.rest import RestCatalog
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError
 from pyiceberg.table import CommitTableRequest, Namespace, Table, TableIdentifier
 from pyiceberg.typedef import Identifier
 from requests import RequestException, Response
@@ -76,6 +76,16 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             f"{names} changed during each of {_COLLECT_TRIES} attempts to read them together.",
             remedy="read again when fewer commits are under way, or read a release",
         )
+
+    @override
+    def locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
+        found: dict[Identifier, str] = {}
+        for identifier in identifiers:
+            try:
+                found[identifier] = self.load_table(identifier).metadata_location
+            except NoSuchTableError:
+                continue
+        return found
 
 
 def _state(table: Table) -> tuple[str, int | None]:

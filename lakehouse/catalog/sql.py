@@ -102,6 +102,22 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             for identifier, stored in self._stored(identifiers).items()
         }
 
+    @override
+    def locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
+        keys = [(".".join(Catalog.namespace_from(i)), Catalog.table_name_from(i)) for i in identifiers]
+        columns = (IcebergTables.table_namespace, IcebergTables.table_name, IcebergTables.metadata_location)
+        named = select(*columns).where(
+            IcebergTables.catalog_name == self.name,
+            tuple_(IcebergTables.table_namespace, IcebergTables.table_name).in_(keys),
+        )
+        try:
+            with self.engine.connect() as connection:
+                rows = connection.execute(named).all()
+        except OperationalError as error:
+            raise ServiceUnavailableError(f"The catalog database did not answer: {error.orig}") from error
+        found = {(namespace, name): cast("str", location) for namespace, name, location in rows}
+        return {i: found[key] for i, key in zip(identifiers, keys, strict=True) if key in found}
+
     def _commit(self, changes: Sequence[TableChange]) -> list[tuple[_Stored, Document]]:
         """Swap all tables; retried while only unrelated commits are in the way."""
         for _ in range(_SWAP_TRIES):
@@ -172,22 +188,10 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         raise AssertionError("unreachable")
 
     def _locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
-        keys = [(".".join(Catalog.namespace_from(i)), Catalog.table_name_from(i)) for i in identifiers]
-        columns = (IcebergTables.table_namespace, IcebergTables.table_name, IcebergTables.metadata_location)
-        named = select(*columns).where(
-            IcebergTables.catalog_name == self.name,
-            tuple_(IcebergTables.table_namespace, IcebergTables.table_name).in_(keys),
-        )
-        try:
-            with self.engine.connect() as connection:
-                rows = connection.execute(named).all()
-        except OperationalError as error:
-            raise ServiceUnavailableError(f"The catalog database did not answer: {error.orig}") from error
-        found = {(namespace, name): location for namespace, name, location in rows}
-        missing = [".".join(key) for key in keys if key not in found]
-        if missing:
+        found = self.locations(identifiers)
+        if missing := [".".join(identifier) for identifier in identifiers if identifier not in found]:
             raise NoSuchTableError(f"Table does not exist: {', '.join(missing)}")
-        return {identifier: cast("str", found[key]) for identifier, key in zip(identifiers, keys, strict=True)}
+        return found
 
     def _io(self, location: str) -> FileIO:
         return load_file_io(self.properties, location)

@@ -1,6 +1,7 @@
 """What users declare: tables and streams, and what the declarations mean for Iceberg, Arrow and Spark."""
 
 from lakehouse.tables.applying import apply, plan
+from lakehouse.tables.audit_log import AUDIT_LOG
 from lakehouse.tables.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.tables.changelog import Changelog
 from lakehouse.tables.column import COORDINATES, Column
@@ -29,6 +30,7 @@ from lakehouse.tables.stream import ByField, BySource, Route, Start, Stream, ToT
 from lakehouse.tables.table import Table
 
 __all__ = [
+    "AUDIT_LOG",
     "COORDINATES",
     "ORDERED",
     "ByDay",

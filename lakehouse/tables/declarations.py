@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from lakehouse.tables.audit_log import AUDIT_LOG, FILE
 from lakehouse.tables.changelog import Changelog
 from lakehouse.tables.derivation import check_derived, check_expectations, check_releases
 from lakehouse.tables.derived import Derived
@@ -73,7 +74,7 @@ class _Found:
     """What the files declare, by kind and name."""
 
     def __init__(self) -> None:
-        self._tables: dict[str, tuple[Table, Path]] = {}
+        self._tables: dict[str, tuple[Table, Path]] = {AUDIT_LOG.name: (AUDIT_LOG, FILE)}
         self._streams: dict[str, tuple[Stream, Path]] = {}
         self._changelogs: dict[str, tuple[Changelog, Path]] = {}
         self._mirrors: dict[str, tuple[Mirror, Path]] = {}
