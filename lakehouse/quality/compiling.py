@@ -39,6 +39,8 @@ def compile_check(where: str, check: Check, kind: pa.DataType) -> Condition:
             f"{where}: the check '{check.name}' cannot be judged record by record.",
             remedy=f"use pandera's built-in checks: {', '.join(sorted(_MAKERS))}.",
         )
+    if t.is_nested(kind):
+        raise UnknownRule(f"{where}: a rule for values on type {kind}.", remedy="remove the rule.")
     return make(_Argument(where, kind), check.statistics)
 
 
@@ -61,7 +63,8 @@ class _Argument:
 
     def _exact(self, value: Any) -> pa.Scalar:
         kind = self._kind
-        if isinstance(value, bool) != t.is_boolean(kind) or value is None:
+        # A number that is none equals nothing, not even itself, so no rule can mean it.
+        if isinstance(value, bool) != t.is_boolean(kind) or value is None or value != value:  # noqa: PLR0124
             raise ValueError(value)
         if t.is_timestamp(kind) and (getattr(value, "tzinfo", None) is None) != (kind.tz is None):
             raise ValueError(value)
@@ -71,7 +74,7 @@ class _Argument:
             if not value.is_integer():
                 raise ValueError(value)
             value = int(value)
-        return pa.scalar(value, kind)
+        return pa.scalar(0.0 if t.is_floating(kind) and value == 0 else value, kind)
 
     def values(self, values: Any) -> pa.Array:
         return pa.array([self.value(value).as_py() for value in values if value is not None], self._kind)

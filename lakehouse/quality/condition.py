@@ -54,6 +54,9 @@ class Member:
 
     def holds(self, column: pa.Array) -> pa.BooleanArray:
         """See `Condition`."""
+        if pa.types.is_floating(column.type):
+            # Sets are looked up by bits, and zero has two: added to one, both are the other.
+            column = pc.add(column, pa.scalar(0.0, column.type))
         found = pc.is_in(column, value_set=self.values)
         answer = found if self.wanted else pc.invert(found)
         return pc.if_else(column.is_valid(), answer, pa.scalar(None, pa.bool_())) if column.null_count else answer

@@ -1,0 +1,99 @@
+"""A condition as Spark computes it: the same verdict as Arrow's for every value, whatever the two take for granted.
+
+Where they differ, Arrow is right, since it judged the records before they were written: a number that is none is larger
+than nothing, a bound has the type of its column, and a pattern means what RE2 makes of it.
+"""
+
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyspark.sql.types as spark
+from pyarrow import types as t
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as f
+
+from lakehouse.quality.compiling import UnknownRule
+from lakehouse.quality.condition import Both, Compared, Condition, Length, Member, Text
+from lakehouse.quality.onepass.regex import NotForJava, java_pattern
+from lakehouse.tables import Column
+
+
+def named(column: str) -> Expression:
+    """A column by its name, whatever characters that has."""
+    return f.col(f"`{column}`")
+
+
+def holds(condition: Condition, column: Column, where: str) -> Expression:
+    """True where a condition holds, false where it does not, null where there is no value.
+
+    Args:
+        condition: as compiled for Arrow.
+        column: what it is asked of.
+        where: table and column, for the error.
+
+    Raises:
+        UnknownRule: it has no exact counterpart in Spark.
+    """
+    value = named(column.name)
+    match condition:
+        case Both(one, other):
+            return holds(one, column, where) & holds(other, column, where)
+        case Compared(operator, bound):
+            return _compared(operator, value, literal(bound, column.type), column.type)
+        case Member(values, wanted):
+            found = _member(value, values, column.type)
+            return found if wanted else ~found
+        case Text(function, wanted):
+            return _text(function, value, wanted, where)
+        case Length(shortest, longest):
+            enough = f.length(value) >= (shortest or 0)
+            return enough if longest is None else enough & (f.length(value) <= longest)
+        case _:
+            raise UnknownRule(f"{where}: Spark cannot judge {condition}.", remedy="remove the rule.")
+
+
+def literal(value: pa.Scalar, kind: spark.DataType) -> Expression:
+    """A value of a declaration, in the type of its column. Times go as texts: a session's zone says nothing of them."""
+    plain: Any = value.as_py()
+    if t.is_timestamp(value.type) or t.is_date(value.type):
+        return f.lit(plain.isoformat()).cast(kind)
+    if isinstance(plain, Decimal):
+        return f.lit(format(plain, "f")).cast(kind)
+    return f.lit(plain).cast(kind)
+
+
+def _compared(operator: str, value: Expression, bound: Expression, kind: spark.DataType) -> Expression:
+    match operator:
+        case "equal":
+            return value == bound
+        case "not_equal":
+            return value != bound
+        case "less":
+            return value < bound
+        case "less_equal":
+            return value <= bound
+        case _:
+            found = value > bound if operator == "greater" else value >= bound
+            # Spark sorts a number that is none behind all others, so only here it would hold.
+            return found & ~f.isnan(value) if isinstance(kind, spark.FloatType | spark.DoubleType) else found
+
+
+def _member(value: Expression, values: pa.Array, kind: spark.DataType) -> Expression:
+    if not len(values):
+        return f.when(value.isNotNull(), f.lit(False))
+    if isinstance(kind, spark.FloatType | spark.DoubleType):
+        value = value + f.lit(0.0).cast(kind)  # zero has two signs, and a large set is looked up by bits
+    return value.isin(*(literal(each, kind) for each in values))
+
+
+def _text(function: str, value: Expression, wanted: str, where: str) -> Expression:
+    if function != "match_substring_regex":
+        return value.startswith(f.lit(wanted)) if function == "starts_with" else value.endswith(f.lit(wanted))
+    try:
+        return value.rlike(java_pattern(wanted))
+    except NotForJava as error:
+        raise UnknownRule(
+            f"{where}: the pattern '{wanted}' cannot be judged by Spark exactly as by RE2: it uses {error}.",
+            remedy="write it without, for example with the characters themselves in brackets.",
+        ) from error

@@ -1,0 +1,107 @@
+"""Judges a snapshot by its table's declaration: what metadata decides, then all that is open in one aggregate.
+
+So the price of a rule is that of reading its column once, or nothing, however many rules there are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.types import NestedField, PrimitiveType
+
+from lakehouse.errors import LakehouseError
+from lakehouse.quality.onepass.asking import Asking, Session
+from lakehouse.quality.onepass.count import RowCount
+from lakehouse.quality.onepass.examples import Shown
+from lakehouse.quality.onepass.metadata import broken_by_manifests
+from lakehouse.quality.onepass.questions import Question, limits_told, questions_of, row_limits
+from lakehouse.quality.onepass.report import AnsweredBy, ContractReport, RuleVerdict
+from lakehouse.quality.onepass.scope import Scope
+from lakehouse.quality.onepass.statistics import Statistics
+from lakehouse.tables import Table
+
+
+class ColumnMissing(LakehouseError):
+    """The table lacks a declared column."""
+
+
+def judge_snapshot(
+    declared: Table, table: IcebergTable, snapshot_id: int, session: Session, *, since: int | None = None
+) -> ContractReport:
+    """Judge every row of a snapshot, or those that were added since another, by every rule of the declaration.
+
+    Args:
+        declared: the table with its rules.
+        table: the same, loaded; the snapshot may be on any branch of it.
+        snapshot_id: which snapshot.
+        session: opens a Spark session; nobody asks for it where metadata answers all.
+        since: judge only what was added after this snapshot, where nothing but appends and rewrites came after it.
+
+    Raises:
+        UnknownRule: a rule cannot be judged record by record, or not exactly by Spark.
+        ColumnMissing: the snapshot lacks a declared column.
+        SnapshotGone: there is no such snapshot.
+    """
+    scope = Scope.of(table, snapshot_id, since)
+    total = RowCount.by_summary(scope.snapshot)
+    counting = any(total.outside(limits) is None for limits in row_limits(declared))
+    if counting and scope.since is not None:
+        scope = replace(scope, since=None, whole_because="delete files leave open how many rows there are")
+    questions = questions_of(declared)
+    known = Statistics.of(scope.files(), _fields(declared, scope, questions))
+    rows, deletes = known.rows, scope.has_deletes
+    broken = [broken_by_manifests(question, known, has_deletes=deletes) for question in questions]
+    sources: list[AnsweredBy] = ["scan" if found is None else "manifests" for found in broken]
+    with Asking(declared, scope, session) as spark:
+        unanswered = [question for question, found in zip(questions, broken, strict=True) if found is None]
+        if unanswered or counting:
+            rows, found_by_scan = spark.broken(unanswered)
+            scanned = iter(found_by_scan)
+            broken = [next(scanned) if found is None else found for found in broken]
+        if counting:
+            total = RowCount(rows, rows)
+        examples = _examples(spark, declared, [q for q, found in zip(questions, broken, strict=True) if found])
+        jobs = spark.jobs
+    verdicts = [
+        RuleVerdict(q.column.name, q.rule, q.severity, found or 0, rows, source, examples.get(id(q), ()))
+        for q, found, source in zip(questions, broken, sources, strict=True)
+    ]
+    source = "scan" if counting else "summary"
+    return ContractReport(
+        table=declared.name,
+        snapshot_id=snapshot_id,
+        since=scope.since,
+        whole_because=scope.whole_because,
+        rows=rows,
+        verdicts=(*verdicts, *_of_the_table(declared, total, source)),
+        jobs=jobs,
+    )
+
+
+def _fields(declared: Table, scope: Scope, questions: Sequence[Question]) -> dict[str, NestedField]:
+    """The columns that rules are about, as far as manifests keep statistics of them."""
+    schema = scope.schema
+    there = set(schema.column_names)
+    if missing := [column.name for column in declared.columns if column.name not in there]:
+        raise ColumnMissing(
+            f"{declared.name}: snapshot {scope.snapshot.snapshot_id} has no column {', '.join(missing)}.",
+            remedy="run `lakehouse apply`, and write the table again.",
+        )
+    found = {question.column.name: schema.find_field(question.column.name) for question in questions}
+    return {name: column for name, column in found.items() if isinstance(column.field_type, PrimitiveType)}
+
+
+def _examples(spark: Asking, declared: Table, broken: list[Question]) -> dict[int, tuple[str, ...]]:
+    """Examples of those rules of which something may be shown, by the rule's identity."""
+    showable = [question for question in broken if Shown.of(question, declared)]
+    found = spark.examples(showable) if showable else []
+    return {id(question): examples for question, examples in zip(showable, found, strict=True)}
+
+
+def _of_the_table(declared: Table, total: RowCount, source: AnsweredBy) -> list[RuleVerdict]:
+    """Rules on the number of rows, of which the snapshot's total decides."""
+    limited = row_limits(declared)
+    return [
+        RuleVerdict("", limits_told(limits), limits.severity, total.outside(limits) or 0, total.least, source)
+        for limits in limited
+    ]

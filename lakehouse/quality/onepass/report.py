@@ -1,0 +1,115 @@
+"""What became of a table's contract: rule by rule, how many rows break it, and from where that is known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from lakehouse.tables.column import Severity
+
+AnsweredBy = Literal["manifests", "summary", "scan"]
+
+
+@dataclass(frozen=True)
+class RuleVerdict:
+    """What became of one rule.
+
+    Attributes:
+        column: whose values it is about; empty for a rule of the whole table.
+        rule: in the words of the declaration.
+        severity: what it means when it is broken.
+        broken: rows that break it; of a rule on the number of rows, how many are missing or too many.
+        rows: rows that were judged.
+        answered_by: where that is known from.
+        examples: a few rows that break it, without any value of a sensitive column.
+    """
+
+    column: str
+    rule: str
+    severity: Severity
+    broken: int
+    rows: int
+    answered_by: AnsweredBy
+    examples: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The rule with its column, as seals name it."""
+        return f"{self.column}: {self.rule}" if self.column else self.rule
+
+    @property
+    def share(self) -> float:
+        """Which share of the rows breaks it."""
+        return self.broken / self.rows if self.rows else 0.0
+
+
+@dataclass(frozen=True)
+class ContractReport:
+    """What became of all rules of a table at a snapshot.
+
+    Attributes:
+        table: `namespace.table`.
+        snapshot_id: the snapshot that was judged.
+        since: only what was added after this snapshot was judged; None if all rows were.
+        whole_because: why all rows were judged although only new ones were asked for.
+        rows: rows that were judged; at most so many where nothing was scanned and the snapshot has delete files.
+        verdicts: by column, in the order of the declaration.
+        jobs: how many Spark jobs that took.
+    """
+
+    table: str
+    snapshot_id: int
+    since: int | None
+    whole_because: str
+    rows: int
+    verdicts: tuple[RuleVerdict, ...]
+    jobs: int
+
+    @property
+    def broken(self) -> list[RuleVerdict]:
+        """Rules that some row breaks."""
+        return [verdict for verdict in self.verdicts if verdict.broken]
+
+    @property
+    def broken_blocking(self) -> list[RuleVerdict]:
+        """Those of them that stop a step."""
+        return [verdict for verdict in self.broken if verdict.severity == "blocking"]
+
+    @property
+    def answered(self) -> Mapping[AnsweredBy, int]:
+        """Where rules were answered from → how many were."""
+        sources: tuple[AnsweredBy, ...] = ("manifests", "summary", "scan")
+        return {source: sum(verdict.answered_by == source for verdict in self.verdicts) for source in sources}
+
+    def told(self) -> dict[str, dict[str, str | int]]:
+        """For the seal's `quality.rules`: rule → severity and how many rows broke it."""
+        words = {"blocking": "error", "warning": "warning"}
+        return {v.name: {"severity": words[v.severity], "broken": v.broken} for v in self.verdicts}
+
+    def after(self, earlier: "ContractReport") -> "ContractReport":
+        """Both together, as if all rows had been judged at once: counts of disjoint rows add up.
+
+        Args:
+            earlier: of the snapshot after which the rows of this report were added.
+
+        Raises:
+            ValueError: the two do not follow each other, or are of different rules.
+        """
+        before = {verdict.name: verdict for verdict in earlier.verdicts}
+        if earlier.snapshot_id != self.since or before.keys() != {verdict.name for verdict in self.verdicts}:
+            raise ValueError(f"{self.table}: the report on {earlier.snapshot_id} is not the one before {self.since}")
+        rows = earlier.rows + self.rows
+        return replace(
+            self,
+            since=earlier.since,
+            rows=rows,
+            verdicts=tuple(_together(before[verdict.name], verdict, rows) for verdict in self.verdicts),
+            jobs=earlier.jobs + self.jobs,
+        )
+
+
+def _together(earlier: RuleVerdict, newer: RuleVerdict, rows: int) -> RuleVerdict:
+    if not newer.column:  # of the table as a whole, so the newer one has said it all
+        return newer
+    weakest: AnsweredBy = "scan" if "scan" in (earlier.answered_by, newer.answered_by) else newer.answered_by
+    examples = (*newer.examples, *earlier.examples)
+    return replace(newer, broken=earlier.broken + newer.broken, rows=rows, answered_by=weakest, examples=examples)

@@ -1,0 +1,106 @@
+"""Which rows are judged: all of a snapshot, or only those that were added since an earlier one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation, Snapshot
+from pyspark.sql import DataFrame, SparkSession
+
+from lakehouse.commit.history import ancestry, is_rewrite, is_seal_only
+from lakehouse.commit.rebase import added_files
+from lakehouse.errors import LakehouseError
+
+
+class SnapshotGone(LakehouseError):
+    """The snapshot that should be judged is not in the table's metadata."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Rows of a table.
+
+    Attributes:
+        table: a loaded table.
+        snapshot: where they are.
+        since: only those that were added after this snapshot; None for all.
+        whole_because: why they are all, although only new ones were asked for.
+    """
+
+    table: Table
+    snapshot: Snapshot
+    since: int | None = None
+    whole_because: str = ""
+
+    @classmethod
+    def of(cls, table: Table, snapshot_id: int, since: int | None) -> "Scope":
+        """The rows since a snapshot where only appends and rewrites came after it; all rows otherwise.
+
+        Raises:
+            SnapshotGone: the table does not know the snapshot that is to be judged.
+        """
+        snapshot = table.metadata.snapshot_by_id(snapshot_id)
+        if snapshot is None:
+            raise SnapshotGone(
+                f"{'.'.join(table.name())}: there is no snapshot {snapshot_id}; it has expired or was never committed.",
+                remedy="judge a snapshot that is there.",
+            )
+        if since is None:
+            return cls(table, snapshot)
+        for commit in ancestry(table, snapshot_id):
+            if commit.snapshot_id == since:
+                return cls(table, snapshot, since)
+            if not is_rewrite(commit) and _operation(commit) is not Operation.APPEND:
+                return cls(table, snapshot, None, f"snapshot {commit.snapshot_id} did more than append")
+        return cls(table, snapshot, None, f"snapshot {since} is not among its ancestors any more")
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that the snapshot was written with."""
+        found = self.snapshot.schema_id
+        return self.table.schema() if found is None else self.table.schemas()[found]
+
+    @property
+    def has_deletes(self) -> bool:
+        """Whether some rows of the files may be deleted, so that what files say of their rows is an upper bound."""
+        return self.since is None and any(m.content == ManifestContent.DELETES and _lives(m) for m in self._manifests)
+
+    def files(self) -> Iterable[DataFile]:
+        """The data files that hold them."""
+        if self.since is None:
+            for manifest in self._manifests:
+                if manifest.content == ManifestContent.DATA and _lives(manifest):
+                    yield from (entry.data_file for entry in manifest.fetch_manifest_entry(self.table.io))
+            return
+        for commit in ancestry(self.table, self.snapshot.snapshot_id):
+            if commit.snapshot_id == self.since:
+                return
+            if not is_rewrite(commit) and not is_seal_only(commit):
+                yield from added_files(self.table, commit)
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows, for Spark: by snapshot id, since a name alone may mean another snapshot any moment."""
+        name = quoted(".".join(self.table.name()))
+        if self.since is None:
+            return spark.read.option("versionAsOf", str(self.snapshot.snapshot_id)).table(name)
+        between = {"start-snapshot-id": str(self.since), "end-snapshot-id": str(self.snapshot.snapshot_id)}
+        return spark.read.options(**between).table(name)
+
+    @property
+    def _manifests(self) -> list[ManifestFile]:
+        return self.snapshot.manifests(self.table.io)
+
+
+def quoted(name: str) -> str:
+    """A table's name for Spark."""
+    return ".".join(f"`{part}`" for part in ("lake", *name.split(".")))
+
+
+def _lives(manifest: ManifestFile) -> bool:
+    return manifest.has_added_files() or manifest.has_existing_files()
+
+
+def _operation(commit: Snapshot) -> Operation | None:
+    return commit.summary.operation if commit.summary else None
