@@ -10,8 +10,8 @@ from benchmarks.mirror.orders import COLUMNS, Order, changes, orders
 from lakehouse.catalog import LakeCatalog, open_catalog
 from lakehouse.cdc.step import MirrorStep, mirror
 from lakehouse.commit import Attempt, Seal, open_branch, publish, read_bases, seal_branch
+from lakehouse.commit.frames import stage_frame
 from lakehouse.kafka.statement import KafkaStatement
-from lakehouse.resources.staging import stage_spark
 from lakehouse.settings import Settings
 from lakehouse.spark import spark_session
 from lakehouse.tables import Changelog, Mirror, MirrorTables, apply, plan, spark_schema
@@ -88,7 +88,7 @@ def _log(catalog: LakeCatalog, tables: MirrorTables, rows: DataFrame, number: in
             for field in wanted
         )
     )
-    stage_spark(filled, base, attempt, replacing=False)
+    stage_frame(filled, base, attempt)
     statement = KafkaStatement("benchmark", "benchmark", "benchmark", {0: number}, {0: number + 1})
     seal = Seal.of(attempt, "ingest", statement=statement.to_keys(), previous=base.sealed.seal if base.sealed else None)
     publish(catalog, [seal_branch(catalog, base, attempt, seal)])

@@ -17,6 +17,7 @@ from lakehouse.cdc.planner import MergePlan, Mode, Rows
 from lakehouse.cdc.reading import quoted
 from lakehouse.cdc.refusals import MergeDiffers
 from lakehouse.commit import Attempt, Base, branch_table, open_branch
+from lakehouse.commit.frames import stage_frame
 from lakehouse.commit.history import ancestry, head_of, summary_of
 from lakehouse.commit.stage import commit_on_branch
 from lakehouse.tables import Changelog
@@ -79,12 +80,12 @@ def apply_rows(spark: SparkSession, target: Target, rows: DataFrame, plan: Merge
 
 def append(rows: DataFrame, base: Base, attempt: Attempt, count: int) -> None:
     """Append rows to an attempt's branch, which must exist, in no more files than so many rows need."""
-    rows.coalesce(1 + count // _ROWS_PER_TASK).writeTo(branch_table(base, attempt)).append()
+    stage_frame(rows.coalesce(1 + count // _ROWS_PER_TASK), base, attempt)
 
 
 def replace_all(rows: DataFrame, base: Base, attempt: Attempt) -> None:
     """Put rows in the place of all others on an attempt's branch."""
-    rows.writeTo(branch_table(base, attempt)).overwrite(f.lit(True))
+    stage_frame(rows, base, attempt, replacing=f.lit(True))
 
 
 @contextmanager

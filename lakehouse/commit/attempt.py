@@ -3,7 +3,7 @@
 import re
 import secrets
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 ATTEMPT_KEY = "lakehouse.attempt"
 BRANCH_PREFIX = "lakehouse_attempt_"
@@ -50,6 +50,10 @@ class Attempt:
     def rebase_branch(self, rebase: int) -> str:
         """The branch for the same files on a newer base."""
         return f"{self.branch}_r{rebase}"
+
+    def again(self) -> "Attempt":
+        """Another try of the same step, with a branch of its own."""
+        return replace(self, id=_new_id())
 
     @property
     def marks(self) -> dict[str, str]:

@@ -4,14 +4,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lakehouse.errors import LakehouseError
+from lakehouse.tables.error import DoesNotFit
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class DoesNotFit(LakehouseError):
-    """The data are not what the table holds; nothing was published."""
 
 
 def fitted(name: str, data: "pa.Table | pd.DataFrame", schema: pa.Schema) -> pa.Table:

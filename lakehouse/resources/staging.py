@@ -1,4 +1,4 @@
-"""Puts a user's rows on an attempt's branch: Arrow by our own file writer, Spark frames by Spark's."""
+"""Puts a user's Arrow rows on an attempt's branch by our own file writer, and reads back what a branch received."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,9 @@ from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Transaction
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sql
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Base, branch_table, open_branch, stage_files
+from lakehouse.commit import Attempt, Base, open_branch, stage_files
 from lakehouse.commit.history import ancestry
 from lakehouse.commit.rebase import added_files
 from lakehouse.commit.stage import commit_on_branch
@@ -53,17 +51,6 @@ def _written(data: pa.Table, base: Base, attempt: Attempt) -> list[DataFile]:
     except BaseException:
         files.discard()  # nobody knows of them yet
         raise
-
-
-def stage_spark(data: DataFrame, base: Base, attempt: Attempt, *, replacing: bool) -> None:
-    """Let Spark write to the attempt's branch, which must exist."""
-    writer = data.writeTo(branch_table(base, attempt))
-    for key, value in attempt.marks.items():
-        writer = writer.option(f"snapshot-property.{key}", value)
-    if replacing:
-        writer.overwrite(sql.lit(True))  # the condition: every row
-    else:
-        writer.append()
 
 
 def staged_batches(catalog: LakeCatalog, base: Base, attempt: Attempt) -> Iterator[pa.RecordBatch]:

@@ -9,14 +9,15 @@ import msgspec
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Base, Seal, open_branch, publish, read_bases, seal_branch
-from lakehouse.commit.history import ancestry, summary_of
+from lakehouse.commit import Attempt, Seal, open_branch, publish, read_bases, seal_branch
+from lakehouse.commit.frames import stage_frame, staged_rows
 from lakehouse.errors import LakehouseError
 from lakehouse.resources.fitting import fitted
 from lakehouse.resources.judging import Verdicts
-from lakehouse.resources.staging import stage_arrow, stage_spark, staged_batches
+from lakehouse.resources.staging import stage_arrow, staged_batches
 from lakehouse.tables import Table
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ def write_table(
     verdicts = Verdicts(table)
     if isinstance(data, DataFrame):
         open_branch(catalog, base, attempt)
-        stage_spark(data, base, attempt, replacing=mode == "overwrite")
+        stage_frame(data, base, attempt, replacing=sql.lit(True) if mode == "overwrite" else None)
         verdicts.judge(staged_batches(catalog, base, attempt))
     else:
         fitting = fitted(table.name, data, schema_to_pyarrow(base.table.schema(), include_field_ids=False))
         verdicts.judge(fitting.to_batches())
         stage_arrow(catalog, fitting, base, attempt, replacing=mode == "overwrite")
-    added, total = _staged_rows(catalog, base, attempt)
+    added, total = staged_rows(catalog.load_table(base.identifier), base, attempt)
     statement = {
         "write.mode": mode,
         "write.added": str(added),
@@ -102,17 +103,3 @@ def write_table(
         seconds=time.monotonic() - began,
         warnings=verdicts.warnings,
     )
-
-
-def _staged_rows(catalog: LakeCatalog, base: Base, attempt: Attempt) -> tuple[int, int]:
-    """Rows that the branch's commits added, and rows that it holds in all."""
-    table = catalog.load_table(base.identifier)
-    snapshot = table.metadata.snapshot_by_name(attempt.branch)
-    if snapshot is None:  # nothing to add, and nothing to remove
-        return 0, 0
-    added = 0
-    for commit in ancestry(table, snapshot.snapshot_id):
-        if commit.snapshot_id == base.snapshot_id:
-            break
-        added += int(summary_of(commit).get("added-records", "0"))
-    return added, int(summary_of(snapshot).get("total-records", "0"))
