@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.names import table_identifier
-from lakehouse.tables.partitions import Partitions
+from lakehouse.tables.partitions import Partitions, check_aligned
 from lakehouse.tables.table import Table
 
 Computation = Callable[..., DataFrame]
@@ -109,10 +109,8 @@ class Derived:
                 f"{self.name}: no runtime_date_column, which every derived table carries.",
                 remedy="declare a DateType column, nullable=False, and name it as runtime_date_column.",
             )
-        if self.partitions is not None and self.partitions.column not in {c.name for c in self.table.columns}:
-            raise DeclarationError(
-                f"{self.name}: partitioned by '{self.partitions.column}', which is no column.", remedy="name a column."
-            )
+        if self.partitions is not None:
+            check_aligned(self.table, self.partitions)
 
     def _check_arguments(self, compute: Computation) -> None:
         wanted = {

@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from datetime import date
 
+import pyspark.sql.types as spark
+from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform, MonthTransform
+
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.layout import HasLayout, partition_terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +46,7 @@ class ByValue:
 
     Attributes:
         column: of the derived table.
-        values: all that there are; a row with another one is refused.
+        values: all that there are; a row with another one, or with none, is refused.
     """
 
     column: str
@@ -61,3 +65,34 @@ class ByValue:
 
 
 Partitions = ByDay | ByMonth | ByValue
+
+
+def check_aligned(table: HasLayout, partitions: Partitions) -> None:
+    """Refuse partitions that share files: one of them could not be written again without its neighbours.
+
+    Raises:
+        DeclarationError: says which partitioning the table needs.
+    """
+    name = partitions.column
+    kind = next((column.type for column in table.columns if column.name == name), None)
+    transforms: tuple[type, ...]
+    match partitions:
+        case ByValue():
+            fits, transforms, written = isinstance(kind, spark.StringType), (IdentityTransform,), name
+        case ByDay() | ByMonth():
+            fits = isinstance(kind, spark.DateType | spark.TimestampType | spark.TimestampNTZType)
+            finer = (DayTransform, HourTransform, IdentityTransform)
+            daily = isinstance(partitions, ByDay)
+            transforms = finer if daily else (MonthTransform, *finer)
+            written = f"day({name})" if daily else f"month({name})"
+    if not fits:
+        raise DeclarationError(
+            f"{table.name}: partitioned {type(partitions).__name__} of '{name}', which is "
+            f"{'no column' if kind is None else kind.simpleString()}.",
+            remedy="days and months go by a date or timestamp, values by a text.",
+        )
+    if not any(term.source == name and isinstance(term.transform, transforms) for term in partition_terms(table)):
+        raise DeclarationError(
+            f"{table.name}: partitioned {type(partitions).__name__} of '{name}', but its files are not.",
+            remedy=f"declare partitioning=('{written}',).",
+        )
