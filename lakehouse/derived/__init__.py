@@ -1,1 +1,1 @@
-"""Tables computed from tables: inputs pinned and agreed upon, computed, judged on a branch, sealed, published."""
+"""What a step of a derived table does: pin, agree, compute, trace, judge, seal, publish. No Dagster in here."""

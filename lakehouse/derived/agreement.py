@@ -1,0 +1,97 @@
+"""Before a row is read: do the inputs belong together, and to this run?
+
+A run computes for one date with one set of parameters. An input that carries a date must carry this one, with these
+parameters; and every path to a common ancestor must name the same content of it. Anything else is refused with one
+message that lists all inputs, unless the run was declared a backfill: then it goes ahead, and its seal says why.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from lakehouse.commit import Attempt
+from lakehouse.derived.inputs import Input
+from lakehouse.derived.refusals import InputsDisagree
+from lakehouse.lineage.vintage import Vintage
+from lakehouse.settings import Parameters
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the run asks for.
+
+    Args:
+        table: the derived table.
+        attempt: with the run's date and the digest of its parameters.
+        parameters: of the run.
+        backfill: why its inputs may differ; empty if they may not.
+    """
+
+    table: str
+    attempt: Attempt
+    parameters: Parameters
+    backfill: str = ""
+
+
+def agree(asked: Asked, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
+    """Refuse inputs that do not belong together; returns what differs, which only a declared backfill may.
+
+    Raises:
+        InputsDisagree: names every input with its date, parameters, run and snapshot, and the command that repairs it.
+    """
+    wrong = {one.name: _differs(asked, one) for one in inputs}
+    differing = [f"{name}: {', '.join(what)}" for name, what in wrong.items() if what]
+    differing += [str(found) for found in (*vintage.differences, *vintage.undecided)]
+    differing += vintage.broken
+    if differing and not asked.backfill:
+        by_hand = [one.name for one in inputs if one.external and wrong[one.name]]
+        raise InputsDisagree(_message(asked, inputs, differing), remedy=repair(asked, by_hand))
+    return differing
+
+
+def repair(asked: Asked, by_hand: Sequence[str] = ()) -> str:
+    """What makes the inputs agree: all derived tables above, and this one, in one run.
+
+    Args:
+        asked: what the run asks for.
+        by_hand: inputs that no derivation writes, and that have to be written anew before.
+    """
+    words = ["lakehouse", "derive", asked.table, "--upstream", "--runtime-date", asked.attempt.runtime_date]
+    for name, value in asked.parameters.items():
+        words += ["--parameter", f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"]
+    first = f"materialize {', '.join(by_hand)} for the same date and parameters, and then " if by_hand else ""
+    return (
+        f"{first}compute it with all derived tables above it, in one run: `{shlex.join(words)}`. "
+        "If the inputs are meant to differ, say why with `--backfill <reason>` (run tag lakehouse/backfill)."
+    )
+
+
+def _differs(asked: Asked, one: Input) -> list[str]:
+    if not one.dated:
+        return []
+    if one.seal is None:
+        return ["nobody sealed it, so its date is not known"]
+    found: list[str] = []
+    if one.date != asked.attempt.runtime_date:
+        found.append(f"its runtime date is {one.date or 'not known'}")
+    if one.parameters_digest != asked.attempt.parameters_digest:
+        found.append(f"its parameters are others ({one.parameters_digest or 'not known'})")
+    return found
+
+
+def _message(asked: Asked, inputs: Sequence[Input], differing: Sequence[str]) -> str:
+    attempt = asked.attempt
+    lines = [
+        f"{asked.table} was not computed: its inputs do not agree with this run, or with each other.",
+        *(f"- {text}" for text in differing),
+        f"This run: runtime date {attempt.runtime_date}, parameters {attempt.parameters_digest} "
+        f"{msgspec.json.encode(dict(asked.parameters)).decode()}, run {attempt.run_id}.",
+        "Inputs:",
+    ]
+    for one in inputs:
+        date = f"runtime date {one.date}, parameters {one.parameters_digest}" if one.dated else "dateless"
+        backfill = f", of a backfill ({one.backfill})" if one.backfill else ""
+        lines.append(f"- {one.name}: {date}, run {one.run_id or 'unknown'}, snapshot {one.snapshot_id}{backfill}")
+    return "\n".join(lines)

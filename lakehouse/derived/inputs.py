@@ -1,0 +1,94 @@
+"""The inputs of a step as it found them: at which snapshot, for which date, with which parameters, from which run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyiceberg.table import Table
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit import Pinned, read_group
+from lakehouse.commit.seal import Seal
+from lakehouse.derived.component import component_of, external_inputs
+from lakehouse.derived.pins import Pin, pin_inputs
+from lakehouse.derived.refusals import InputMissing
+from lakehouse.lineage.sealed import made
+from lakehouse.tables import Declarations, Derived
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input, held at a snapshot.
+
+    Args:
+        argument: what the function calls it.
+        name: `namespace.table`.
+        table: as it was loaded.
+        snapshot_id: what is read of it.
+        dated: whether it declares a runtime date column; streams, changelogs and mirrors do not.
+        external: whether no derivation writes it.
+        seal: the newest statement about its rows at that snapshot; None where nobody sealed it.
+    """
+
+    argument: str
+    name: str
+    table: Table
+    snapshot_id: int
+    dated: bool
+    external: bool
+    seal: Seal | None
+
+    @property
+    def date(self) -> str:
+        """The runtime date that it was computed for; empty where it is dateless."""
+        return self.seal.runtime_date if self.dated and self.seal else ""
+
+    @property
+    def parameters_digest(self) -> str:
+        """Of the parameters that it was computed with; empty where it is dateless."""
+        return self.seal.parameters_digest if self.dated and self.seal else ""
+
+    @property
+    def backfill(self) -> str:
+        """Why its own inputs differed, where they did; empty where they agreed."""
+        return self.seal.statement.get("derived.differs", "") if self.seal else ""
+
+    @property
+    def run_id(self) -> str:
+        """The run that wrote it last."""
+        return self.seal.run_id if self.seal else ""
+
+
+def read_inputs(catalog: LakeCatalog, one: Derived, declarations: Declarations, pin: Pin) -> dict[str, Input]:
+    """Find every input of a derived table: external ones where the run has pinned them, derived ones as they are now.
+
+    Returns:
+        Argument → input.
+
+    Raises:
+        InputMissing: one does not exist, or was never written.
+        SealBroken: a seal was changed after it was written.
+    """
+    derived = declarations.derived
+    found = pin_inputs(catalog, external_inputs(component_of(one.name, derived), derived), pin)
+    inner = [name for name in one.inputs.values() if name in derived]
+    missing = [name for name in one.inputs.values() if not catalog.table_exists(tuple(name.split(".")))]
+    if inner and not missing:
+        found |= read_group(catalog, inner)
+    empty = [n for n in one.inputs.values() if n not in missing and (n not in found or found[n].snapshot_id is None)]
+    if missing or empty:
+        raise InputMissing(one.name, missing, empty)
+    return {argument: _input(argument, name, found, declarations) for argument, name in one.inputs.items()}
+
+
+def _input(argument: str, name: str, found: Mapping[str, Pinned], declarations: Declarations) -> Input:
+    table, snapshot_id = found[name].table, found[name].snapshot_id
+    assert snapshot_id is not None
+    return Input(
+        argument=argument,
+        name=name,
+        table=table,
+        snapshot_id=snapshot_id,
+        dated=declarations.tables[name].runtime_date_column is not None,
+        external=name not in declarations.derived,
+        seal=made(table, snapshot_id).seal,
+    )

@@ -1,0 +1,110 @@
+"""Pins: the tables that a run computes from are held at their snapshots of one moment, by a tag that the run sets once.
+
+The first step that asks sets the tags, on all external inputs of its component and in one commit; every later step,
+retry and re-execution finds them. So two steps of one run never read two versions of a table, however long the run
+takes, and trimming keeps what a tag names. The tag's name is the same for whoever asks in the name of one run, so of
+two steps that begin at once the catalog lets one set it, and the other finds it.
+"""
+
+import random
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
+from pyiceberg.table.update import AssertTableUUID, SetSnapshotRefUpdate
+
+from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref
+from lakehouse.commit import Pinned, failpoint, read_group
+from lakehouse.commit.history import MAIN, head_of
+from lakehouse.commit.stage import UNKNOWN_OUTCOME
+
+PIN_PREFIX = "lakehouse_pin_"
+KEPT = timedelta(days=7)
+_TIME_DIGITS = 11
+_PIN = re.compile(rf"{PIN_PREFIX}(?P<begun>[0-9a-f]{{{_TIME_DIGITS}}})_")
+_TRIES = 30
+_FOREVER_MS = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Pin:
+    """Whose pins.
+
+    Args:
+        owner: what Dagster started: the first run of a chain of re-executions, or a backfill.
+        begun_ms: when that was, in milliseconds since the epoch; the same for each of its steps.
+    """
+
+    owner: str
+    begun_ms: int
+
+    @property
+    def tag(self) -> str:
+        """The tag's name. It begins with the time, so that everybody sees how old a pin is."""
+        return f"{PIN_PREFIX}{self.begun_ms:0{_TIME_DIGITS}x}_{re.sub(r'[^A-Za-z0-9]+', '_', self.owner)}"
+
+
+def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str, Pinned]:
+    """Hold tables at their snapshots of one moment, or find the tags that an earlier step has set.
+
+    A table that does not exist, or has no snapshot yet, cannot be held and is left out; it is pinned by the first step
+    that finds it written. Tags of runs that began a week or more before this one go in the same commit.
+
+    Raises:
+        CommitFailedException: other commits came first too often.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        found = _existing(catalog, names)
+        held = {name: Pinned(one.table, head_of(one.table, pin.tag)) for name, one in found.items()}
+        waiting = [one for name, one in found.items() if held[name].snapshot_id is None and one.snapshot_id is not None]
+        if not waiting:
+            return {name: one for name, one in held.items() if one.snapshot_id is not None}
+        failpoint("pins.before")
+        try:
+            catalog.commit_tables([_change(one.table, one.snapshot_id, pin) for one in waiting])
+        except CommitFailedException:
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+        except UNKNOWN_OUTCOME:
+            if tries_left == 0:
+                raise
+            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+    raise CommitFailedException(f"{', '.join(names)}: {pin.tag} could not be set in {_TRIES} tries")
+
+
+def _existing(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
+    try:
+        return read_group(catalog, names)
+    except NoSuchTableError:
+        return read_group(catalog, [name for name in names if catalog.table_exists(tuple(name.split(".")))])
+
+
+def _change(table: Table, snapshot_id: int | None, pin: Pin) -> TableChange:
+    tag = SetSnapshotRefUpdate.model_validate(
+        {
+            "ref-name": pin.tag,
+            "type": SnapshotRefType.TAG,
+            "snapshot-id": snapshot_id,
+            # An explicit age, so that no `history.expire.max-ref-age-ms` of the table ends it.
+            "max-ref-age-ms": _FOREVER_MS,
+        }
+    )
+    return TableChange(
+        table.name(),
+        (
+            AssertTableUUID(uuid=table.metadata.table_uuid),
+            ref_is(pin.tag, None),
+            # Without this, the tables would be those of one moment and the tags could still be set in the next.
+            ref_is(MAIN, snapshot_id),
+        ),
+        (tag, *(remove_ref(name) for name in _stale(table, pin))),
+    )
+
+
+def _stale(table: Table, pin: Pin) -> list[str]:
+    oldest = pin.begun_ms - KEPT // timedelta(milliseconds=1)
+    return [name for name in table.metadata.refs if (found := _PIN.match(name)) and int(found["begun"], 16) <= oldest]

@@ -1,0 +1,147 @@
+"""What a step decides before a row is read: where it begins, what it reads, whether that agrees, and what is new."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import structlog
+from pyspark.sql import SparkSession
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit import Attempt, Base, leases, read_bases, take_lease
+from lakehouse.commit.lease import lease_tag
+from lakehouse.derived.agreement import Asked, agree
+from lakehouse.derived.increment import Increment, next_increment
+from lakehouse.derived.inputs import Input, read_inputs
+from lakehouse.derived.parts import Part
+from lakehouse.derived.pins import Pin
+from lakehouse.derived.refusals import RowsOfOthers
+from lakehouse.derived.statement import KIND
+from lakehouse.lineage.sealed import made
+from lakehouse.lineage.vintage import check_vintage
+from lakehouse.settings import Parameter, Parameters
+from lakehouse.tables import Declarations, Derived
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class DeriveStep:
+    """What a step of a derived table needs.
+
+    Args:
+        derived: the table, its inputs and how it is computed.
+        declarations: all others: which inputs are derived themselves, and which carry a date.
+        catalog: where they live.
+        session: opens Spark.
+        attempt: who writes, for which date.
+        parameters: of the run; their digest is the attempt's.
+        pin: whose pins hold the inputs.
+        part: which partitions are computed; the whole table if None.
+        backfill: why inputs may be of another date or other parameters; empty if they may not.
+        rebuild: compute an incremental table anew from all rows, in the place of what is there.
+        inform: told of progress.
+    """
+
+    derived: Derived
+    declarations: Declarations
+    catalog: LakeCatalog
+    session: Callable[[], AbstractContextManager[SparkSession]]
+    attempt: Attempt
+    pin: Pin
+    parameters: Parameters = field(default_factory=dict[str, Parameter])
+    part: Part | None = None
+    backfill: str = ""
+    rebuild: bool = False
+    inform: Callable[[str], None] = field(default=lambda message: log.info("derive", detail=message))
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.derived.name
+
+    @property
+    def appending(self) -> bool:
+        """Whether what is computed is added to what is there."""
+        return self.derived.mode == "incremental" and not self.rebuild
+
+    @property
+    def whole(self) -> bool:
+        """Whether what is computed takes the place of everything that is there."""
+        return not self.appending and (self.part is None or not self.part.keys)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was found and decided before a row is read."""
+
+    base: Base
+    inputs: Mapping[str, Input]
+    differing: tuple[str, ...]
+    increment: Increment | None
+
+
+def prepare(step: DeriveStep) -> Work:
+    """Decide everything that metadata can tell; only pins and the lease may be set by that.
+
+    Raises:
+        DeriveRefused: inputs or history are not what they have to be.
+        SealBroken: a seal was changed after it was written.
+    """
+    base = read_bases(step.catalog, [step.name])[step.name]
+    if base.unsealed and not step.whole:
+        raise RowsOfOthers(
+            f"{step.name}: snapshot {base.unsealed[0].snapshot_id} was written outside the protocol, and what this run "
+            "computes would stand beside its rows.",
+            remedy="roll it back, or compute the whole table anew.",
+        )
+    inputs = read_inputs(step.catalog, step.derived, step.declarations, step.pin)
+    asked = Asked(step.name, step.attempt, step.parameters, step.backfill)
+    at = {one.name: one.snapshot_id for one in inputs.values()}
+    vintage = check_vintage(lambda name: step.catalog.load_table(tuple(name.split("."))), at)
+    differing = agree(asked, list(inputs.values()), vintage)
+    return Work(base, inputs, tuple(differing), _increment(step, base, inputs))
+
+
+def _increment(step: DeriveStep, base: Base, inputs: Mapping[str, Input]) -> Increment | None:
+    """What is new of the followed input, held by a lease from here on; None where all rows are computed."""
+    if step.derived.follows is None:
+        return None
+    found = next_increment(step.name, base, inputs[step.derived.follows], rebuild=step.rebuild)
+    if found.start is not None:
+        _require_parameters(step, base)
+    if lease_tag(step.name) not in leases(found.followed.table):
+        take_lease(step.catalog, found.lease(step.name, at_start=True))
+    return found
+
+
+def _require_parameters(step: DeriveStep, base: Base) -> None:
+    """Refuse to add rows to those that were computed with other parameters: nobody could tell them apart.
+
+    Raises:
+        RowsOfOthers: they were, and this is no declared backfill.
+    """
+    seal = made(base.table, base.snapshot_id).seal
+    if seal is None or seal.parameters_digest == step.attempt.parameters_digest or step.backfill:
+        return
+    raise RowsOfOthers(
+        f"{step.name} holds rows that run {seal.run_id} has computed with other parameters "
+        f"({seal.parameters_digest}, this run's are {step.attempt.parameters_digest}).",
+        remedy=f"compute all anew, by `lakehouse derive {step.name} --rebuild` (run tag lakehouse/rebuild=true).",
+    )
+
+
+def notes_of(step: DeriveStep, work: Work) -> tuple[str, ...]:
+    """What a reader should know of the step beyond its result."""
+    notes = [f"goes ahead as a backfill ({step.backfill}) although {text}" for text in work.differing]
+    if work.increment is not None and work.increment.start is not None and not work.increment.appends:
+        notes.append(f"nothing new in {work.increment.followed.name}")
+    before, attempt = made(work.base.table, work.base.snapshot_id).seal, step.attempt
+    if before is not None and before.kind == KIND and step.whole:
+        asked = (attempt.runtime_date, attempt.parameters_digest, attempt.code_version)
+        same = (before.runtime_date, before.parameters_digest, before.code_version) == asked
+        if same and before.inputs == {one.name: one.snapshot_id for one in work.inputs.values()}:
+            notes.append(
+                f"inputs, date, parameters and code are those of run {before.run_id}: computed again, as asked"
+            )
+    return tuple(notes)

@@ -1,0 +1,51 @@
+"""Why a derived table was not computed. Nothing is written; running again without a change ends the same way."""
+
+from collections.abc import Iterable, Sequence
+
+from lakehouse.errors import LakehouseError
+
+
+class DeriveRefused(LakehouseError):
+    """A step of a derived table did not go ahead; no table shows any part of it."""
+
+
+class InputMissing(DeriveRefused):
+    """There is nothing to compute from."""
+
+    def __init__(self, table: str, missing: Sequence[str], empty: Sequence[str]) -> None:
+        said = [f"{name} does not exist" for name in missing]
+        said += [f"{name} has never been written" for name in empty]
+        super().__init__(
+            f"{table} cannot be computed: {', '.join(said)}.",
+            remedy=f"materialize {', '.join([*missing, *empty])} first.",
+        )
+
+
+class InputsDisagree(DeriveRefused):
+    """The inputs do not belong together, or not to this run."""
+
+
+class HistoryLost(DeriveRefused):
+    """What an incremental table has read before is not followed by what it would read now."""
+
+
+class RowsOfOthers(DeriveRefused):
+    """The table holds rows that do not belong beside those of this run."""
+
+
+class UnknownPartition(DeriveRefused):
+    """Rows came out that belong to no declared partition."""
+
+
+class NotAFrame(DeriveRefused):
+    """The function returned something else than a Spark frame."""
+
+
+class ContractBroken(DeriveRefused):
+    """Rows break a blocking rule of the table."""
+
+    def __init__(self, table: str, broken: Iterable[str], branch: str) -> None:
+        super().__init__(
+            f"{table}: what was computed breaks a blocking rule: {'; '.join(broken)}. Nothing was published.",
+            remedy=f"correct the inputs, the function or the rule; the rows are on branch {branch} until housekeeping.",
+        )
