@@ -1,0 +1,3 @@
+from lakehouse_tests.journal.kept import kept
+
+__all__ = ["kept"]
