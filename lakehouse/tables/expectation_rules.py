@@ -60,7 +60,10 @@ def check_other_side(table: HasKey, expected: SampleOf | SameValues, other: HasC
         _check_column(where, there, expected)
     else:
         for name in expected.key or table.key:
-            _column(other, name, where)
+            if kind_of(_column(other, name, where).type) != kind_of(_column(table, name, where).type):
+                raise DeclarationError(
+                    f"{where}: '{name}' is of another type there, so it matches no rows.", remedy="name another key."
+                )
     kinds = {kind_of(here.type), kind_of(there.type)}
     readable_as_text = isinstance(expected, SameValues) and "text" in kinds and None not in kinds
     if len(kinds) > 1 and not readable_as_text:
