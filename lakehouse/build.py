@@ -10,7 +10,7 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.assets import mirror_asset, mirror_keys, stream_asset, stream_keys
+from lakehouse.assets import derived_asset, mirror_asset, mirror_keys, stream_asset, stream_keys
 from lakehouse.automation import lag_sensor, mirror_sensor
 from lakehouse.checks import mirror_checks, stream_checks
 from lakehouse.resources import Lake, LakehouseSpark
@@ -41,7 +41,11 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         "of its changelog. Changes nothing.",
     )
     ours = dg.Definitions(
-        assets=[*(stream_asset(stream, declarations) for stream in streams), *map(mirror_asset, mirrors)],
+        assets=[
+            *(stream_asset(stream, declarations) for stream in streams),
+            *map(mirror_asset, mirrors),
+            *(derived_asset(one, declarations) for one in declarations.derived.values()),
+        ],
         asset_checks=[
             *(stream_checks(stream, declarations) for stream in streams),
             *(mirror_checks(tables, declarations) for tables in mirrors),

@@ -1,7 +1,17 @@
-"""Every Iceberg table is an asset: a factory for tables that one step changes together."""
+"""Every Iceberg table is an asset: factories for tables that one step changes together, or computes from others."""
 
+from lakehouse.assets.derived import derived_asset, derived_step
 from lakehouse.assets.mirror import mirror_asset
 from lakehouse.assets.specs import mirror_keys, mirror_step, table_spec
 from lakehouse.assets.stream import stream_asset, stream_keys
 
-__all__ = ["mirror_asset", "mirror_keys", "mirror_step", "stream_asset", "stream_keys", "table_spec"]
+__all__ = [
+    "derived_asset",
+    "derived_step",
+    "mirror_asset",
+    "mirror_keys",
+    "mirror_step",
+    "stream_asset",
+    "stream_keys",
+    "table_spec",
+]

@@ -13,9 +13,21 @@ import msgspec
 
 from lakehouse.commit import Attempt
 from lakehouse.derived.inputs import Input
-from lakehouse.derived.refusals import InputsDisagree
+from lakehouse.derived.refusals import DeriveRefused
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.settings import Parameters
+
+
+class InputsDisagree(DeriveRefused):
+    """The inputs do not belong together, or not to this run.
+
+    Attributes:
+        inputs: all of them, also those that are as they should be.
+    """
+
+    def __init__(self, message: str, *, remedy: str, inputs: Sequence[Input]) -> None:
+        super().__init__(message, remedy=remedy)
+        self.inputs = tuple(inputs)
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,7 @@ def agree(asked: Asked, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
     differing += vintage.broken
     if differing and not asked.backfill:
         by_hand = [one.name for one in inputs if one.external and wrong[one.name]]
-        raise InputsDisagree(_message(asked, inputs, differing), remedy=repair(asked, by_hand))
+        raise InputsDisagree(_message(asked, inputs, differing), remedy=repair(asked, by_hand), inputs=inputs)
     return differing
 
 

@@ -21,10 +21,6 @@ class InputMissing(DeriveRefused):
         )
 
 
-class InputsDisagree(DeriveRefused):
-    """The inputs do not belong together, or not to this run."""
-
-
 class HistoryLost(DeriveRefused):
     """What an incremental table has read before is not followed by what it would read now."""
 

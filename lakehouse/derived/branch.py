@@ -1,0 +1,99 @@
+"""What a step does with Spark: compute at the pinned snapshots, see what was read, write to a branch, judge it."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import date
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from lakehouse.commit import open_branch
+from lakehouse.commit.frames import stage_frame, staged_rows
+from lakehouse.commit.history import head_of
+from lakehouse.derived.columns import fitted_frame, null_found
+from lakehouse.derived.compute import computed
+from lakehouse.derived.inputs import Input
+from lakehouse.derived.parts import Part
+from lakehouse.derived.plan import DeriveStep, Work
+from lakehouse.derived.reading import rows_at
+from lakehouse.derived.refusals import ContractBroken, UnknownPartition
+from lakehouse.lineage.plan import Trace, trace
+from lakehouse.quality.onepass import ContractReport, judge_snapshot
+
+
+@dataclass(frozen=True)
+class OnBranch:
+    """What is on the attempt's branch.
+
+    Args:
+        trace: what Spark's plan reads, and which columns come from which.
+        rules: what became of the contract rules.
+        added: rows that were added.
+        total: rows that the branch holds.
+    """
+
+    trace: Trace
+    rules: ContractReport
+    added: int
+    total: int
+
+
+def compute_on_branch(step: DeriveStep, work: Work, spark: SparkSession) -> OnBranch:
+    """Compute, write to the attempt's branch, and judge what is there.
+
+    Raises:
+        DeriveRefused: the function returned no frame, or rows break a blocking rule or belong to no partition.
+        DoesNotFit: what was computed is not what is declared.
+    """
+    found = computed(
+        spark,
+        step.derived,
+        {argument: _frame(spark, work, one) for argument, one in work.inputs.items()},
+        runtime_date=date.fromisoformat(step.attempt.runtime_date),
+        parameters=step.parameters,
+    )
+    traced = trace(found)
+    part = step.part or Part(step.derived)
+    rows = fitted_frame(step.derived.table, found, date.fromisoformat(step.attempt.runtime_date))
+    if part.keys:
+        rows = rows.where(part.computed)
+    open_branch(step.catalog, work.base, step.attempt)
+    _stage(step, work, rows, part)
+    table = step.catalog.load_table(work.base.identifier)
+    head = head_of(table, step.attempt.branch)
+    assert head is not None
+    _require_no_stray(step, spark, part, head)
+    since = None if step.whole else work.base.snapshot_id
+    rules = judge_snapshot(step.derived.table, table, head, lambda: nullcontext(spark), since=since)
+    if rules.broken_blocking:
+        broken = (f"{verdict.name} ({verdict.broken:,} of {verdict.rows:,} rows)" for verdict in rules.broken_blocking)
+        raise ContractBroken(step.name, broken, step.attempt.branch)
+    added, total = staged_rows(table, work.base, step.attempt)
+    return OnBranch(traced, rules, added, total)
+
+
+def _frame(spark: SparkSession, work: Work, one: Input) -> DataFrame:
+    if work.increment is not None and work.increment.followed is one:
+        return work.increment.frame(spark)
+    return rows_at(spark, one.name, one.snapshot_id)
+
+
+def _stage(step: DeriveStep, work: Work, rows: DataFrame, part: Part) -> None:
+    try:
+        stage_frame(rows, work.base, step.attempt, replacing=None if step.appending else part.replaced)
+    except PySparkException as error:
+        if (refused := null_found(step.derived.table, error)) is not None:
+            raise refused from None
+        raise
+
+
+def _require_no_stray(step: DeriveStep, spark: SparkSession, part: Part, head: int) -> None:
+    if (stray := part.stray) is None:
+        return
+    count = rows_at(spark, step.name, head).where(stray).count()
+    if count:
+        assert step.derived.partitions is not None
+        raise UnknownPartition(
+            f"{step.name}: {count:,} rows belong to no declared partition of column {step.derived.partitions.column}.",
+            remedy="declare their partitions, or leave them out.",
+        )

@@ -1,0 +1,103 @@
+"""The story of one step of a derived table: pin, agree, compute, trace, stage, judge, seal, publish.
+
+Nothing of it is visible before the publish, and there is no other state: if this process dies anywhere before, the next
+try finds the same pins and the old seal, and does the same again.
+"""
+
+import time
+from dataclasses import replace
+
+from lakehouse.commit import Seal, Superseded, failpoint, publish, seal_branch
+from lakehouse.commit.history import head_of
+from lakehouse.derived.branch import OnBranch, compute_on_branch
+from lakehouse.derived.plan import DeriveStep, Work, notes_of, prepare
+from lakehouse.derived.report import DeriveReport
+from lakehouse.derived.statement import KIND, DeriveStatement
+from lakehouse.lineage.sealed import made
+
+_TRIES = 5
+
+
+def derive(step: DeriveStep) -> DeriveReport:
+    """Compute a derived table, or some of its partitions, and publish it.
+
+    Of two runs that compute the same at once, one publishes. A run that computes other partitions than the winner has
+    lost nothing but time: it begins again on what is there now.
+
+    Raises:
+        DeriveRefused: inputs, history or rows are not what they have to be; nothing was published.
+        DoesNotFit: what was computed is not what is declared; nothing was published.
+        Superseded: another run has computed the same meanwhile.
+        CommitError: the publish did not go through.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            return _derive(step)
+        except Superseded:
+            if tries_left == 0 or not _untouched(step):
+                raise
+            step.inform(f"{step.name}: another run has published other partitions meanwhile: once more, on top of them")
+            step = replace(step, attempt=step.attempt.again())
+    raise AssertionError("unreachable")
+
+
+def _derive(step: DeriveStep) -> DeriveReport:
+    began = time.monotonic()
+    work = prepare(step)
+    notes = notes_of(step, work)
+    for note in notes:
+        step.inform(f"{step.name}: {note}")
+    failpoint("derive.agreed")
+    with step.session() as spark:
+        result = compute_on_branch(step, work, spark)
+    failpoint("derive.staged")
+    statement = _statement(step, work, result)
+    seal = Seal.of(
+        step.attempt,
+        KIND,
+        statement=statement.to_keys(),
+        previous=work.base.sealed.seal if work.base.sealed else None,
+        inputs={one.name: one.snapshot_id for one in work.inputs.values()},
+    )
+    staged = seal_branch(step.catalog, work.base, step.attempt, seal)
+    moved = [work.increment.lease(step.name)] if work.increment else []
+    published = publish(step.catalog, [staged], leases=moved)
+    step.inform(f"{step.name}: {result.added:,} rows published, {time.monotonic() - began:.1f} s in all")
+    return DeriveReport(
+        table=step.name,
+        statement=statement,
+        inputs=work.inputs,
+        published=published,
+        branch=step.attempt.branch,
+        notes=notes,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatement:
+    return DeriveStatement(
+        mode="full" if step.rebuild else step.derived.mode,
+        added=result.added,
+        total=result.total,
+        parameters=step.parameters,
+        declared=step.derived.inputs,
+        scanned={name: snapshot_id or 0 for name, snapshot_id in result.trace.scanned.items()},
+        dates={one.name: one.date for one in work.inputs.values()},
+        partition=step.part.shown if step.part else (),
+        differs=step.backfill if work.differing else "",
+        column_lineage=result.trace.columns,
+        rules=result.rules.told(),
+    )
+
+
+def _untouched(step: DeriveStep) -> bool:
+    """Whether what this step computes for is as it was before the race: the winner has computed other partitions."""
+    if step.part is None or not step.part.keys:
+        return False
+    table = step.catalog.load_table(step.derived.table.identifier)
+    winner = made(table, head_of(table)).seal
+    said = DeriveStatement.from_keys(winner.statement) if winner is not None else None
+    return bool(said and said.partition and not set(said.partition) & set(step.part.shown))
+
+
+__all__ = ["DeriveReport", "DeriveStep", "derive"]
