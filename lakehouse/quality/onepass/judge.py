@@ -60,7 +60,10 @@ def judge_snapshot(
             broken = [next(scanned) if found is None else found for found in broken]
         if counting:
             total = RowCount(rows, rows)
-        examples = _examples(spark, declared, [q for q, found in zip(questions, broken, strict=True) if found])
+        # Where metadata answers all, nobody reads a file for the sake of examples.
+        worth = any(found and source == "scan" for found, source in zip(broken, sources, strict=True))
+        failed = [question for question, found in zip(questions, broken, strict=True) if found and worth]
+        examples = _examples(spark, declared, failed)
         jobs = spark.jobs
     verdicts = [
         RuleVerdict(q.column.name, q.rule, q.severity, found or 0, rows, source, examples.get(id(q), ()))
