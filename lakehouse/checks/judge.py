@@ -1,9 +1,10 @@
 """One question about one table, and what is needed to answer it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 import dagster as dg
 from pyspark.sql import SparkSession
@@ -11,6 +12,8 @@ from pyspark.sql import SparkSession
 from lakehouse.commit import Pinned, read_group
 from lakehouse.resources import Lake
 from lakehouse.tables import Declarations, Table
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Asked:
         session: opens the one Spark session of these checks; nobody who can do without asks for it.
         instance: for what earlier runs of a check have stored.
         inform: tells progress.
+        run_id: in whose name something is kept for later checks.
     """
 
     lake: Lake
@@ -30,6 +34,14 @@ class Asked:
     session: Callable[[], AbstractContextManager[SparkSession]]
     instance: dg.DagsterInstance
     inform: Callable[[str], None]
+    run_id: str = ""
+    _found: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any], repr=False, compare=False)
+
+    def once(self, name: Hashable, find: Callable[[], _Found]) -> _Found:
+        """Find something that several checks of this run need, the first time that one of them asks."""
+        if name not in self._found:
+            self._found[name] = find()
+        return self._found[name]
 
     @property
     def declarations(self) -> Declarations:

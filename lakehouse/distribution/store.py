@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyspark.sql.types as spark
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.expressions import EqualTo
 from pyiceberg.io.pyarrow import schema_to_pyarrow
@@ -20,31 +19,14 @@ from pyiceberg.table import Transaction
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Base, MainMoved, Seal, Superseded, open_branch, publish, read_bases, seal_branch
+from lakehouse.commit import Attempt, Base, MainMoved, Seal, Staged, Superseded, open_branch, publish, read_bases
 from lakehouse.commit.history import ancestry, is_rewrite, is_seal_only
-from lakehouse.commit.stage import commit_on_branch
+from lakehouse.commit.stage import commit_on_branch, seal_on
 from lakehouse.distribution.statistics import ColumnStatistics
 from lakehouse.errors import LakehouseError
-from lakehouse.tables import Column, Table, apply, plan
+from lakehouse.tables import STATISTICS, apply, plan
 
 _TRIES = 8
-
-STATISTICS = Table(
-    name="lakehouse.statistics",
-    description="Statistics of columns by snapshot, which drift is judged against.",
-    owner="lakehouse",
-    schema=(
-        Column("table_name", spark.StringType(), required=True, doc="Table that was measured"),
-        Column("table_uuid", spark.StringType(), required=True, doc="Which table of that name, should it be made anew"),
-        Column("column_name", spark.StringType(), required=True, doc="Column that was measured"),
-        Column("snapshot_id", spark.LongType(), required=True, doc="Snapshot that brought the rows that were measured"),
-        Column("committed_at", spark.TimestampType(), required=True, doc="When that snapshot was made"),
-        Column("statistics", spark.StringType(), required=True, doc="What was found, as JSON"),
-        Column("run_id", spark.StringType(), required=True, doc="Dagster run that measured"),
-    ),
-    key=("table_uuid", "column_name", "snapshot_id"),
-    partitioning=("table_name",),
-)
 
 
 class StatisticsNotKept(LakehouseError):
@@ -179,16 +161,16 @@ def keep_statistics(
 def _append(catalog: LakeCatalog, base: Base, attempt: Attempt, rows: Sequence[Mapping[str, object]]) -> None:
     schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
     data = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+    previous = base.sealed.seal if base.sealed else None
+    seal = Seal.of(attempt, "statistics", statement={"statistics.added": str(len(rows))}, previous=previous)
 
-    def add(transaction: Transaction) -> None:
+    def write(transaction: Transaction) -> None:
         transaction.append(data, snapshot_properties=attempt.marks, branch=attempt.branch)
+        seal_on(transaction, attempt.branch, seal)
 
     open_branch(catalog, base, attempt)
-    commit_on_branch(catalog, base, attempt.branch, add)
-    statement = {"statistics.added": str(len(rows))}
-    previous = base.sealed.seal if base.sealed else None
-    seal = Seal.of(attempt, "statistics", statement=statement, previous=previous)
-    publish(catalog, [seal_branch(catalog, base, attempt, seal)])
+    head = commit_on_branch(catalog, base, attempt.branch, write)
+    publish(catalog, [Staged(base, attempt, attempt.branch, head, seal)])
 
 
 def _rows(base: Base, table_name: str, *columns: str) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from lakehouse.tables.properties import table_properties
 from lakehouse.tables.quarantine import quarantine_table
 from lakehouse.tables.release import Release
 from lakehouse.tables.schemas import arrow_schema, iceberg_schema, spark_schema
+from lakehouse.tables.statistics import STATISTICS
 from lakehouse.tables.stream import ByField, BySource, Route, Start, Stream, ToTable
 from lakehouse.tables.table import Table
 
@@ -33,6 +34,7 @@ __all__ = [
     "AUDIT_LOG",
     "COORDINATES",
     "ORDERED",
+    "STATISTICS",
     "ByDay",
     "ByField",
     "ByMonth",

@@ -10,10 +10,12 @@ from lakehouse.tables.changelog import Changelog
 from lakehouse.tables.derivation import check_derived, check_expectations, check_releases
 from lakehouse.tables.derived import Derived
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.expectation_rules import Distribution
 from lakehouse.tables.files import Item, declared_in, python_files
 from lakehouse.tables.mirror import Mirror, MirrorTables
 from lakehouse.tables.quarantine import quarantine_table
 from lakehouse.tables.release import Release
+from lakehouse.tables.statistics import STATISTICS, STATISTICS_FILE
 from lakehouse.tables.stream import BySource, Stream
 from lakehouse.tables.table import Table
 
@@ -107,6 +109,8 @@ class _Found:
             mirrors[mirror.name] = found = MirrorTables(mirror, self._changelog_of(mirror, file))
             for table in found.tables:
                 _enter("table", self._tables, table, file)
+        if any(isinstance(expected, Distribution) for table, _ in self._tables.values() for expected in table.expects):
+            _enter("table", self._tables, STATISTICS, STATISTICS_FILE)
         for release, file in self._releases.values():
             _enter("table", self._tables, release.table, file)
         return _joined(
