@@ -1,0 +1,199 @@
+"""Is everything that a table was computed from of one vintage?
+
+A table that is reached in two ways (a diamond) has to be the same in both. The ways are those that the seals name, up
+to the tables that nobody computes; metadata alone is read, and of each table once.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from lakehouse.commit import Seal, SealBroken
+from lakehouse.lineage.content import Content, compare
+from lakehouse.lineage.sealed import made
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A snapshot of a table, and one way by which it is read: the shortest.
+
+    Args:
+        path: from the table that was asked about to the one that is read.
+        written_ms: when the snapshot was written; 0 where its entry has expired.
+        seal: what its writer said; None where nobody did, or it has expired.
+    """
+
+    path: tuple[str, ...]
+    snapshot_id: int
+    written_ms: int = 0
+    seal: Seal | None = None
+
+    @property
+    def table(self) -> str:
+        """What is read."""
+        return self.path[-1]
+
+    @property
+    def way(self) -> str:
+        """The path for a person: `a ← b ← c`."""
+        return " ← ".join(self.path)
+
+    def __str__(self) -> str:
+        """The path, the snapshot, and whose it is."""
+        if self.seal is None:
+            return f"{self.way} at snapshot {self.snapshot_id}"
+        dated = f"runtime date {self.seal.runtime_date}, " if self.seal.runtime_date else ""
+        return f"{self.way} at snapshot {self.snapshot_id} ({dated}run {self.seal.run_id})"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A table that was read at several contents.
+
+    Args:
+        contents: the readings of each content, the oldest content first.
+    """
+
+    contents: tuple[tuple[Reading, ...], ...]
+
+    @property
+    def ancestor(self) -> str:
+        """The table that all ways lead to."""
+        return self.contents[0][0].table
+
+    @property
+    def paths(self) -> dict[str, list[str]]:
+        """Content, by a snapshot that has it → the ways on which it is read: `a ← b ← c`."""
+        return {f"snapshot {group[-1].snapshot_id}": [reading.way for reading in group] for group in self.contents}
+
+    @property
+    def outdated(self) -> tuple[str, ...]:
+        """Tables that have to be computed anew to agree with the newest content, each after its inputs."""
+        older = (reading for group in self.contents[:-1] for reading in group)
+        return tuple(dict.fromkeys(name for reading in older for name in reversed(reading.path[:-1])))
+
+    def __str__(self) -> str:
+        """One sentence."""
+        ways = "; but ".join(str(reading) for group in self.contents for reading in group[:1])
+        return f"{self.ancestor} was read in {len(self.contents)} versions: {ways}."
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Something that nobody can tell any more."""
+
+    path: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        """One sentence."""
+        return f"{' ← '.join(self.path)}: {self.reason}."
+
+
+@dataclass(frozen=True)
+class Vintage:
+    """Whether all ways to each ancestor name the same content.
+
+    Args:
+        readings: every snapshot that was read, on the way from the tables asked about; those come first.
+        broken: seals on the way that were changed after they were written.
+    """
+
+    readings: tuple[Reading, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    broken: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is proven that everything is of one vintage."""
+        return not self.differences and not self.undecided and not self.broken
+
+
+def check_vintage(load: Callable[[str], Table], at: Mapping[str, int]) -> Vintage:
+    """Walk everything that some tables were computed from, and compare what was read of each ancestor.
+
+    Args:
+        load: gives a table by its name; asked once for each.
+        at: the tables that are asked about (and themselves compared), and the snapshot of each.
+    """
+    loaded = cache(load)
+    readings: dict[tuple[str, int], Reading] = {}
+    undecided: list[Undecided] = []
+    broken: list[str] = []
+    waiting = deque(Reading((name,), snapshot_id) for name, snapshot_id in at.items())
+    while waiting:
+        reading = waiting.popleft()
+        node = reading.table, reading.snapshot_id
+        if node in readings:  # whatever is above it was looked at from there
+            continue
+        readings[node] = reading
+        try:
+            table = loaded(reading.table)
+            step = made(table, reading.snapshot_id)
+        except NoSuchTableError:
+            undecided.append(Undecided(reading.path, f"{reading.table} does not exist any more"))
+            continue
+        except SealBroken as changed:
+            broken.append(changed.message)
+            continue
+        readings[node] = _described(reading, table, step.seal)
+        if not step.known:
+            gone = f"of snapshot {reading.snapshot_id} of {reading.table} nobody can say what it was computed from"
+            undecided.append(Undecided(reading.path, f"{gone}: its entry, or that of its seal, has expired"))
+        for name, snapshot_id in (step.seal.inputs if step.seal else {}).items():
+            waiting.append(Reading((*reading.path, name), snapshot_id))
+    found = tuple(readings.values())
+    differences, unknown = _compared(found, loaded)
+    return Vintage(found, differences, (*undecided, *unknown), tuple(broken))
+
+
+def _described(reading: Reading, table: Table, seal: Seal | None) -> Reading:
+    snapshot = table.metadata.snapshot_by_id(reading.snapshot_id)
+    return replace(reading, written_ms=snapshot.timestamp_ms if snapshot else 0, seal=seal)
+
+
+def _compared(
+    readings: tuple[Reading, ...], loaded: Callable[[str], Table]
+) -> tuple[tuple[Difference, ...], tuple[Undecided, ...]]:
+    by_table: dict[str, list[Reading]] = {}
+    for reading in readings:
+        by_table.setdefault(reading.table, []).append(reading)
+    differences: list[Difference] = []
+    undecided: list[Undecided] = []
+    for name, group in by_table.items():
+        if len(group) == 1:
+            continue
+        try:
+            table = loaded(name)
+        except NoSuchTableError:  # told already
+            continue
+        contents, unknown = _grouped(table, sorted(group, key=lambda reading: reading.written_ms))
+        undecided += unknown
+        if len(contents) > 1:
+            differences.append(Difference(contents))
+    return tuple(differences), tuple(undecided)
+
+
+def _grouped(table: Table, readings: list[Reading]) -> tuple[tuple[tuple[Reading, ...], ...], list[Undecided]]:
+    """Put readings of one content together; those that cannot be compared are told apart."""
+    contents: list[list[Reading]] = []
+    undecided: list[Undecided] = []
+    for reading in readings:
+        found = [compare(table, group[0].snapshot_id, reading.snapshot_id) for group in contents]
+        if Content.SAME in found:
+            contents[found.index(Content.SAME)].append(reading)
+        elif Content.UNKNOWN in found:
+            other = contents[found.index(Content.UNKNOWN)][0]
+            reason = (
+                f"{reading.table} is read at snapshot {reading.snapshot_id}, and by {other.way} at snapshot "
+                f"{other.snapshot_id}; entries that would tell whether they are the same have expired"
+            )
+            undecided.append(Undecided(reading.path, reason))
+        else:
+            contents.append([reading])
+    return tuple(tuple(group) for group in contents), undecided
