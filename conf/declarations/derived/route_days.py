@@ -46,7 +46,7 @@ table = Table(
 @derived(
     table=table,
     inputs={"flights": "raw.flights"},
-    partitions=ByMonth(column="day", start=date(2013, 1, 1), end=date(2014, 1, 1)),
+    partitions=ByMonth(column="day", start=date(2013, 1, 1)),
 )
 def route_days(flights: DataFrame, parameters: dict[str, Any]) -> DataFrame:
     """Count and add up, so that days can be put together to weeks without going back to the flights."""
