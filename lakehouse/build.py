@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from lakehouse.assets import derived_asset, mirror_asset, mirror_keys, stream_asset, stream_keys
-from lakehouse.automation import lag_sensor, mirror_sensor
+from lakehouse.automation import journal_sensor, lag_sensor, mirror_sensor
 from lakehouse.checks import mirror_checks, stream_checks
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
@@ -54,6 +54,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         sensors=[
             *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),
             *(mirror_sensor(tables, mirror_keys(tables)) for tables in mirrors),
+            journal_sensor(),
         ],
         resources={
             "lake": Lake(settings, declarations),

@@ -1,6 +1,7 @@
-"""When a stream is read and a mirror follows: a sensor each, that looks at positions and never at records."""
+"""When a stream is read, a mirror follows, derived tables and releases are computed, and the audit log is completed."""
 
+from lakehouse.automation.journal_sensor import complete_log, journal_sensor, tell_dagster
 from lakehouse.automation.mirror_sensor import mirror_sensor
 from lakehouse.automation.sensor import lag_sensor
 
-__all__ = ["lag_sensor", "mirror_sensor"]
+__all__ = ["complete_log", "journal_sensor", "lag_sensor", "mirror_sensor", "tell_dagster"]

@@ -13,10 +13,10 @@ from dagster import DagsterRunStatus, RunsFilter
 
 import lakehouse
 from lakehouse.errors import LakehouseError
+from lakehouse.runtime import PROCESS_TAG
 from lakehouse.settings import Settings
 from lakehouse.state import State
 
-PROCESS_TAG = "lakehouse/process"
 _DEV = "dev"
 _UNFINISHED = [
     DagsterRunStatus.NOT_STARTED,

@@ -6,17 +6,18 @@ from contextlib import contextmanager
 import dagster as dg
 
 from lakehouse.assets import mirror_keys, mirror_step
+from lakehouse.automation import complete_log, tell_dagster
 from lakehouse.build import PROVE_JOB, build_defs
 from lakehouse.cdc.standing import mirror_standing
 from lakehouse.cli.context import Context
-from lakehouse.cli.dagster_home import PROCESS_TAG, end_dead_runs, prepare_home
+from lakehouse.cli.dagster_home import end_dead_runs, prepare_home
 from lakehouse.cli.outcome import Outcome
 from lakehouse.cli.progress import watching
 from lakehouse.cli.running import say
-from lakehouse.commit import SealBroken
+from lakehouse.commit import CommitError, SealBroken
 from lakehouse.resources import Lake
 from lakehouse.resources.standing import standing
-from lakehouse.runtime import MIRROR_TAG, REBUILD_TAG
+from lakehouse.runtime import MIRROR_TAG, PROCESS_TAG, REBUILD_TAG
 from lakehouse.tables import MirrorTables
 
 MOST_ROUNDS = 1000
@@ -31,6 +32,8 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
     """
     outcome, lag = Outcome(), None
     with _dagster(context) as (defs, instance):
+        if told := tell_dagster(lake, instance):
+            say(context, f"{told} materializations of killed runs were reported to Dagster")
         everything = defs.resolve_implicit_global_asset_job_def()
         mirrors = {mirror_step(tables) for tables in lake.declarations.mirrors.values()}
         for _ in range(MOST_ROUNDS):
@@ -47,6 +50,7 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
                 say(context, f"computed for the first time: {', '.join('.'.join(key.path) for key in waiting)}")
                 outcome.add(_execute(everything, instance, {PROCESS_TAG: mark}, waiting))
             outcome.add(_execute(defs.resolve_job_def(PROVE_JOB), instance, {PROCESS_TAG: mark}))
+        _log(context, lake, instance)
     return outcome
 
 
@@ -56,6 +60,7 @@ def rebuild(context: Context, mark: str, tables: MirrorTables) -> Outcome:
     tags = {PROCESS_TAG: mark, MIRROR_TAG: tables.mirror.name, REBUILD_TAG: "true"}
     with _dagster(context) as (defs, instance):
         outcome.add(_execute(defs.resolve_implicit_global_asset_job_def(), instance, tags, mirror_keys(tables)))
+        _log(context, Lake(context.settings), instance)
     return outcome
 
 
@@ -68,6 +73,15 @@ def _dagster(context: Context) -> Generator[tuple[dg.Definitions, dg.DagsterInst
         if ended := end_dead_runs(instance, context.settings.state, unmarked=False):
             say(context, f"{len(ended)} runs of killed processes were ended")
         yield dg.Definitions.merge(build_defs(context.settings), progress), instance
+
+
+def _log(context: Context, lake: Lake, instance: dg.DagsterInstance) -> None:
+    """Complete the audit log, as a sensor does where Dagster's services run; a log that is busy fails no run."""
+    try:
+        while complete_log(lake, instance, writer="lakehouse run").more:
+            continue
+    except CommitError as trouble:
+        say(context, f"the audit log is not complete yet, the next run goes on: {trouble}")
 
 
 def _catch_up(

@@ -33,7 +33,6 @@ from lakehouse.commit import (
     read_bases,
 )
 from lakehouse.commit.stage import commit_on_branch, seal_on
-from lakehouse.errors import LakehouseError
 from lakehouse.journal.event import Event, Known
 from lakehouse.journal.position import News, Position
 from lakehouse.tables import AUDIT_LOG
@@ -46,7 +45,7 @@ _TIDY_TRIES = 10
 Source = Callable[[Position, Known], News]
 
 
-class LogBusy(LakehouseError):
+class LogBusy(CommitError):
     """Others appended to the audit log again and again while we tried."""
 
 

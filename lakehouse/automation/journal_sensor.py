@@ -1,0 +1,106 @@
+"""The sensor that keeps the audit log complete, and tells Dagster what it never heard of.
+
+Where nothing happened it costs two looks: where the tables' metadata are, and which run ended last.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+import dagster as dg
+from dagster import DagsterInstance
+
+from lakehouse.automation.run_history import named, newest_end, run_news
+from lakehouse.automation.unheard import unheard
+from lakehouse.journal import Appended, append, reconcile
+from lakehouse.journal.append import LogBusy
+from lakehouse.resources import Lake
+from lakehouse.tables import AUDIT_LOG
+
+EVERY_SECONDS = 15
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What the last look left, as the sensor's cursor.
+
+    Args:
+        tables: digest of where all metadata were.
+        ended: the run that ended last.
+    """
+
+    tables: str = ""
+    ended: str = ""
+
+
+def journal_sensor() -> dg.SensorDefinition:
+    """Make the sensor of the audit log."""
+
+    @dg.sensor(
+        name="audit_log",
+        description=f"Appends to {AUDIT_LOG.name} what runs and tables say happened since the last look, and reports "
+        "materializations that Dagster did not hear of because their run was killed.",
+        minimum_interval_seconds=EVERY_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+    )
+    def keep_log(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        last = Looked(**json.loads(context.cursor)) if context.cursor else Looked()
+        now = Looked(_where_tables_are(lake), newest_end(context.instance))
+        if now == last:
+            return dg.SensorResult(skip_reason="nothing happened since the last look")
+        try:
+            added = complete_log(lake, context.instance, writer="sensor audit_log")
+        except LogBusy as busy:
+            return dg.SensorResult(skip_reason=str(busy))
+        found = unheard(lake.catalog, lake.declarations, context.instance)
+        # What is left for the next look must not pass for seen.
+        rest = added.more or bool(found.waiting)
+        return dg.SensorResult(
+            asset_events=list(found.materializations),
+            skip_reason=_summary(added, len(found.materializations)),
+            cursor=json.dumps(asdict(Looked() if rest else now)),
+        )
+
+    return keep_log
+
+
+def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appended:
+    """Append to the audit log what the tables and Dagster know and it does not.
+
+    Args:
+        lake: the tables.
+        instance: where runs are recorded.
+        writer: who does it.
+
+    Raises:
+        LogBusy: others appended first again and again; nothing is lost.
+        CommitError: the log cannot be written now; see `lakehouse.journal.append`.
+    """
+    lake.ensure([AUDIT_LOG.name])
+    return append(
+        lake.catalog,
+        [
+            lambda position, known: named(reconcile(lake.catalog, lake.declarations, position, known=known), instance),
+            lambda position, known: run_news(instance, position, known),
+        ],
+        writer=writer,
+    )
+
+
+def tell_dagster(lake: Lake, instance: DagsterInstance) -> int:
+    """Report what Dagster never heard of, outside of a sensor; returns how many materializations that were."""
+    found = unheard(lake.catalog, lake.declarations, instance).materializations
+    for materialization in found:
+        instance.report_runless_asset_event(materialization)
+    return len(found)
+
+
+def _where_tables_are(lake: Lake) -> str:
+    names = [name for name in sorted(lake.declarations.tables) if name != AUDIT_LOG.name]
+    places = lake.catalog.locations([tuple(name.split(".")) for name in names])
+    said = [(".".join(identifier), location) for identifier, location in sorted(places.items())]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _summary(added: Appended, told: int) -> str:
+    return f"{len(added.events)} events logged" + (f", {told} materializations reported" if told else "")
