@@ -1,1 +1,5 @@
-"""A group of tables at one vintage: immutable tags on all members, and one pointer that names them."""
+"""Releases: tables that readers see at one vintage, by one pointer that is resolved once.
+
+The rooms in the order of the story: `names` (of releases and their tags), `candidates` (which snapshot of each member),
+`gate` (may they be released?), `tags`, `pointer`, `step` (a release from begin to end), `rollback`, `reading`, `audit`.
+"""

@@ -1,0 +1,166 @@
+"""The gate: a release goes ahead only on results that name the very snapshots it releases, and on one vintage.
+
+A plain function of what is given: which results there are is for the caller to find out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lakehouse.errors import LakehouseError
+from lakehouse.lineage.vintage import Vintage
+from lakehouse.release.candidates import Candidate
+
+Outcome = Literal["passed", "failed", "errored", "running"]
+_PROVE = "judge it: `dg launch --job prove`"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run of a check came to.
+
+    Args:
+        outcome: a check that only warns has passed; one that raised, or whose run died, has errored.
+        snapshot_id: which snapshot it judged; None where it did not come so far, or does not say.
+        run_id: the run in which it was judged.
+        told: what the check says, for the message.
+    """
+
+    outcome: Outcome
+    snapshot_id: int | None = None
+    run_id: str = ""
+    told: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check that a release waits for, with its results, newest first."""
+
+    table: str
+    name: str
+    results: tuple[Result, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a release is held: one line, and what to do about it."""
+
+    table: str
+    problem: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """As a line of the message."""
+        return f"{self.table}: {self.problem}. To repair: {self.remedy}"
+
+
+class ReleaseHeld(LakehouseError):
+    """The members are not fit to be released together; the pointer stays where it is.
+
+    Attributes:
+        reasons: all of them.
+    """
+
+    def __init__(self, group: str, reasons: Sequence[Reason]) -> None:
+        self.reasons = tuple(reasons)
+        lines = "\n".join(f"- {reason}" for reason in reasons)
+        super().__init__(
+            f"Release {group} is held, for {len(reasons)} reason{'s' if len(reasons) > 1 else ''}; readers keep the "
+            f"release that they have.\n{lines}"
+        )
+
+
+def chosen(found: Mapping[str, Candidate], checks: Iterable[Check]) -> dict[str, int]:
+    """The snapshot of each member that is up for release; a member without one is left out."""
+    named: dict[str, set[int | None]] = {}
+    for check in checks:
+        named.setdefault(check.table, set()).update(result.snapshot_id for result in check.results)
+    return {name: one.judged(named.get(name, ())) for name, one in found.items() if one.same}
+
+
+def held_by(found: Mapping[str, Candidate], checks: Iterable[Check]) -> list[Reason]:
+    """Every reason not to release: what is not there, what was not judged or judged wrong, and what does not agree."""
+    reasons = [reason for one in found.values() if (reason := _unknown(one)) is not None]
+    known = {name: one for name, one in found.items() if one.same}
+    asked = [_judged(known[check.table], check) for check in checks if check.table in known]
+    reasons += [reason for reason in asked if reason is not None]
+    seals = {name: one.sealed.seal for name, one in known.items() if one.dated and one.sealed}
+    reasons += _disagreement("runtime dates", {name: seal.runtime_date for name, seal in seals.items()})
+    reasons += _disagreement("parameters", {name: seal.parameters_digest for name, seal in seals.items()})
+    return reasons
+
+
+def mixed(vintage: Vintage) -> list[Reason]:
+    """What keeps the members, and all that they were computed from, from being of one vintage."""
+    reasons: list[Reason] = []
+    for found in vintage.differences:
+        # Where it is the older content itself that is a member, whoever read the newer one has to look again.
+        anew = found.outdated or tuple(name for reading in found.contents[-1] for name in reversed(reading.path[:-1]))
+        reasons.append(Reason(found.ancestor, _line(str(found)), f"make anew what reads it: {materialize(*anew)}"))
+    for unknown in vintage.undecided:
+        made = materialize(unknown.path[0])
+        reasons.append(Reason(unknown.path[0], _line(str(unknown)), f"make it anew: {made}"))
+    mend = "restore the table's metadata, or make the table anew"
+    return [*reasons, *(Reason("seals", _line(broken), mend) for broken in vintage.broken)]
+
+
+def _line(sentence: str) -> str:
+    return sentence.rstrip(".")
+
+
+def materialize(*names: str) -> str:
+    """The command that makes tables anew, all of them in one run."""
+    return f"`dg launch --assets {','.join(name.replace('.', '/') for name in names)}`"
+
+
+def _unknown(one: Candidate) -> Reason | None:
+    """Why nobody can say what a member is."""
+    if not one.same:
+        return Reason(one.name, "it holds nothing yet", f"materialize it: {materialize(one.name)}")
+    if one.sealed is None or one.sealed.snapshot_id not in one.same:
+        problem = f"snapshot {one.same[-1]} was written outside the protocol, so nobody can say what it was made from"
+        return Reason(one.name, problem, f"make it anew: {materialize(one.name)}")
+    if one.dated and not one.sealed.seal.runtime_date:
+        return Reason(one.name, "its seal carries no runtime date", f"make it anew: {materialize(one.name)}")
+    return None
+
+
+def _judged(one: Candidate, check: Check) -> Reason | None:
+    """Why the results of a check do not let a member pass; the newest that names this very content decides."""
+    label = f"check {check.name}"
+    for result in check.results:
+        if result.snapshot_id not in one.same or result.outcome in ("errored", "running"):
+            continue
+        if result.outcome == "passed":
+            return None
+        told = result.told.rstrip(".") or "see its report"
+        problem = f"{label} failed on snapshot {result.snapshot_id}: {told}"
+        return Reason(one.name, problem, f"correct it and make it anew: {materialize(one.name)}")
+    newest = check.results[0] if check.results else None
+    if newest is None:
+        return Reason(one.name, f"{label} was never run", _PROVE)
+    if newest.outcome == "running":
+        return Reason(one.name, f"{label} is not done yet (run {newest.run_id[:8]})", "wait for it")
+    if newest.outcome == "errored":
+        problem = f"{label} errored, so it says neither good nor bad (run {newest.run_id[:8]})"
+        return Reason(one.name, problem, f"look into that run, then {_PROVE}")
+    problem = f"{label} judged snapshot {newest.snapshot_id}, and {one.same[0]} is to be released"
+    return Reason(one.name, problem, _PROVE)
+
+
+def _disagreement(what: str, values: Mapping[str, str]) -> list[Reason]:
+    """One line for all dated members, if they do not carry the same."""
+    groups: dict[str, list[str]] = {}
+    for name, value in sorted(values.items()):
+        groups.setdefault(value, []).append(name)
+    if len(groups) < 2:
+        return []
+    told = "; ".join(f"{value or 'none'}: {', '.join(names)}" for value, names in sorted(groups.items()))
+    fewer = sorted(groups.values(), key=len)[:-1]
+    return [
+        Reason(
+            ", ".join(name for names in fewer for name in names),
+            f"the {what} of the members differ ({told})",
+            f"make them anew in one run: {materialize(*sorted(values))}",
+        )
+    ]

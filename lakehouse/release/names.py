@@ -1,0 +1,54 @@
+"""Names of releases: sortable by time, unique, valid in the name of a reference, and telling which run made them.
+
+`analytics-20261121173005123-1f9c2e3a`: the group, the moment in UTC to the millisecond, and a mark of the root run. The
+group is part of the name because a table may be a member of several groups, and each looks after its own tags.
+"""
+
+import hashlib
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+TAG_PREFIX = "release-"
+_ID = re.compile(r"(?P<group>[A-Za-z][A-Za-z0-9_]*)-(?P<moment>\d{17})-(?P<run>[0-9a-f]{8})")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def new_id(group: str, root_run_id: str, *, after: str = "") -> str:
+    """Name a release that begins now; it sorts behind `after`, whatever the clock says."""
+    moment_ms = max(time.time_ns() // 1_000_000, moment_of(after) + 1 if after else 0)
+    moment = _EPOCH + moment_ms * _MILLISECOND
+    return f"{group}-{moment:%Y%m%d%H%M%S}{moment_ms % 1000:03d}-{mark_of(root_run_id)}"
+
+
+def mark_of(root_run_id: str) -> str:
+    """By which a retry of a run recognises what the run has begun."""
+    return hashlib.sha256(root_run_id.encode()).hexdigest()[:8]
+
+
+def moment_of(release_id: str) -> int:
+    """When a release began, in milliseconds since the epoch."""
+    found = _ID.fullmatch(release_id)
+    if found is None:
+        return 0
+    text = found["moment"]
+    whole = datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    return (whole - _EPOCH) // _MILLISECOND + int(text[14:])
+
+
+def made_by(release_id: str, root_run_id: str) -> bool:
+    """Whether a release was begun by this run, or by one that it is a re-execution of."""
+    found = _ID.fullmatch(release_id)
+    return found is not None and found["run"] == mark_of(root_run_id)
+
+
+def tag_of(release_id: str) -> str:
+    """The tag that every member of a release carries."""
+    return TAG_PREFIX + release_id
+
+
+def id_of(tag: str, group: str) -> str | None:
+    """The release that a tag belongs to, if it is one of the group."""
+    found = _ID.fullmatch(tag.removeprefix(TAG_PREFIX)) if tag.startswith(TAG_PREFIX) else None
+    return found.group() if found is not None and found["group"] == group else None

@@ -1,0 +1,159 @@
+"""The pointer: the newest seal of the table `release.<group>`. Moving it is one publish.
+
+The table's rows are its history, one for each time it was moved. Who moves it has read it first: if it was moved
+meanwhile, the publish ends as superseded, so neither of two releases, nor a rollback, undoes the other unseen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.table import Table, Transaction
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit import Attempt, Base, Seal, open_branch, publish, seal_branch
+from lakehouse.commit.history import head_of
+from lakehouse.commit.stage import commit_on_branch
+from lakehouse.release.errors import NothingReleased, PointerDamaged, ReleaseGone, ReleaseUnknown
+from lakehouse.release.statement import Member, PointerStatement
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A row of the pointer's table.
+
+    Attributes:
+        id: the release that the pointer names from here on.
+        kind: `release` or `rollback`.
+    """
+
+    id: str
+    kind: str
+    at: datetime
+    members: tuple[Member, ...]
+    runtime_date: str
+    parameters_digest: str
+    parameters: str
+    run_id: str
+    root_run_id: str
+    code_version: str
+    moved_by: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """The pointer as it was found.
+
+    Args:
+        base: its table.
+        statement: what its newest seal says; None before the first release.
+    """
+
+    base: Base
+    statement: PointerStatement | None
+
+    @property
+    def current(self) -> PointerStatement:
+        """What the newest seal says.
+
+        Raises:
+            NothingReleased: there is none yet.
+        """
+        if self.statement is None:
+            raise NothingReleased(
+                f"{self.base.name} names no release yet.",
+                remedy=f"materialize the asset {'/'.join(self.base.identifier)}; it says what a release waits for",
+            )
+        return self.statement
+
+
+def read_pointer(table: Table) -> Pointer:
+    """What a loaded pointer table says.
+
+    Raises:
+        SealBroken: the newest seal was changed after it was written.
+        PointerDamaged: the table has rows, and its newest seal is not about a release.
+    """
+    base = Base.of(table)
+    statement = PointerStatement.from_keys(base.sealed.seal.statement) if base.sealed else None
+    if statement is None and (base.has_rows or base.sealed is not None):
+        raise PointerDamaged(
+            f"{base.name} was written by something that is no release, so it names none.",
+            remedy="roll it back to the newest snapshot whose summary has lakehouse.release.current",
+        )
+    return Pointer(base, statement)
+
+
+def move_pointer(
+    catalog: LakeCatalog, pointer: Pointer, attempt: Attempt, statement: PointerStatement, to: Move
+) -> int:
+    """Let the pointer name another release, and write the row that says so; returns the seal's snapshot.
+
+    Raises:
+        Superseded: somebody else moved it since it was read.
+        CommitError: one of its other kinds; the pointer is where it was.
+    """
+    base = pointer.base
+    schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
+    row = pa.Table.from_pylist([_shown(to)], schema=schema)
+
+    def write(transaction: Transaction) -> None:
+        transaction.append(row, snapshot_properties=attempt.marks, branch=attempt.branch)
+
+    open_branch(catalog, base, attempt)
+    commit_on_branch(catalog, base, attempt.branch, write)
+    previous = base.sealed.seal if base.sealed else None
+    inputs = {member.table: member.snapshot_id for member in to.members}
+    seal = Seal.of(attempt, to.kind, statement=statement.to_keys(), previous=previous, inputs=inputs)
+    return publish(catalog, [seal_branch(catalog, base, attempt, seal)]).snapshots[base.name]
+
+
+def moves(table: Table, where: BooleanExpression | None = None) -> list[Move]:
+    """Every time that the pointer was moved, newest first."""
+    scan = table.scan(row_filter=where or AlwaysTrue(), snapshot_id=head_of(table))
+    rows = scan.to_arrow().to_pylist() if head_of(table) is not None else []
+    return sorted((msgspec.convert(row, Move) for row in rows), key=lambda move: move.at, reverse=True)
+
+
+def members_of(pointer: Pointer, release_id: str) -> tuple[Member, ...]:
+    """The tables of a release that is still kept.
+
+    Raises:
+        NothingReleased: there is no release at all.
+        ReleaseGone: it was one once, and is older than those that are kept.
+        ReleaseUnknown: it never was one.
+    """
+    now = pointer.current
+    if release_id == now.current:
+        return now.members
+    found = recorded(pointer.base.table, release_id)
+    if found is None:
+        raise ReleaseUnknown(
+            f"{pointer.base.name} has no release {release_id}.", remedy=f"name one of {', '.join(now.kept)}"
+        )
+    if release_id not in now.kept:
+        raise gone(pointer.base.name, release_id, now.kept)
+    return found.members
+
+
+def recorded(table: Table, release_id: str) -> Move | None:
+    """The row with which a release was made."""
+    return next(iter(moves(table, EqualTo("id", release_id))[::-1]), None)  # pyright: ignore[reportCallIssue]
+
+
+def gone(pointer: str, release_id: str, kept: Sequence[str]) -> ReleaseGone:
+    """The error for a release that is no longer kept."""
+    return ReleaseGone(
+        f"Release {release_id} is older than the {len(kept)} that {pointer} keeps, so its tags are gone.",
+        remedy=f"open the current release, {kept[0] if kept else '(none)'} or newer; a slow reader needs a larger "
+        "`keep` in the release's declaration",
+    )
+
+
+def _shown(move: Move) -> dict[str, Any]:
+    return {**msgspec.structs.asdict(move), "members": [msgspec.structs.asdict(member) for member in move.members]}

@@ -1,0 +1,148 @@
+"""The tags of a release: set on all members in one transaction, never moved, dropped when nobody may need them.
+
+While a tag is there, trimming and expiry keep its snapshot, so a reader may take as long as the release is kept.
+"""
+
+import random
+import time
+from collections.abc import Collection, Iterable, Sequence
+
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
+from pyiceberg.table.update import AssertTableUUID, SetSnapshotRefUpdate
+from pyiceberg.typedef import Identifier
+
+from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref
+from lakehouse.commit.history import head_of
+from lakehouse.commit.stage import UNKNOWN_OUTCOME
+from lakehouse.release.errors import TagRefused
+from lakehouse.release.names import id_of, tag_of
+from lakehouse.release.statement import Member
+
+_TRIES = 20
+_FOREVER_MS = 2**63 - 1
+
+
+def set_tags(catalog: LakeCatalog, release_id: str, members: Sequence[Member]) -> None:
+    """Tag every member at its snapshot, in one commit. Tags that are there already, and right, stay.
+
+    Where `main` of a member has come to meanwhile does not matter: what was judged is what is tagged.
+
+    Raises:
+        TagRefused: a member was dropped or created anew, its snapshot is gone, or the tag names something else.
+        CommitFailedException: other commits came first too often; no tag was set.
+    """
+    for _ in range(_TRIES):
+        missing = [change for member in members if (change := _missing(catalog, release_id, member)) is not None]
+        if not missing:
+            return
+        try:
+            catalog.commit_tables(missing)
+        except CommitFailedException:
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+        except UNKNOWN_OUTCOME:
+            # The next look finds out whether it landed; if so, nothing is missing.
+            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+        else:
+            return
+    names = ", ".join(member.table for member in members)
+    raise CommitFailedException(f"{names}: the tag {tag_of(release_id)} could not be set in {_TRIES} tries")
+
+
+def tags_of(table: Table, group: str) -> dict[str, int]:
+    """Releases of a group that a table is tagged with → snapshot, newest first."""
+    found = {
+        release_id: ref.snapshot_id
+        for name, ref in table.metadata.refs.items()
+        if ref.snapshot_ref_type == SnapshotRefType.TAG and (release_id := id_of(name, group)) is not None
+    }
+    return dict(sorted(found.items(), reverse=True))
+
+
+def drop_tags(
+    catalog: LakeCatalog, group: str, tables: Iterable[str], *, kept: Collection[str], before: str
+) -> list[str]:
+    """Drop the tags of a group's releases that are older than `before` and not kept, in one commit.
+
+    Among them are those of attempts that never moved the pointer: whoever sets tags takes an id behind the newest, so
+    an older one can move it no more.
+
+    Returns:
+        The ids whose tags were dropped, newest first.
+
+    Raises:
+        CommitFailedException: other commits came first too often; the next release tries again.
+    """
+    names = [tuple(name.split(".")) for name in tables]
+    for _ in range(_TRIES):
+        changes: list[TableChange] = []
+        dropped: set[str] = set()
+        for table in _existing(catalog, names):
+            if outdated := [i for i in tags_of(table, group) if i < before and i not in kept]:
+                changes.append(_without(table, outdated))
+                dropped.update(outdated)
+        if not changes:
+            return []
+        try:
+            catalog.commit_tables(changes)
+        except CommitFailedException:
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+        except UNKNOWN_OUTCOME:
+            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+        else:
+            return sorted(dropped, reverse=True)
+    raise CommitFailedException(f"{group}: outdated release tags could not be dropped in {_TRIES} tries")
+
+
+def _missing(catalog: LakeCatalog, release_id: str, member: Member) -> TableChange | None:
+    """The change that tags a member, None where it is tagged already."""
+    tag, identifier = tag_of(release_id), tuple(member.table.split("."))
+    again = "release again: what is there now will be judged first"
+    try:
+        table = catalog.load_table(identifier)
+    except NoSuchTableError as error:
+        raise TagRefused(f"{member.table} was dropped while it was being released.", remedy=again) from error
+    if str(table.metadata.table_uuid) != member.uuid:
+        raise TagRefused(f"{member.table} was dropped and created anew while it was being released.", remedy=again)
+    at = head_of(table, tag)
+    if at == member.snapshot_id:
+        return None
+    if at is not None:
+        raise TagRefused(
+            f"{member.table}: the tag {tag} names snapshot {at} already, not {member.snapshot_id}; the tags of "
+            "releases are never moved.",
+            remedy="find out who set it; the next run releases under a name of its own",
+        )
+    if table.metadata.snapshot_by_id(member.snapshot_id) is None:
+        raise TagRefused(
+            f"{member.table}: snapshot {member.snapshot_id}, which was judged, is no longer in the table.", remedy=again
+        )
+    return TableChange(
+        identifier, (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(tag, None)), (_set(tag, member),)
+    )
+
+
+def _set(tag: str, member: Member) -> SetSnapshotRefUpdate:
+    # An explicit age, so that no `history.expire.max-ref-age-ms` of the table ends it.
+    return SetSnapshotRefUpdate.model_validate(
+        {
+            "ref-name": tag,
+            "type": SnapshotRefType.TAG,
+            "snapshot-id": member.snapshot_id,
+            "max-ref-age-ms": _FOREVER_MS,
+        }
+    )
+
+
+def _existing(catalog: LakeCatalog, names: Iterable[Identifier]) -> list[Table]:
+    return [catalog.load_table(name) for name in names if catalog.table_exists(name)]
+
+
+def _without(table: Table, outdated: Sequence[str]) -> TableChange:
+    tags = {tag_of(release_id): head_of(table, tag_of(release_id)) for release_id in outdated}
+    return TableChange(
+        table.name(),
+        (AssertTableUUID(uuid=table.metadata.table_uuid), *(ref_is(tag, at) for tag, at in tags.items())),
+        tuple(remove_ref(tag) for tag in tags),
+    )
