@@ -19,8 +19,8 @@ from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import AssertTableUUID, SetSnapshotRefUpdate
 
 from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref
-from lakehouse.commit import Pinned, failpoint, read_group
-from lakehouse.commit.history import MAIN, head_of
+from lakehouse.commit import Pinned, read_group
+from lakehouse.commit.history import head_of
 from lakehouse.commit.stage import UNKNOWN_OUTCOME
 
 PIN_PREFIX = "lakehouse_pin_"
@@ -64,7 +64,6 @@ def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str
         waiting = [one for name, one in found.items() if held[name].snapshot_id is None and one.snapshot_id is not None]
         if not waiting:
             return {name: one for name, one in held.items() if one.snapshot_id is not None}
-        failpoint("pins.before")
         try:
             catalog.commit_tables([_change(one.table, one.snapshot_id, pin) for one in waiting])
         except CommitFailedException:
@@ -95,12 +94,8 @@ def _change(table: Table, snapshot_id: int | None, pin: Pin) -> TableChange:
     )
     return TableChange(
         table.name(),
-        (
-            AssertTableUUID(uuid=table.metadata.table_uuid),
-            ref_is(pin.tag, None),
-            # Without this, the tables would be those of one moment and the tags could still be set in the next.
-            ref_is(MAIN, snapshot_id),
-        ),
+        # Where `main` is by now does not matter: what was read of all tables was one moment.
+        (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(pin.tag, None)),
         (tag, *(remove_ref(name) for name in _stale(table, pin))),
     )
 
