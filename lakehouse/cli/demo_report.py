@@ -14,13 +14,15 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 
 
 def show_demo(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
-    """Print one line for the stream of flights, and one for their mirror; nothing where the demo is not."""
+    """Print a line each for the stream of flights, their mirror and the training table; nothing without the demo."""
     if not context.settings.kafka.local:
         return
     if {"raw.flights", "quarantine.flights"} <= group.keys():
         _say(context, flights_line(lake))
     if {"changelog.flights", "mirror.flights"} <= group.keys():
         _say(context, mirror_line(lake))
+    if {"raw.flights", "features.training"} <= group.keys():
+        _say(context, training_line(lake))
 
 
 def flights_line(lake: Lake) -> str:
@@ -46,6 +48,12 @@ def mirror_line(lake: Lake) -> str:
     return (
         f"{scheduled:,} flights scheduled {sign} {rows:,} rows in mirror.flights + {cancelled:,} cancelled and deleted"
     )
+
+
+def training_line(lake: Lake) -> str:
+    """Every flight is one row of the training table: joining it with what was known lost none and doubled none."""
+    flights, rows = (lake.arrow(name, columns=["flight"]).num_rows for name in ("raw.flights", "features.training"))
+    return f"{flights:,} flights in raw.flights {'=' if flights == rows else '≠'} {rows:,} rows in features.training"
 
 
 def _flights_with(told: pa.Table, operation: str) -> int:

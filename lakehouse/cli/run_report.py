@@ -10,6 +10,7 @@ from lakehouse.cli.context import Context
 from lakehouse.cli.demo_report import show_demo
 from lakehouse.cli.mirror_report import show_mirrored
 from lakehouse.cli.outcome import Outcome
+from lakehouse.cli.trust_report import show_derived, show_plots, show_releases
 from lakehouse.commit import Pinned, read_group
 from lakehouse.commit.history import summary_of
 from lakehouse.kafka.statement import KafkaStatement
@@ -30,8 +31,11 @@ def show_report(context: Context, lake: Lake, outcome: Outcome) -> None:
         _show_balance(context, group, stream)
     show_mirrored(context, lake, outcome)
     show_demo(context, lake, group)
+    show_derived(context, lake, group, outcome)
+    show_releases(context, lake)
     _show_quarantine(context, lake, group)
     _show_checks(context, outcome)
+    show_plots(context, outcome)
     added = sum(outcome.added.values())
     done = f"{added:,} rows added" if added else "Nothing new: every message was read before, no row was added"
     if outcome.failures:
