@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
+from lakehouse.quality.onepass.questions import limits_told, questions_of, row_limits
+from lakehouse.tables import Table
 from lakehouse.tables.column import Severity
 
-AnsweredBy = Literal["manifests", "summary", "scan"]
+AnsweredBy = Literal["seal", "summary", "manifests", "scan"]
+_SOURCES: tuple[AnsweredBy, ...] = get_args(AnsweredBy)
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,30 @@ class ContractReport:
     @property
     def answered(self) -> Mapping[AnsweredBy, int]:
         """Where rules were answered from → how many were."""
-        sources: tuple[AnsweredBy, ...] = ("manifests", "summary", "scan")
-        return {source: sum(verdict.answered_by == source for verdict in self.verdicts) for source in sources}
+        return {source: sum(verdict.answered_by == source for verdict in self.verdicts) for source in _SOURCES}
 
     def told(self) -> dict[str, dict[str, str | int]]:
         """For the seal's `quality.rules`: rule → severity and how many rows broke it."""
         words = {"blocking": "error", "warning": "warning"}
         return {v.name: {"severity": words[v.severity], "broken": v.broken} for v in self.verdicts}
+
+    @classmethod
+    def sealed(cls, declared: Table, snapshot_id: int, rows: int, told: Mapping[str, int]) -> "ContractReport | None":
+        """The report whose `told()` is in a seal; None where the declaration has other rules by now.
+
+        Args:
+            declared: the table with its rules.
+            snapshot_id: the snapshot, all of whose rows were judged.
+            rows: how many these are.
+            told: rule → how many rows broke it.
+        """
+        limited = [("", limits_told(limits), limits.severity) for limits in row_limits(declared)]
+        asked = [*((q.column.name, q.rule, q.severity) for q in questions_of(declared)), *limited]
+        verdicts = [RuleVerdict(column, rule, severity, 0, rows, "seal") for column, rule, severity in asked]
+        if {verdict.name for verdict in verdicts} != set(told):
+            return None
+        found = tuple(replace(verdict, broken=told[verdict.name]) for verdict in verdicts)
+        return cls(declared.name, snapshot_id, None, "", rows, found, 0)
 
     def after(self, earlier: "ContractReport") -> "ContractReport":
         """Both together, as if all rows had been judged at once: counts of disjoint rows add up.
