@@ -22,6 +22,7 @@ BACKFILL_TAG = "lakehouse/backfill"
 STREAM_TAG = "lakehouse/stream"
 MIRROR_TAG = "lakehouse/mirror"
 REBUILD_TAG = "lakehouse/rebuild"
+USER_TAG = "user"  # Dagster's own name for it
 PROCESS_TAG = "lakehouse/process"  # on runs in the process of a command: the mark by which it is known to live
 _DAGSTER_BACKFILL_TAG = "dagster/backfill"
 # How a run is executed says nothing about what it computes.

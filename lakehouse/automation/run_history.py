@@ -24,7 +24,7 @@ from dagster_shared.error import SerializableErrorInfo
 
 from lakehouse.errors import LakehouseError
 from lakehouse.journal import Event, Known, News, Position
-from lakehouse.runtime import PROCESS_TAG, RUNTIME_DATE_TAG, parsed_date
+from lakehouse.runtime import PROCESS_TAG, RUNTIME_DATE_TAG, USER_TAG, parsed_date
 
 FINISHED = [DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
 MOST_RUNS = 50
@@ -37,7 +37,7 @@ _READ = {
     DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
     DagsterEventType.STEP_FAILURE,
 }
-_USER_TAGS = ("user", "dagster/reporting_user")
+_USER_TAGS = (USER_TAG, "dagster/reporting_user")
 
 
 def run_news(instance: DagsterInstance, position: Position, known: Known) -> News:
@@ -47,9 +47,9 @@ def run_news(instance: DagsterInstance, position: Position, known: Known) -> New
     since = datetime.fromtimestamp(until_ms / 1000, UTC) - _OVERLAP if until_ms else None
     filters = RunsFilter(statuses=FINISHED, updated_after=since)
     records = instance.get_run_records(filters, limit=_MOST_RECORDS, order_by="update_timestamp", ascending=True)
-    runs = {_ended(record): record for record in records}
-    logged = known(list(runs))
-    new = [(event, record) for event, record in runs.items() if event.id not in logged]
+    runs = [(_ended(record), record) for record in records]
+    logged = known([event for event, _ in runs])
+    new = [(event, record) for event, record in runs if event.id not in logged]
     taken = new[:MOST_RUNS]
     if taken:
         until_ms = max(until_ms, int(taken[-1][1].update_timestamp.timestamp() * 1000))

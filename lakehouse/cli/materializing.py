@@ -1,5 +1,7 @@
 """Materializes everything through Dagster, in this process."""
 
+import getpass
+import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -17,7 +19,7 @@ from lakehouse.cli.running import say
 from lakehouse.commit import CommitError, SealBroken
 from lakehouse.resources import Lake
 from lakehouse.resources.standing import standing
-from lakehouse.runtime import MIRROR_TAG, PROCESS_TAG, REBUILD_TAG
+from lakehouse.runtime import MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
 from lakehouse.tables import MirrorTables
 
 MOST_ROUNDS = 1000
@@ -139,6 +141,14 @@ def _execute(
         instance=instance,
         raise_on_error=False,
         run_config={"loggers": {"console": {}}},
-        tags=dict(tags),
+        tags={USER_TAG: _user(), **tags},
         asset_selection=assets,
     )
+
+
+def _user() -> str:
+    """Who runs this command, for the audit log."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a number that has no name
+        return str(os.getuid())
