@@ -1,11 +1,15 @@
 """A small picture of when a step's records arrived, as an inline image for Dagster's UI."""
 
-import base64
-import io
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from lakehouse.distribution.picture import INK, markdown, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _BARS = 60
 _MINUTE = 60
@@ -25,16 +29,11 @@ def arrivals_markdown(arrivals: Mapping[int, int]) -> str:
         return ""
     first, last = min(arrivals), max(arrivals)
     span = f"{_clock(first)} to {_clock(last + 1)} UTC"
-    image = base64.b64encode(_picture(arrivals)).decode()
-    return f"Records by Kafka's timestamp, {span}\n\n![records by time of arrival](data:image/png;base64,{image})"
+    return markdown(_figure(arrivals), alt="records by time of arrival", said=f"Records by Kafka's timestamp, {span}")
 
 
-def _picture(arrivals: Mapping[int, int]) -> bytes:
-    """Draw at most sixty bars over the span; a few kB of PNG."""
-    # matplotlib is slow to import, and code locations are loaded often.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+def _figure(arrivals: Mapping[int, int]) -> "Figure":
+    """Draw at most sixty bars over the span."""
     minutes = np.array(list(arrivals), dtype=np.int64)
     span = int(minutes.max() - minutes.min()) + 1
     heights, edges = np.histogram(
@@ -43,19 +42,15 @@ def _picture(arrivals: Mapping[int, int]) -> bytes:
         range=(float(minutes.min()), float(minutes.max() + 1)),
         weights=np.array(list(arrivals.values()), dtype=np.float64),
     )
-    figure = Figure(figsize=(6, 1.8), dpi=80)
-    FigureCanvasAgg(figure)
+    figure = new_figure(1.8)
     axes = figure.subplots()
-    axes.bar((edges[:-1] - edges[0]), heights, width=np.diff(edges), align="edge", color="#4f43dd")
+    axes.bar((edges[:-1] - edges[0]), heights, width=np.diff(edges), align="edge", color=INK)
     ends = (int(minutes.min()), int(minutes.max()) + 1)
     axes.set_xticks([0, span], [_clock(end) for end in ends])
-    axes.set_ylabel("records", fontsize=7)
-    axes.tick_params(labelsize=7)
+    axes.set_ylabel("records")
     axes.set_xlim(0, span)
-    figure.tight_layout()
-    target = io.BytesIO()
-    figure.savefig(target, format="png")
-    return target.getvalue()
+    tidy(axes)
+    return figure
 
 
 def _clock(minute: int) -> str:

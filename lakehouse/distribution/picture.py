@@ -42,7 +42,7 @@ def tidy(axes: "Axes", title: str = "") -> None:
 
 
 def png(figure: "Figure") -> bytes:
-    """The figure as a PNG with a palette: half the size, and no difference that one sees."""
+    """The figure as a PNG with a palette: a third of the size, and no difference that one sees."""
     from PIL import Image
 
     drawn, small = io.BytesIO(), io.BytesIO()

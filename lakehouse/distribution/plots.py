@@ -61,6 +61,22 @@ def draw_histogram(column: str, unit: str, found: ColumnStatistics) -> "Figure |
     return figure
 
 
+def draw_column(column: str, unit: str, found: ColumnStatistics) -> "Figure | None":
+    """A histogram of an ordered column, the most frequent values of any other; None for a column without values."""
+    if found.spread is not None or not found.categories:
+        return draw_histogram(column, unit, found)
+    figure = new_figure(2.6)
+    axes = figure.subplots()
+    shares = {text: count / found.values for text, count in list(found.categories.items())[:_TEXTS]}
+    axes.bar(range(len(shares)), list(shares.values()), color=INK)
+    _name_texts(axes, list(shares))
+    axes.set_ylabel("share of values")
+    axes.set_xlabel(column)
+    more = f", the {_TEXTS} most frequent shown" if len(found.categories) > _TEXTS else ""
+    tidy(axes, f"{column}: {found.values:,} values, {found.missing:,} missing{more}")
+    return figure
+
+
 def draw_samples(
     column: str, unit: str, here: ColumnStatistics, there: ColumnStatistics, names: tuple[str, str], told: str
 ) -> "Figure":
@@ -183,7 +199,12 @@ def _side_by_side(axes: "Axes", mine: Mapping[str, float], theirs: Mapping[str, 
     places = range(len(order))
     axes.bar(places, [theirs.get(text, 0.0) for text in order], width=0.8, color=PALE, label=names[1])
     axes.bar(places, [mine.get(text, 0.0) for text in order], width=0.35, color=INK, label=names[0])
-    axes.set_xticks(list(places), [text[:12] for text in order], rotation=60 if max(map(len, order)) > 3 else 0)
+    _name_texts(axes, order)
+
+
+def _name_texts(axes: "Axes", texts: Sequence[str]) -> None:
+    rotation = 60 if max(map(len, texts)) > 3 else 0
+    axes.set_xticks(range(len(texts)), [text[:12].replace("$", r"\$") for text in texts], rotation=rotation)
 
 
 def _band(axes: "Axes", one: Banded, kind: Kind, unit: str) -> None:

@@ -10,7 +10,7 @@ from lakehouse.tables.changelog import Changelog
 from lakehouse.tables.derivation import check_derived, check_expectations, check_releases
 from lakehouse.tables.derived import Derived
 from lakehouse.tables.error import DeclarationError
-from lakehouse.tables.expectation_rules import Distribution
+from lakehouse.tables.expectation_rules import Measured
 from lakehouse.tables.files import Item, declared_in, python_files
 from lakehouse.tables.mirror import Mirror, MirrorTables
 from lakehouse.tables.quarantine import quarantine_table
@@ -109,7 +109,7 @@ class _Found:
             mirrors[mirror.name] = found = MirrorTables(mirror, self._changelog_of(mirror, file))
             for table in found.tables:
                 _enter("table", self._tables, table, file)
-        if any(isinstance(expected, Distribution) for table, _ in self._tables.values() for expected in table.expects):
+        if any(isinstance(expected, Measured) for table, _ in self._tables.values() for expected in table.expects):
             _enter("table", self._tables, STATISTICS, STATISTICS_FILE)
         for release, file in self._releases.values():
             _enter("table", self._tables, release.table, file)

@@ -13,7 +13,8 @@ from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.expectation import Drift, Expectation, Histogram, SameValues, SampleOf
 from lakehouse.tables.kind import ORDERED, kind_of
 
-Distribution = Drift | SampleOf | Histogram | SameValues
+Measured = Drift | SampleOf | Histogram  # those that need statistics
+Distribution = Measured | SameValues
 
 
 class HasKey(HasColumns, Protocol):
