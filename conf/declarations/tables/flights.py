@@ -3,7 +3,7 @@
 import pandera.pyspark as pa
 from pyspark.sql.types import TimestampType
 
-from lakehouse.tables import Table
+from lakehouse.tables import References, Table
 
 
 class Flights(pa.DataFrameModel):
@@ -39,4 +39,11 @@ flights = Table(
     owner="demo",
     key=("time_hour", "carrier", "flight"),
     partitioning=("month(time_hour)",),
+    expects=(
+        # The registry lacks the fleet numbers that two airlines report, and the list some airports: known gaps, which
+        # are counted and followed over time.
+        References(columns=("tailnum",), table="raw.planes", severity="warning"),
+        References(columns=("dest",), table="raw.airports", to=("faa",), severity="warning"),
+        References(columns=("carrier",), table="raw.airlines", severity="warning"),
+    ),
 )

@@ -97,9 +97,10 @@ class ContractReport:
             rows: how many these are.
             told: rule → how many rows broke it.
         """
-        limited = [("", limits_told(limits), limits.severity) for limits in row_limits(declared)]
-        asked = [*((q.column.name, q.rule, q.severity) for q in questions_of(declared)), *limited]
-        verdicts = [RuleVerdict(column, rule, severity, 0, rows, "seal") for column, rule, severity in asked]
+        of_rows = [RuleVerdict(q.column.name, q.rule, q.severity, 0, rows, "seal") for q in questions_of(declared)]
+        limited = row_limits(declared)
+        of_table = [RuleVerdict("", limits_told(limits), limits.severity, 0, rows, "seal") for limits in limited]
+        verdicts = of_rows + of_table
         if {verdict.name for verdict in verdicts} != set(told):
             return None
         found = tuple(replace(verdict, broken=told[verdict.name]) for verdict in verdicts)
