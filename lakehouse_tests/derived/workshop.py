@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 
 import pandera.pyspark as pandera
@@ -20,7 +21,7 @@ from lakehouse.commit.history import head_of, last_seal
 from lakehouse.derived.parts import part_of
 from lakehouse.derived.pins import Pin
 from lakehouse.derived.report import DeriveReport
-from lakehouse.derived.statement import DeriveStatement
+from lakehouse.derived.statement import KIND, DeriveStatement
 from lakehouse.derived.step import DeriveStep, derive
 from lakehouse.resources.staging import stage_arrow
 from lakehouse.settings import CatalogSettings, Parameter
@@ -103,6 +104,21 @@ class Workshop:
         previous = base.sealed.seal if base.sealed else None
         seal = Seal.of(who, "write", statement={}, previous=previous)
         return publish(self.catalog, [seal_branch(self.catalog, base, who, seal)]).snapshots[name]
+
+    def computed(self, one: Derived, *, run: str = "run", day: str = DAY, parameters: str = "{}", **more: str) -> int:
+        """What a step of a derived table leaves behind, without a step: a row, and a seal that names its inputs."""
+        short = one.table.identifier[1]
+        base = read_bases(self.catalog, [one.name])[one.name]
+        who = Attempt(run_id=run, step=f"derive:{one.name}", runtime_date=day, parameters_digest=parameters)
+        schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
+        row = {"shop": "Kiel", "total": 1, "runtime_date": date.fromisoformat(day)}
+        stage_arrow(self.catalog, pa.Table.from_pylist([row], schema=schema), base, who, replacing=True)
+        inputs = {name: head_of(self.catalog.load_table(tuple(name.split(".")))) or 0 for name in one.inputs.values()}
+        statement = DeriveStatement(mode="full", added=1, total=1, declared=one.inputs, scanned=inputs, **more)
+        previous = base.sealed.seal if base.sealed else None
+        seal = Seal.of(who, KIND, statement=statement.to_keys(), previous=previous, inputs=inputs)
+        publish(self.catalog, [seal_branch(self.catalog, base, who, seal)])
+        return self.head(short) or 0
 
     def sell(self, *sales: tuple[str, int]) -> int:
         """Append sales (shop, amount)."""
