@@ -10,9 +10,9 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.assets import derived_asset, mirror_asset, mirror_keys, stream_asset, stream_keys
+from lakehouse.assets import derived_asset, mirror_asset, mirror_keys, release_asset, stream_asset, stream_keys
 from lakehouse.automation import journal_sensor, lag_sensor, mirror_sensor
-from lakehouse.checks import mirror_checks, stream_checks
+from lakehouse.checks import mirror_checks, required_checks, stream_checks
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
 from lakehouse.tables import Declarations, load_declarations
@@ -40,16 +40,22 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         description="Proves every promise: exactly once, contract rules, freshness, and that each mirror is the fold "
         "of its changelog. Changes nothing.",
     )
+    own = _users_own(declarations)
+    checks: list[dg.AssetChecksDefinition] = [
+        *(stream_checks(stream, declarations) for stream in streams),
+        *(mirror_checks(tables, declarations) for tables in mirrors),
+    ]
     ours = dg.Definitions(
         assets=[
             *(stream_asset(stream, declarations) for stream in streams),
             *map(mirror_asset, mirrors),
             *(derived_asset(one, declarations) for one in declarations.derived.values()),
+            *(
+                release_asset(one, declarations, required_checks(one, [*checks, *_checking(own)]))
+                for one in declarations.releases.values()
+            ),
         ],
-        asset_checks=[
-            *(stream_checks(stream, declarations) for stream in streams),
-            *(mirror_checks(tables, declarations) for tables in mirrors),
-        ],
+        asset_checks=checks,
         jobs=[prove] if streams else [],
         sensors=[
             *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),
@@ -64,7 +70,13 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         # Spark is the parallelism; a process per step would pay for a JVM each.
         executor=dg.in_process_executor,
     )
-    return dg.Definitions.merge(ours, _users_own(declarations))
+    return dg.Definitions.merge(ours, own)
+
+
+def _checking(own: dg.Definitions) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
+    """What of the users' own may define checks."""
+    assets = [asset for asset in own.assets or [] if isinstance(asset, dg.AssetsDefinition)]
+    return [*assets, *(own.asset_checks or [])]
 
 
 def _users_own(declarations: Declarations) -> dg.Definitions:

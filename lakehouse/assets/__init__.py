@@ -2,6 +2,7 @@
 
 from lakehouse.assets.derived import derived_asset, derived_step
 from lakehouse.assets.mirror import mirror_asset
+from lakehouse.assets.release import release_asset, release_step
 from lakehouse.assets.specs import mirror_keys, mirror_step, table_spec
 from lakehouse.assets.stream import stream_asset, stream_keys
 
@@ -11,6 +12,8 @@ __all__ = [
     "mirror_asset",
     "mirror_keys",
     "mirror_step",
+    "release_asset",
+    "release_step",
     "stream_asset",
     "stream_keys",
     "table_spec",

@@ -19,6 +19,7 @@ from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
 from lakehouse.cli.rebuild import rebuild
+from lakehouse.cli.release import release
 from lakehouse.cli.replay import replay
 from lakehouse.cli.retire import checkpoint, retire
 from lakehouse.cli.run import run
@@ -72,4 +73,5 @@ for verb in (
     jars,
 ):
     app.command()(verb)
+app.add_typer(release, name="release")
 app.add_typer(simulate, name="simulate")

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lakehouse.catalog import LakeCatalog, open_catalog
 from lakehouse.commit import Pinned, read_group
 from lakehouse.errors import LakehouseError
+from lakehouse.release.reading import OpenRelease, open_release
 from lakehouse.resources.materialized import materialized
 from lakehouse.resources.writing import WriteMode, WrittenByStream, write_table
 from lakehouse.runtime import StepContext, attempt_of
@@ -48,6 +49,7 @@ class Lake:
         self._given = declarations
         self._step: object = None
         self._pins: dict[str, Pinned] = {}
+        self._releases: dict[str, OpenRelease] = {}
         self._read: dict[str, int] = {}
 
     @cached_property
@@ -149,6 +151,18 @@ class Lake:
             return spark.createDataFrame([], spark.table(quoted).schema)
         return spark.sql(f"SELECT * FROM {quoted} VERSION AS OF {snapshot_id}")
 
+    def release(self, group: str) -> OpenRelease:
+        """The current release of a group, the same for the rest of the step: `.arrow(name)`, `.frame(spark, name)`, ….
+
+        Raises:
+            NothingReleased: there is none yet.
+        """
+        self._follow_step()
+        if group not in self._releases:
+            # A table that is read at `main` as well has one place in the seal: whichever was read last.
+            self._releases[group] = open_release(self.catalog, group, on_read=self._read.__setitem__)
+        return self._releases[group]
+
     def write(
         self,
         context: StepContext,
@@ -205,4 +219,4 @@ class Lake:
         except DagsterInvariantViolationError:  # outside a run: a notebook, a test, a sensor
             step = None
         if step != self._step:
-            self._step, self._pins, self._read = step, {}, {}
+            self._step, self._pins, self._releases, self._read = step, {}, {}, {}

@@ -1,0 +1,201 @@
+"""`lakehouse release show|list|rollback`: what readers get, what there was, and the way back."""
+
+import getpass
+import json
+import socket
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+import typer
+from pyiceberg.exceptions import NoSuchTableError
+from rich.table import Column, Table
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.commit import Attempt
+from lakehouse.errors import LakehouseError
+from lakehouse.release.names import tag_of
+from lakehouse.release.pointer import Move, Pointer, moves, read_pointer
+from lakehouse.release.reading import OpenRelease, open_release
+from lakehouse.release.rollback import rollback as move_back
+from lakehouse.tables import Release
+
+release = typer.Typer(
+    no_args_is_help=True, help="Tables that readers see at one vintage: what is current, and the way back."
+)
+
+
+class UnknownRelease(LakehouseError):
+    """No release of this name is declared."""
+
+
+Group = Annotated[str, typer.Argument(help="The release, by its declared name.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@release.command()
+def show(
+    ctx: typer.Context,
+    group: Group,
+    *,
+    release_id: Annotated[str | None, typer.Option("--id", help="An older release that is still kept.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what readers of a release get: every table with its snapshot, and the tag to read it by.
+
+    Every tag is looked at, so a release that is not whole ends as an error.
+    """
+    context = context_of(ctx)
+    declared, catalog = _declared(context, group), catalog_of(context)
+    opened = open_release(catalog, declared.name, release_id)
+    for name in opened.tables:
+        opened.table(name)
+    pointer = _pointer(catalog, declared)
+    made = next((move for move in moves(pointer.base.table) if move.id == opened.id), None)
+    if as_json:
+        typer.echo(json.dumps(_told(opened, made, current=pointer.current.current), indent=2))
+    else:
+        _show(context, opened, made)
+
+
+@release.command(name="list")
+def list_releases(
+    ctx: typer.Context,
+    group: Annotated[str | None, typer.Argument(help="One release; default: all that are declared.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show every time that a pointer was moved, the newest first: when, by whom, why, and what is still readable."""
+    context = context_of(ctx)
+    declared = [_declared(context, group)] if group else list(declarations_of(context).releases.values())
+    catalog = catalog_of(context)
+    found = {one.name: _history(catalog, one) for one in declared}
+    if as_json:
+        typer.echo(json.dumps({name: history for name, (_, history) in found.items()}, indent=2))
+        return
+    for name, (current, history) in found.items():
+        _show_history(context, name, current, history)
+
+
+@release.command()
+def rollback(
+    ctx: typer.Context,
+    group: Group,
+    release_id: Annotated[str, typer.Argument(help="The release that readers shall get; one that is still kept.")],
+    *,
+    why: Annotated[str, typer.Option("--why", help="For the record.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would change.")] = False,
+) -> None:
+    """Let readers get another release: the pointer moves, no table is changed, and the record says who and why."""
+    context = context_of(ctx)
+    declared, catalog = _declared(context, group), catalog_of(context)
+    now = _pointer(catalog, declared).current.current
+    if not yes:
+        target = open_release(catalog, declared.name, release_id)
+        for name in target.tables:
+            target.table(name)
+        context.out.print(
+            f"Readers of {group} would get {release_id} instead of {now}.", highlight=False, soft_wrap=True
+        )
+        context.out.print("Nothing was changed. To do this, say the same with --yes.")
+        return
+    today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
+    attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"release:{declared.name}", runtime_date=today)
+    who = f"{getpass.getuser()}@{socket.gethostname()}"
+    move_back(catalog, declared.name, release_id, attempt, by=who, why=why)
+    context.out.print(f"Readers of {group} get {release_id} now, {now} before.", highlight=False, soft_wrap=True)
+
+
+def _declared(context: Context, group: str) -> Release:
+    releases = declarations_of(context).releases
+    if group not in releases:
+        known = ", ".join(sorted(releases)) or "(none)"
+        raise UnknownRelease(f"There is no release {group}.", remedy=f"name one of {known}")
+    return releases[group]
+
+
+def _pointer(catalog: LakeCatalog, declared: Release) -> Pointer:
+    return read_pointer(catalog.load_table(declared.table.identifier))
+
+
+def _history(catalog: LakeCatalog, declared: Release) -> tuple[str, list[dict[str, Any]]]:
+    """The current id, and each move of the pointer with what has become of the release since."""
+    try:
+        pointer = _pointer(catalog, declared)
+    except NoSuchTableError:  # declared, and nothing was ever made
+        return "", []
+    now = pointer.statement
+    if now is None:
+        return "", []
+    history: list[dict[str, Any]] = []
+    for move in moves(pointer.base.table):
+        told = msgspec.to_builtins(move)
+        history.append({**told, "current": move.id == now.current, "readable": move.id in now.kept})
+    return now.current, history
+
+
+def _told(opened: OpenRelease, made: Move | None, *, current: str) -> dict[str, Any]:
+    return {
+        "group": opened.group,
+        "id": opened.id,
+        "current": opened.id == current,
+        "tag": tag_of(opened.id),
+        "members": msgspec.to_builtins(opened.members),
+        **(
+            {key: value for key, value in msgspec.to_builtins(made).items() if key not in ("id", "members")}
+            if made
+            else {}
+        ),
+    }
+
+
+def _show(context: Context, opened: OpenRelease, made: Move | None) -> None:
+    lines = Table(
+        Column("table", no_wrap=True),
+        Column("snapshot", no_wrap=True),
+        Column("runtime date", no_wrap=True),
+        Column("rows", justify="right", no_wrap=True),
+        title=f"Release {opened.id}",
+        title_justify="left",
+    )
+    for member in opened.members:
+        rows = "?" if member.rows is None else f"{member.rows:,}"
+        lines.add_row(member.table, str(member.snapshot_id), member.runtime_date or "dateless", rows)
+    context.out.print(lines)
+    told = [f"Read each by its tag: SELECT … FROM lake.{opened.tables[0]} VERSION AS OF '{opened.tag}'"]
+    if made:
+        told.insert(
+            0, f"{made.kind} of {_time(context, made.at)} by {made.moved_by}: {made.why}. Parameters: {made.parameters}"
+        )
+    for line in told:
+        context.out.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _show_history(context: Context, name: str, current: str, history: Sequence[dict[str, Any]]) -> None:
+    if not history:
+        context.out.print(f"{name}: nothing was released yet.", highlight=False)
+        return
+    lines = Table(
+        Column("release", no_wrap=True),
+        Column("what", no_wrap=True),
+        Column("when", min_width=10),
+        Column("by", overflow="fold"),
+        Column("why", overflow="fold"),
+        Column("is", no_wrap=True),
+        title=f"{name}, now {current}",
+        title_justify="left",
+    )
+    for move in history:
+        state = "current" if move["current"] else "readable" if move["readable"] else "gone"
+        when = _time(context, datetime.fromisoformat(move["at"]))
+        lines.add_row(move["id"], move["kind"], when, move["moved_by"], move["why"], state)
+    context.out.print(lines)
+
+
+def _time(context: Context, moment: datetime) -> str:
+    return moment.astimezone(ZoneInfo(context.settings.timezone)).strftime("%Y-%m-%d %H:%M")
