@@ -1,0 +1,111 @@
+"""An incremental table receives each row of what it follows once, whatever kills its runs.
+
+Guarded mechanism: the position is the input's snapshot in the table's own seal, and in nothing else.
+"""
+
+import pyspark.sql.types as T  # noqa: N812
+import pytest
+
+from lakehouse.commit import leases
+from lakehouse.commit.failpoints import InjectedFault
+from lakehouse.commit.lease import lease_tag
+from lakehouse.derived.refusals import HistoryLost, RowsOfOthers
+from lakehouse.tables import Derived
+from lakehouse_tests.derived.workshop import Workshop
+
+pytestmark = pytest.mark.spark
+COLUMNS = {"shop": T.StringType(), "amount": T.LongType()}
+COPY = "SELECT shop, amount FROM sales"
+FIRST = [("Bonn", 4), ("Kiel", 1), ("Kiel", 2)]
+
+
+@pytest.fixture
+def copied(workshop: Workshop) -> Derived:
+    return workshop.derived("copied", COLUMNS, COPY, mode="incremental", follows="sales")
+
+
+def test_new_rows_are_added_once_and_the_date_moves_on_without_any(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one")
+    assert workshop.rows("copied") == FIRST
+    workshop.sell(("Rome", 7))
+    report = workshop.run(copied, run="two")
+    assert (report.statement.added, report.statement.total) == (1, 4)
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
+    idle = workshop.run(copied, run="three", day="2013-05-15")
+    assert idle.notes == (f"nothing new in {workshop.name('sales')}",)
+    assert (idle.statement.added, workshop.said("copied")[0].runtime_date) == (0, "2013-05-15")
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
+    assert idle.statement.scanned.keys() == {workshop.name("sales")}
+
+
+@pytest.mark.parametrize("place", ["derive.staged", "publish.before", "publish.after"])
+def test_each_row_once_across_a_retry(
+    workshop: Workshop, copied: Derived, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.run(copied, run="one")
+    workshop.sell(("Rome", 7))
+    monkeypatch.setenv("LAKEHOUSE_FAILPOINTS", f"{place}=fail")
+    with pytest.raises(InjectedFault):
+        workshop.run(copied, run="two")
+    monkeypatch.delenv("LAKEHOUSE_FAILPOINTS")
+    assert (("Rome", 7) in workshop.rows("copied")) is (place == "publish.after")
+    workshop.run(copied, run="two")
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
+
+
+def test_what_is_not_read_yet_is_kept_from_trimming(workshop: Workshop, copied: Derived) -> None:
+    with workshop.load("sales").transaction() as change:
+        change.set_properties({"lakehouse.publish.keep-snapshots": "2"})
+    workshop.run(copied, run="one")
+    read = workshop.head("sales")
+    for amount in range(10, 16):
+        workshop.sell(("Rome", amount))
+    assert leases(workshop.load("sales")) == {lease_tag(copied.name): read}
+    workshop.run(copied, run="two")
+    assert len(workshop.rows("copied")) == 9
+    assert leases(workshop.load("sales")) == {lease_tag(copied.name): workshop.head("sales")}
+
+
+def test_a_compaction_of_the_input_adds_nothing(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one")
+    workshop.sell(("Rome", 7))
+    name = workshop.name("sales")
+    compact = f"CALL lake.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
+    workshop.spark(lambda spark: spark.sql(compact).collect())
+    workshop.run(copied, run="two")
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
+
+
+def test_an_input_that_did_more_than_append_is_refused_until_a_rebuild(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one")
+    workshop.write("sales", [{"id": 9, "shop": "Rome", "amount": 7}], replacing=True)
+    with pytest.raises(HistoryLost, match=r"did more than append.*--rebuild"):
+        workshop.run(copied, run="two")
+    workshop.run(copied, run="two", rebuild=True)
+    assert workshop.rows("copied") == [("Rome", 7)]
+    assert workshop.said("copied")[1].mode == "full"
+
+
+def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one", parameters={"share": 1})
+    workshop.sell(("Rome", 7))
+    with pytest.raises(RowsOfOthers, match=r"other parameters.*--rebuild"):
+        workshop.run(copied, run="two", parameters={"share": 2})
+    workshop.run(copied, run="two", parameters={"share": 2}, backfill="from here on")
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
+
+
+def test_an_older_run_that_comes_again_is_refused(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one")
+    workshop.sell(("Rome", 7))
+    workshop.run(copied, run="two")
+    with pytest.raises(HistoryLost, match="has pinned the older snapshot"):
+        workshop.run(copied, run="one")
+
+
+def test_rows_from_outside_the_protocol_are_refused(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one")
+    foreign = f"INSERT INTO lake.{copied.name} VALUES ('Rome', 0, DATE '2013-05-14')"
+    workshop.spark(lambda spark: spark.sql(foreign).collect())
+    with pytest.raises(RowsOfOthers, match="outside the protocol"):
+        workshop.run(copied, run="two")
