@@ -13,6 +13,7 @@ from lakehouse.build import PROVE_JOB, build_defs
 from lakehouse.cdc.standing import mirror_standing
 from lakehouse.cli.context import Context
 from lakehouse.cli.dagster_home import end_dead_runs, prepare_home
+from lakehouse.cli.deriving import derive_news, later_assets, release_rest
 from lakehouse.cli.outcome import Outcome
 from lakehouse.cli.progress import watching
 from lakehouse.cli.running import say
@@ -29,29 +30,38 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
     """Run all assets and checks until nothing is unread; a run takes no more than its caps allow.
 
     Mirrors that are behind their changelogs after that are brought up to date: their steps wait for new messages, and
-    a run that was killed between changelog and mirror has left none. Checks that were skipped, because there was
-    nothing new in their tables, are then asked for on their own.
+    a run that was killed between changelog and mirror has left none. Then derived tables are computed, and released.
+    Checks that were skipped, because there was nothing new in their tables, are asked for on their own.
     """
-    outcome, lag = Outcome(), None
+    outcome, lag, tags = Outcome(), None, {PROCESS_TAG: mark}
     with _dagster(context) as (defs, instance):
         if told := tell_dagster(lake, instance):
             say(context, f"{told} materializations of killed runs were reported to Dagster")
         everything = defs.resolve_implicit_global_asset_job_def()
+        later = later_assets(lake.declarations)
+        first = sorted((dg.AssetSelection.all() - later).resolve(defs.resolve_asset_graph()))
         mirrors = {mirror_step(tables) for tables in lake.declarations.mirrors.values()}
-        for _ in range(MOST_ROUNDS):
-            outcome.add(_execute(everything, instance, {PROCESS_TAG: mark}))
+        for _ in range(MOST_ROUNDS if first else 0):
+            outcome.add(_execute(everything, instance, tags, first))
             before, lag = lag, sum(standing(lake, stream).lag for stream in lake.declarations.streams.values())
             # A mirror that refuses keeps nobody from reading on.
             if not outcome.failures.keys() <= mirrors or lag in (0, before):
                 break
             say(context, f"{lag:,} offsets are still unread: another round")
         _catch_up(context, outcome, defs, instance, lake, mark)
+
+        def run(keys: Sequence[dg.AssetKey]) -> None:
+            outcome.add(_execute(everything, instance, tags, keys))
+
+        if outcome.failures.keys() <= mirrors:
+            derive_news(lake, defs, run, lambda text: say(context, text))
         if outcome.skipped and not outcome.failures:
             if waiting := _never_made(defs, instance, lake):
                 # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
                 say(context, f"computed for the first time: {', '.join('.'.join(key.path) for key in waiting)}")
-                outcome.add(_execute(everything, instance, {PROCESS_TAG: mark}, waiting))
-            outcome.add(_execute(defs.resolve_job_def(PROVE_JOB), instance, {PROCESS_TAG: mark}))
+                run(waiting)
+            outcome.add(_execute(defs.resolve_job_def(PROVE_JOB), instance, tags))
+        release_rest(lake, outcome.steps, run)
         _log(context, lake, instance)
     return outcome
 
@@ -102,7 +112,8 @@ def _catch_up(
         seen |= behind
         say(context, f"not yet in their mirrors: {'; '.join(f'{name}: {state[-1]}' for name, state in behind.items())}")
         keys = [key for name in behind for key in mirror_keys(lake.declarations.mirrors[name])]
-        chosen = sorted(dg.AssetSelection.assets(*keys).downstream().resolve(graph))
+        later = later_assets(lake.declarations)
+        chosen = sorted((dg.AssetSelection.assets(*keys).downstream() - later).resolve(graph))
         job = defs.resolve_implicit_global_asset_job_def()
         outcome.add(_execute(job, instance, {PROCESS_TAG: mark}, chosen))
 

@@ -39,6 +39,7 @@ class Outcome:
         step_seconds: table → how long the steps took that wrote it.
         checks: table and check → the newest result.
         failures: step → what went wrong in it.
+        steps: that were tried.
         runs: ids, in order.
         skipped: whether a run left steps out, because what they wait for had nothing new.
     """
@@ -50,6 +51,7 @@ class Outcome:
         default_factory=dict[tuple[str, str], dg.AssetCheckEvaluation]
     )
     failures: dict[str, str] = field(default_factory=dict[str, str])
+    steps: set[str] = field(default_factory=set[str])
     runs: list[str] = field(default_factory=list[str])
     skipped: bool = False
     seconds: float = 0.0
@@ -63,6 +65,7 @@ class Outcome:
     def add(self, result: dg.ExecuteInProcessResult) -> None:
         """Take in what one more run did."""
         self.runs.append(result.run_id)
+        self.steps |= {str(event.step_key) for event in result.filter_events(lambda event: event.is_step_start)}
         self.skipped |= bool(result.filter_events(lambda event: event.is_step_skipped))
         for event in result.get_asset_materialization_events():
             materialization = event.materialization

@@ -1,0 +1,71 @@
+"""Which derived tables `lakehouse run` computes: those with news, and all that share an input with them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lakehouse.assets.derived import derived_version
+from lakehouse.commit import Pinned, Seal, read_group
+from lakehouse.derived.component import component_of, external_inputs
+from lakehouse.derived.statement import DeriveStatement
+from lakehouse.lineage.content import Content, compare
+from lakehouse.lineage.sealed import made
+from lakehouse.resources import Lake
+from lakehouse.tables.derivation import order
+
+
+@dataclass(frozen=True)
+class News:
+    """Why derived tables are computed now.
+
+    Args:
+        tables: those of one component, each after its inputs: half of them computed anew would not agree with the rest.
+        why: in words.
+    """
+
+    tables: tuple[str, ...]
+    why: str
+
+
+def news(lake: Lake) -> Iterator[News]:
+    """The components of derived tables that are not what they would be if they were computed now.
+
+    One whose inputs nobody has written yet waits for them.
+    """
+    derived = lake.declarations.derived
+    seen: set[str] = set()
+    for first in order(derived):
+        if first in seen:
+            continue
+        tables = component_of(first, derived)
+        seen |= set(tables)
+        external = external_inputs(tables, derived)
+        found = read_group(lake.catalog, [*tables, *external])
+        if any(found[name].snapshot_id is None for name in external):
+            continue
+        if why := next(filter(None, (_why(name, lake, found) for name in tables)), "") or _apart(tables, found):
+            yield News(tuple(tables), why)
+
+
+def _why(name: str, lake: Lake, found: Mapping[str, Pinned]) -> str:
+    one = lake.declarations.derived[name]
+    seal = made(found[name].table, found[name].snapshot_id).seal
+    said = DeriveStatement.from_keys(seal.statement) if seal is not None else None
+    if seal is None or said is None:
+        return f"{name} was never computed"
+    if seal.code_version != derived_version(one):
+        return f"{name} is declared otherwise by now"
+    if said.parameters != lake.settings.parameters:
+        return f"{name} was computed with other parameters"
+    return next((f"{given} has news" for given in one.inputs.values() if _moved(given, seal, found[given])), "")
+
+
+def _apart(tables: Sequence[str], found: Mapping[str, Pinned]) -> str:
+    """Whether some of the tables were computed for another day: what is next computed from both would be refused."""
+    seals = [made(found[name].table, found[name].snapshot_id).seal for name in tables]
+    dates = sorted({seal.runtime_date for seal in seals if seal is not None})
+    return f"derived tables are of {' and '.join(dates)}" if len(dates) > 1 else ""
+
+
+def _moved(name: str, seal: Seal, now: Pinned) -> bool:
+    read = seal.inputs.get(name)
+    return read is None or now.snapshot_id is None or compare(now.table, read, now.snapshot_id) is not Content.SAME
