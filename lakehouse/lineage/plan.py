@@ -1,8 +1,8 @@
 """Traces a Spark frame to what it reads, by the plan that Spark prints: the same on classic Spark and Spark Connect.
 
 The analysed plan is what counts: it has every relation that the query names, also those that the optimizer leaves out,
-and those behind a cache. What it cannot show are rows that came to Python and went back (`collect`, `toPandas`,
-`createDataFrame`), and whatever lies before a checkpoint.
+and those behind a cache. Only where a range of snapshots ends is told by the physical plan alone. What no plan shows:
+rows that came to Python and went back (`collect`, `createDataFrame`), and whatever lies before a checkpoint.
 """
 
 import uuid
@@ -14,10 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.errors import LakehouseError
 from lakehouse.lineage.columns import Columns
-from lakehouse.lineage.scans import scan_of, scanned
+from lakehouse.lineage.scans import range_ends, scan_of, scanned
 from lakehouse.lineage.tree import Node, parse_tree
 
-_BEGIN, _END = "== Analyzed Logical Plan ==\n", "\n\n== Optimized Logical Plan =="
+_BEGIN, _END, _PHYSICAL = "== Analyzed Logical Plan ==\n", "\n\n== Optimized Logical Plan ==", "== Physical Plan =="
+_FAILED = "Error occurred during query planning:"
 # A longer list of columns, or a longer plan, would be printed without its end.
 _UNCUT = {"spark.sql.debug.maxToStringFields": str(2**31 - 1), "spark.sql.maxPlanStringLength": str(2**31 - 16)}
 
@@ -47,13 +48,14 @@ def trace(frame: DataFrame) -> Trace:
     Raises:
         CannotTrace: Spark cannot plan the query.
     """
-    plan = parse_tree(analysed_plan(frame))
+    analysed, physical = _plans(frame)
+    plan = parse_tree(analysed)
     found = [scan for node in plan.walk() if (scan := scan_of(node)) is not None]
-    return Trace(scanned(found), _columns(plan, frame.columns))
+    return Trace(scanned(found, range_ends(physical)), _columns(plan, frame.columns))
 
 
-def analysed_plan(frame: DataFrame) -> str:
-    """The analysed plan of a frame, as Spark prints it, whole.
+def _plans(frame: DataFrame) -> tuple[str, str]:
+    """The analysed and the physical plan of a frame, as Spark prints them, whole.
 
     Raises:
         CannotTrace: Spark cannot plan the query.
@@ -64,17 +66,17 @@ def analysed_plan(frame: DataFrame) -> str:
     frame.where("true").createTempView(view)
     try:
         with _uncut(spark):
-            [row] = spark.sql(f"EXPLAIN EXTENDED SELECT * FROM {view}").collect()
+            rows = spark.sql(f"EXPLAIN EXTENDED SELECT * FROM {view}").collect()
     finally:
         spark.catalog.dropTempView(view)
-    text = str(row[0])
+    text = "\n".join(str(row[0]) for row in rows)
     if _BEGIN not in text:
         raise CannotTrace(
-            f"Spark cannot plan the query: {text.partition('plan: ')[2].strip() or text.strip()}",
+            f"Spark cannot plan the query: {text.removeprefix(_FAILED).strip()}",
             remedy="correct the query; it could not have run either.",
         )
-    _, _, plan = text.partition(_BEGIN)[2].partition("\n")  # the first line tells names and types
-    return plan.partition(_END)[0]
+    _, _, plans = text.partition(_BEGIN)[2].partition("\n")  # the first line tells names and types
+    return plans.partition(_END)[0], plans.rpartition(_PHYSICAL)[2]
 
 
 def _columns(plan: Node, names: list[str]) -> dict[str, tuple[tuple[str, str], ...]]:
