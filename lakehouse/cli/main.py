@@ -10,6 +10,7 @@ from lakehouse.cli.adopt import adopt
 from lakehouse.cli.apply import apply
 from lakehouse.cli.audit import audit
 from lakehouse.cli.context import Context
+from lakehouse.cli.derive import derive
 from lakehouse.cli.dev import dev
 from lakehouse.cli.down import down
 from lakehouse.cli.errors import OneLinePerError
@@ -66,6 +67,7 @@ for verb in (
     accept_loss,
     adopt,
     replay,
+    derive,
     rebuild,
     checkpoint,
     retire,

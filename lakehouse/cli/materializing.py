@@ -76,6 +76,18 @@ def rebuild(context: Context, mark: str, tables: MirrorTables) -> Outcome:
     return outcome
 
 
+def derive(context: Context, mark: str, tables: Sequence[str], tags: Mapping[str, str], *, downstream: bool) -> Outcome:
+    """Run derived tables with their checks, and what is computed from them if that is asked for, in one run."""
+    outcome = Outcome()
+    with _dagster(context) as (defs, instance):
+        chosen = dg.AssetSelection.assets(*(dg.AssetKey(name.split(".")) for name in tables))
+        wanted = (chosen.downstream() if downstream else chosen).resolve(defs.resolve_asset_graph())
+        job = defs.resolve_implicit_global_asset_job_def()
+        outcome.add(_execute(job, instance, {PROCESS_TAG: mark, **tags}, sorted(wanted)))
+        _log(context, Lake(context.settings), instance)
+    return outcome
+
+
 @contextmanager
 def _dagster(context: Context) -> Generator[tuple[dg.Definitions, dg.DagsterInstance]]:
     """The definitions, telling their progress, and the instance, without runs of processes that are gone."""

@@ -64,18 +64,19 @@ def agree(asked: Asked, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
 
 
 def repair(asked: Asked, by_hand: Sequence[str] = ()) -> str:
-    """What makes the inputs agree: all derived tables above, and this one, in one run.
+    """What makes the inputs agree: all derived tables above, and what is computed from these, in one run.
 
     Args:
         asked: what the run asks for.
         by_hand: inputs that no derivation writes, and that have to be written anew before.
     """
-    words = ["lakehouse", "derive", asked.table, "--upstream", "--runtime-date", asked.attempt.runtime_date]
+    words = ["lakehouse", "derive", asked.table, "--upstream", "--downstream"]
+    words += ["--runtime-date", asked.attempt.runtime_date]
     for name, value in asked.parameters.items():
         words += ["--parameter", f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"]
     first = f"materialize {', '.join(by_hand)} for the same date and parameters, and then " if by_hand else ""
     return (
-        f"{first}compute it with all derived tables above it, in one run: `{shlex.join(words)}`. "
+        f"{first}compute it with all derived tables above it and below these, in one run: `{shlex.join(words)}`. "
         "If the inputs are meant to differ, say why with `--backfill <reason>` (run tag lakehouse/backfill)."
     )
 

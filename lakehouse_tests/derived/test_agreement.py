@@ -70,7 +70,7 @@ def test_another_date_is_named_with_every_input_and_the_command(office: Workshop
     command = re.search(r"`(.*?)`", error.remedy)
     assert command
     assert shlex.split(command[1]) == [
-        *("lakehouse", "derive", office.name("tip"), "--upstream", "--runtime-date", DAY),
+        *("lakehouse", "derive", office.name("tip"), "--upstream", "--downstream", "--runtime-date", DAY),
         *("--parameter", "share=0.5", "--parameter", "zone=north east"),
     ]
     assert [one.name for one in error.inputs] == list(tip.inputs.values())

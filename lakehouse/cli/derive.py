@@ -1,0 +1,117 @@
+"""`lakehouse derive`: compute derived tables in one run, with their checks, for a date and with parameters."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import declarations_of
+from lakehouse.cli.errors import COULD_NOT_RUN, PROMISE_BROKEN
+from lakehouse.derived.component import upstream_of
+from lakehouse.errors import LakehouseError
+from lakehouse.settings import Parameter, Parameters, laid_over
+from lakehouse.tables import Derived
+
+
+class UnknownDerived(LakehouseError):
+    """No derived table of this name is declared."""
+
+
+class UnknownParameter(LakehouseError):
+    """What is given is no parameter, or not one of its kind."""
+
+
+def derive(
+    ctx: typer.Context,
+    tables: Annotated[
+        list[str] | None, typer.Argument(help="The derived tables, as namespace.table; all of them if none is named.")
+    ] = None,
+    *,
+    runtime_date: Annotated[str, typer.Option(help="Compute for this date (2013-05-14) and not for today.")] = "",
+    parameter: Annotated[list[str] | None, typer.Option(help="name=value, instead of the one that conf/ has.")] = None,
+    upstream: Annotated[bool, typer.Option("--upstream", help="With the derived tables that they come from.")] = False,
+    downstream: Annotated[bool, typer.Option("--downstream", help="With all that is computed from them.")] = False,
+    backfill: Annotated[str, typer.Option(help="Why inputs of other dates or parameters may be read.")] = "",
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Compute incremental tables anew from all rows.")] = False,
+) -> None:
+    """Compute derived tables in one run, so that they agree: one date, one set of parameters, one vintage."""
+    from lakehouse.runtime import BACKFILL_TAG, PARAMETERS_TAG, REBUILD_TAG, RUNTIME_DATE_TAG, parsed_date
+
+    context = context_of(ctx)
+    chosen = _chosen(tables or [], declarations_of(context).derived, upstream=upstream)
+    given = parsed_parameters(parameter or [], context.settings.parameters)
+    asked = {
+        RUNTIME_DATE_TAG: parsed_date(runtime_date).isoformat() if runtime_date else "",
+        PARAMETERS_TAG: msgspec.json.encode(given).decode() if given else "",
+        BACKFILL_TAG: backfill,
+        REBUILD_TAG: "true" if rebuild else "",
+    }
+    _run(context, chosen, {key: value for key, value in asked.items() if value}, downstream=downstream)
+
+
+def _run(context: Context, chosen: Sequence[str], tags: Mapping[str, str], *, downstream: bool) -> None:
+    # Dagster takes a second to import, and a slip in the command's words is told without.
+    from lakehouse.cli.dagster_home import alive
+    from lakehouse.cli.materializing import derive as run_derive
+    from lakehouse.cli.running import ended_by_signals, say, servers
+
+    began = time.monotonic()
+    with ended_by_signals(), alive(context.settings.state) as mark, servers(context):
+        outcome = run_derive(context, mark, chosen, tags, downstream=downstream)
+    for table, rows in sorted(outcome.added.items()):
+        context.out.print(f"{table}: {rows:,} rows", highlight=False)
+    for (table, name), check in sorted(outcome.checks.items()):
+        if not check.passed:
+            context.out.print(f"{name} of {table}: {check.description}", markup=False, highlight=False, soft_wrap=True)
+    for step, error in outcome.failures.items():
+        context.err.print(f"{step} failed: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+    say(context, f"Dagster run {outcome.runs[-1]}, {time.monotonic() - began:.0f} s in all.")
+    if outcome.failures:
+        raise typer.Exit(COULD_NOT_RUN)
+    if not outcome.good:
+        raise typer.Exit(PROMISE_BROKEN)
+
+
+def _chosen(names: Sequence[str], derived: Mapping[str, Derived], *, upstream: bool) -> list[str]:
+    """The tables to compute.
+
+    Raises:
+        UnknownDerived: nobody declared one of them, or none at all.
+    """
+    unknown = [name for name in names if name not in derived]
+    if unknown or not derived:
+        raise UnknownDerived(
+            f"There is no derived table {', '.join(unknown)}." if unknown else "No derived table is declared.",
+            remedy=f"name one of {', '.join(sorted(derived)) or '(none)'}",
+        )
+    wanted = names or list(derived)
+    above = [upstream_of(name, derived) if upstream else [name] for name in wanted]
+    return list(dict.fromkeys(name for group in above for name in group))
+
+
+def parsed_parameters(words: Sequence[str], declared: Parameters) -> dict[str, Parameter]:
+    """Parameters as they are typed, each read as the kind that its declaration has.
+
+    Raises:
+        UnknownParameter: a word is no name=value, or names no declared parameter, or has a value of another kind.
+    """
+    given: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise UnknownParameter(f"'{word}' is no parameter.", remedy="write it as name=value")
+        given[name] = text if isinstance(declared.get(name, ""), str) else _number_or_flag(text)
+    found = laid_over(declared, given)
+    if isinstance(found, list):
+        raise UnknownParameter(f"{'; '.join(found)}.", remedy="write one that conf/lakehouse.yaml declares")
+    return {name: found[name] for name in given}
+
+
+def _number_or_flag(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
