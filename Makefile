@@ -35,10 +35,11 @@ check: env ## Lint, format, types, layers, locks
 	@$(BIN)/lint-imports
 	@if grep -nE 'https?://' requirements.lock $$(git ls-files '*jars.sha256'); then echo "A lock names an address."; exit 1; fi
 
-bench: env ## Ours against its peers: ingest, changes, mirrors
+bench: env ## Ours against its peers: ingest, changes, mirrors, rules
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.changes
 	@$(BIN)/python -m benchmarks.mirror
+	@$(BIN)/python -m benchmarks.rules
 
 clean: ## Remove all state: tables, topics, runs (YES=1)
 	@bin/clean $(if $(filter 1,$(YES)),--yes)

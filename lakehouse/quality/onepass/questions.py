@@ -58,6 +58,10 @@ def row_limits(declared: Table) -> list[Rows]:
 
 def limits_told(limits: Rows) -> str:
     """In words."""
-    least = f"at least {limits.least:,} rows" if limits.least else ""
-    most = f"at most {limits.most:,} rows" if limits.most is not None else ""
+    least = f"at least {_rows(limits.least)}" if limits.least else ""
+    most = f"at most {_rows(limits.most)}" if limits.most is not None else ""
     return " and ".join(filter(None, (least, most))) or "any number of rows"
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row{'' if number == 1 else 's'}"

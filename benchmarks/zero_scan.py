@@ -1,0 +1,97 @@
+"""Checks that read no data file, timed on a table of many commits of ours."""
+
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import date
+
+import pandera.pyspark as pandera
+import pyarrow as pa
+from pandera.api.checks import Check
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from lakehouse.catalog import open_catalog
+from lakehouse.commit import Attempt
+from lakehouse.lineage.dates import check_dates
+from lakehouse.quality.onepass import judge_snapshot
+from lakehouse.resources.writing import write_table
+from lakehouse.settings import Settings
+from lakehouse.tables import Derived, Rows, Table, apply, plan
+
+_TIMES = 7
+_DAY = date(2013, 5, 1)
+
+TABLE = Table(
+    name="bench.commits",
+    schema=pandera.DataFrameSchema(
+        {
+            "id": pandera.Column(t.LongType(), Check.ge(0), nullable=False),
+            "month": pandera.Column(t.IntegerType(), Check.in_range(1, 12), nullable=False),
+            "code": pandera.Column(t.StringType(), Check.str_startswith("N"), nullable=True),
+            "runtime_date": pandera.Column(t.DateType(), nullable=False),
+        }
+    ),
+    description="Many small commits.",
+    owner="benchmark",
+    runtime_date_column="runtime_date",
+    write_mode="append",
+    expects=(Rows(least=1),),
+)
+
+
+def _compute(rows: DataFrame) -> DataFrame:
+    return rows
+
+
+DERIVED = Derived(table=TABLE, inputs={"rows": "bench.rows"}, compute=_compute, mode="incremental", follows="rows")
+
+
+def zero_scan(settings: Settings, commits: int) -> dict[str, float]:
+    """What is timed → milliseconds, the median of several times.
+
+    Args:
+        settings: of the lab.
+        commits: how many the table has.
+    """
+    catalog = open_catalog(settings.catalog)
+    apply(plan(TABLE, catalog), catalog)
+    # None of its commits is forgotten, which publishing would do after the fiftieth.
+    kept = {"lakehouse.publish.keep-snapshots": str(4 * commits)}
+    catalog.load_table(TABLE.identifier).transaction().set_properties(kept).commit_transaction()
+    before = head = 0
+    for number in range(commits):
+        rows = pa.table(
+            {
+                "id": pa.array([number], pa.int64()),
+                "month": pa.array([1 + number % 12], pa.int32()),
+                "code": [f"N{number}"],
+                "runtime_date": [_DAY],
+            }
+        )
+        attempt = Attempt(run_id=f"run-{number}", step="derive:commits", runtime_date=_DAY.isoformat())
+        before, head = head, write_table(catalog, TABLE, attempt, rows, mode="append", inputs={}).snapshot_id
+    table = catalog.load_table(TABLE.identifier)
+    timed: dict[str, Callable[[], bool]] = {
+        "load the table": lambda: bool(catalog.load_table(TABLE.identifier)),
+        "contract rules": lambda: not judge_snapshot(TABLE, table, head, _no_session).broken,
+        "contract rules of the last commit": lambda: (
+            not judge_snapshot(TABLE, table, head, _no_session, since=before).broken
+        ),
+        "runtime date": lambda: check_dates(table, head, DERIVED).passed,
+    }
+    return {what: _milliseconds(ask) for what, ask in timed.items()}
+
+
+def _no_session() -> AbstractContextManager[SparkSession]:
+    raise AssertionError("a check without a scan asked for Spark")
+
+
+def _milliseconds(ask: Callable[[], bool]) -> float:
+    taken: list[float] = []
+    for _ in range(_TIMES):
+        began = time.perf_counter()
+        assert ask(), "the check should pass"
+        taken.append((time.perf_counter() - began) * 1000)
+    return statistics.median(taken)
