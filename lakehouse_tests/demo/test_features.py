@@ -137,34 +137,34 @@ def test_a_routes_day_counts_late_cancelled_and_diverted_flights_apart(frame: Fr
 
 
 def test_history_ends_two_days_before_and_begins_four_weeks_earlier(frame: Frame) -> None:
-    today = date(2013, 2, 5)
+    today = date(2013, 3, 5)
 
-    def day(before: int, flights: int, late: int) -> dict[str, Any]:
+    def day(before: int, flights: int, delay: int) -> list[dict[str, Any]]:
         when = today - timedelta(days=before)
-        counts = {"flights": flights, "arrived": flights, "late": late, "cancelled": 0, "delay_minutes": 10 * flights}
-        return {"origin": "EWR", "dest": "IAH", "day": when, **counts}
+        return [{"month": when.month, "day": when.day, "flight": n, "arr_delay": delay} for n in range(flights)]
 
-    days = [day(0, 64, 64), day(1, 32, 32), day(2, 1, 1), day(29, 3, 0), day(30, 128, 128)]
-    found = computed("route_history", {"days": frame("features.route_days", *days)}, "day")
+    flights = [*day(0, 7, 99), *day(1, 6, 99), *day(2, 1, 16), *day(29, 3, 8), *day(30, 9, 99)]
+    found = computed("route_history", {"flights": frame("raw.flights", *flights)}, "day")
     assert found[today]["flights"] == 4
     assert found[today]["late_share"] == 0.25
     assert found[today]["mean_delay"] == 10.0
 
 
 def test_a_route_that_was_hardly_flown_or_never_arrived_says_nothing(frame: Frame) -> None:
-    route, counts = {"origin": "EWR", "dest": "IAH"}, {"late": 0, "delay_minutes": 0}
-    days = [
-        {**route, **counts, "day": date(2013, 2, 3), "flights": 1, "arrived": 1, "cancelled": 0},
-        {**route, **counts, "day": date(2013, 2, 5), "flights": 1, "arrived": 0, "cancelled": 1},
-        {**route, **counts, "dest": "BOS", "day": date(2013, 2, 3), "flights": 2, "arrived": 0, "cancelled": 2},
-        {**route, **counts, "dest": "BOS", "day": date(2013, 2, 5), "flights": 1, "arrived": 1, "cancelled": 0},
+    cancelled = {"dep_time": None, "arr_delay": None}
+    flights = [
+        {"day": 3},
+        {"day": 5, **cancelled},
+        {"dest": "BOS", "day": 3, "flight": 1, **cancelled},
+        {"dest": "BOS", "day": 3, "flight": 2, **cancelled},
+        {"dest": "BOS", "day": 5},
     ]
-    found = computed("route_history", {"days": frame("features.route_days", *days)}, "dest", "day")
+    found = computed("route_history", {"flights": frame("raw.flights", *flights)}, "dest", "day")
     assert found["IAH", date(2013, 2, 3)]["flights"] == 0
     assert found["IAH", date(2013, 2, 5)]["flights"] == 1
     assert found["IAH", date(2013, 2, 5)]["late_share"] is None
-    cancelled = found["BOS", date(2013, 2, 5)]
-    assert (cancelled["flights"], cancelled["late_share"], cancelled["cancelled_share"]) == (2, None, 1.0)
+    never = found["BOS", date(2013, 2, 5)]
+    assert (never["flights"], never["late_share"], never["cancelled_share"]) == (2, None, 1.0)
 
 
 def test_a_fleet_counts_each_plane_once_a_month_known_or_not(frame: Frame) -> None:

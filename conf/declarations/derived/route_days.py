@@ -1,4 +1,8 @@
-"""How each route did on each day. A month can be computed alone, by a backfill from the UI."""
+"""How each route did on each day, for people who look at months. One can be computed alone, by a backfill from the UI.
+
+New flights have the newest month computed by itself; older ones are for a backfill, or for `lakehouse run`, which
+computes all of them. So nothing else is computed from this table.
+"""
 
 from datetime import date
 from typing import Any
@@ -49,7 +53,7 @@ table = Table(
     partitions=ByMonth(column="day", start=date(2013, 1, 1)),
 )
 def route_days(flights: DataFrame, parameters: dict[str, Any]) -> DataFrame:
-    """Count and add up, so that days can be put together to weeks without going back to the flights."""
+    """Count and add up, so that days can be put together to weeks and months."""
     delay = F.col("arr_delay")
     return flights.groupBy("origin", "dest", F.make_date("year", "month", "day").alias("day")).agg(
         F.count("*").cast("int").alias("flights"),

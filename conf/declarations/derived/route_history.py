@@ -42,19 +42,27 @@ table = Table(
 FIRST, LAST = -29, -2
 
 
-@derived(table=table, inputs={"days": "features.route_days"})
-def route_history(days: DataFrame, parameters: dict[str, Any]) -> DataFrame:
+@derived(table=table, inputs={"flights": "raw.flights"})
+def route_history(flights: DataFrame, parameters: dict[str, Any]) -> DataFrame:
     """Add up the days before each day; a route that was hardly flown says nothing."""
+    delay = F.col("arr_delay")
+    days = flights.groupBy("origin", "dest", F.make_date("year", "month", "day").alias("day")).agg(
+        F.count("*").alias("flights"),
+        F.count_if(F.col("dep_time").isNull()).alias("cancelled"),
+        F.count(delay).alias("arrived"),
+        F.count_if(delay > parameters["late_after_minutes"]).alias("late"),
+        F.sum(delay).alias("minutes"),
+    )
     before = Window.partitionBy("origin", "dest").orderBy(F.unix_date("day")).rangeBetween(FIRST, LAST)
-    total = {name: F.sum(name).over(before) for name in ("flights", "cancelled", "arrived", "late", "delay_minutes")}
-    summed = days.select("origin", "dest", "day", *(column.alias(name) for name, column in total.items()))
+    weeks = days.select(
+        *("origin", "dest", "day"),
+        *(F.sum(name).over(before).alias(name) for name in ("flights", "cancelled", "arrived", "late", "minutes")),
+    )
     enough = F.col("flights") >= parameters["min_flights"]
-    return summed.select(
-        "origin",
-        "dest",
-        "day",
+    return weeks.select(
+        *("origin", "dest", "day"),
         F.coalesce("flights", F.lit(0)).cast("int").alias("flights"),
-        F.when(enough, F.try_divide("delay_minutes", "arrived")).alias("mean_delay"),
+        F.when(enough, F.try_divide("minutes", "arrived")).alias("mean_delay"),
         F.when(enough, F.try_divide("late", "arrived")).alias("late_share"),
         F.when(enough, F.try_divide("cancelled", "flights")).alias("cancelled_share"),
     )
