@@ -1,16 +1,15 @@
 """A group of three tiny tables, `c` computed from `a` and `b`, that are written and released without Spark."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from pyiceberg.table import Table
 
 from lakehouse.catalog import LakeCatalog, TableChange
-from lakehouse.commit import Attempt, Seal, publish, seal_branch, stage_files
+from lakehouse.commit import Attempt, Base, Seal, publish, seal_branch, stage_files
 from lakehouse.commit.history import head_of
-from lakehouse.commit.stage import commit_on_branch
 from lakehouse.release.gate import Check, Result
 from lakehouse.release.reading import OpenRelease, open_release
 from lakehouse.release.step import Released, ReleaseStep, release
@@ -134,15 +133,13 @@ class Group:
         """What somebody does to a member's references by hand."""
         self.catalog.commit_tables([TableChange((self.lake.namespace, short), (), updates)])
 
-    def commit(self, short: str, properties: dict[str, str]) -> int:
-        """A commit of nobody in particular on top of `main`, without files."""
-        base = self.lake.bases(self.name(short))[self.name(short)]
+    def publish_seal(self, base: Base, attempt: Attempt, seal: Seal) -> int:
+        """A commit without rows."""
+        return publish(self.catalog, [seal_branch(self.catalog, base, attempt, seal)]).snapshots[base.name]
 
-        def build(transaction: Any) -> None:
-            with transaction.update_snapshot(snapshot_properties=properties, branch="main").fast_append():
-                pass
-
-        return commit_on_branch(self.catalog, replace(base, snapshot_id=-1), "main", build)
+    def load_pointer(self) -> int | None:
+        """Where the pointer is."""
+        return head_of(self.catalog.load_table(self.declared.table.identifier))
 
 
 MakeGroup = Callable[..., Group]
