@@ -5,8 +5,9 @@ coarser one's bins in common: nothing has to be agreed upon before the first is 
 """
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 # The values from 0.5 to 99.5 percent get between half and all of so many bins.
 _BODY_BINS = 128
@@ -21,15 +22,19 @@ class Bins:
 
     Attributes:
         exponent: a bin is 2 to the power of this wide.
+        lowest: the first bin.
+        highest: the last bin.
         counts: number of a bin → values in it; bin i holds positions from i to i + 1 widths, without the end.
-        lowest: the first bin, which also holds whatever lies below it.
-        highest: the last bin, which also holds whatever lies above it.
+        beneath: values below the first bin.
+        beyond: values above the last bin.
     """
 
     exponent: int
     lowest: int
     highest: int
     counts: Mapping[int, int] = field(default_factory=dict[int, int])
+    beneath: int = 0
+    beyond: int = 0
 
     @property
     def width(self) -> float:
@@ -39,7 +44,16 @@ class Bins:
     @property
     def total(self) -> int:
         """All values."""
-        return sum(self.counts.values())
+        return sum(self.counts.values()) + self.beneath + self.beyond
+
+    def filled(self, counts: Mapping[int, int]) -> "Bins":
+        """The same bins with these counts; what lies outside of them is counted together."""
+        return replace(
+            self,
+            counts={n: c for n, c in sorted(counts.items()) if self.lowest <= n <= self.highest},
+            beneath=self.beneath + sum(c for n, c in counts.items() if n < self.lowest),
+            beyond=self.beyond + sum(c for n, c in counts.items() if n > self.highest),
+        )
 
     def coarsened(self, exponent: int) -> "Bins":
         """The same values in wider bins."""
@@ -49,16 +63,18 @@ class Bins:
         counts: dict[int, int] = {}
         for number, count in self.counts.items():
             counts[number >> shift] = counts.get(number >> shift, 0) + count
-        return Bins(exponent, self.lowest >> shift, self.highest >> shift, counts)
+        return Bins(exponent, self.lowest >> shift, self.highest >> shift, counts, self.beneath, self.beyond)
 
     def shares(self) -> dict[int, float]:
-        """Number of a bin → share of all values."""
+        """Number of a bin → share of all values, in order; what lies outside is one bin more at either end."""
         total = self.total
-        return {number: count / total for number, count in self.counts.items()} if total else {}
+        ends = {self.lowest - 1: self.beneath, self.highest + 1: self.beyond}
+        found = {**self.counts, **{number: count for number, count in ends.items() if count}}
+        return {number: found[number] / total for number in sorted(found)}
 
 
 def grid_for(low: float, middle: float, high: float, *, whole: bool) -> Bins:
-    """An empty histogram whose bins suit a column.
+    """Empty bins that suit a column.
 
     Args:
         low: below which few values lie (half a percent).
@@ -66,8 +82,8 @@ def grid_for(low: float, middle: float, high: float, *, whole: bool) -> Bins:
         high: above which few values lie (half a percent).
         whole: whether all values are whole numbers, so that narrower bins would stay empty.
     """
-    spread = high - low
-    exponent = math.ceil(math.log2(spread / _BODY_BINS)) if spread > 0 else 0
+    spread = min(high - low, sys.float_info.max)
+    exponent = math.ceil(math.log2(spread) - math.log2(_BODY_BINS)) if spread > 0 else 0
     if whole:
         exponent = max(exponent, 0)
     # Numbers of bins stay exact integers, also where a double's own steps are wider than the bins would be.
@@ -82,10 +98,13 @@ def aligned(histograms: Iterable[Bins]) -> list[Bins]:
     given = list(histograms)
     exponent = max(bins.exponent for bins in given)
     wide = [bins.coarsened(exponent) for bins in given]
-    lowest, highest = max(bins.lowest for bins in wide), min(bins.highest for bins in wide)
-    if lowest >= highest:  # they lie apart: one bin for each side
-        lowest, highest = highest - (lowest == highest), lowest
-    return [_clamped(bins, lowest, highest) for bins in wide]
+    used = [number for bins in wide for number in bins.counts] or [0]
+    # Only a histogram that has values outside of its bins cannot tell where they are.
+    lowest = max((bins.lowest for bins in wide if bins.beneath), default=min(used))
+    highest = min((bins.highest for bins in wide if bins.beyond), default=max(used))
+    highest = max(highest, lowest - 1)
+    frame = Bins(exponent, lowest, highest)
+    return [replace(frame, beneath=bins.beneath, beyond=bins.beyond).filled(bins.counts) for bins in wide]
 
 
 def pooled(histograms: Iterable[Bins]) -> Bins:
@@ -95,12 +114,5 @@ def pooled(histograms: Iterable[Bins]) -> Bins:
     for bins in together:
         for number, count in bins.counts.items():
             counts[number] = counts.get(number, 0) + count
-    return Bins(together[0].exponent, together[0].lowest, together[0].highest, counts)
-
-
-def _clamped(bins: Bins, lowest: int, highest: int) -> Bins:
-    counts: dict[int, int] = {}
-    for number, count in bins.counts.items():
-        kept = min(max(number, lowest), highest)
-        counts[kept] = counts.get(kept, 0) + count
-    return Bins(bins.exponent, lowest, highest, counts)
+    beneath, beyond = sum(bins.beneath for bins in together), sum(bins.beyond for bins in together)
+    return Bins(together[0].exponent, together[0].lowest, together[0].highest, counts, beneath, beyond)

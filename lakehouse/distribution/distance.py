@@ -75,9 +75,9 @@ def bin_gaps(bins: Bins, others: Bins, kind: Kind) -> list[Gap]:
 def bin_name(bins: Bins, number: int, kind: Kind) -> str:
     """A bin as a person reads it; a bin that holds one whole number or day is that."""
     start, end = shown(number * bins.width, kind), shown((number + 1) * bins.width, kind)
-    if number == bins.lowest:
+    if number < bins.lowest:
         return f"below {end}"
-    if number == bins.highest:
+    if number > bins.highest:
         return f"{start} and above"
     return start if bins.width == 1 and kind in ("number", "date") else f"{start} to {end}"
 

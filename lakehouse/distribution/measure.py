@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from lakehouse.distribution.axis import position_sql
-from lakehouse.distribution.bins import REACH, Bins, grid_for
+from lakehouse.distribution.bins import REACH, grid_for
 from lakehouse.distribution.statistics import PROBABILITIES, ColumnStatistics, Spread
 from lakehouse.tables import ORDERED, Column, Kind, kind_of
 
@@ -91,9 +91,9 @@ def _grid(first: Mapping[str, Any], name: str, kind: Kind) -> Spread:
 def _second_pass(name: str, kind: Kind, found: Spread) -> dict[str, str]:
     position, bins = position_sql(f"`{name}`", kind), found.bins
     # In doubles up to the end: what lies far out would overflow a number of a bin.
-    inside = f"least(greatest(floor({position} / {bins.width!r}D), {bins.lowest}D), {bins.highest}D)"
+    inside = f"least(greatest(floor({position} / {bins.width!r}D), {bins.lowest - 1}D), {bins.highest + 1}D)"
     number = f"CAST({inside} AS BIGINT)"
-    counted = f"approx_top_k({number}, {2 * REACH + 1}, {_TRACKED_BINS}) FILTER (WHERE {position} IS NOT NULL)"
+    counted = f"approx_top_k({number}, {2 * REACH + 3}, {_TRACKED_BINS}) FILTER (WHERE {position} IS NOT NULL)"
     if found.fences is None:
         return {"bins": counted}
     low, high = found.fences
@@ -106,7 +106,7 @@ def _second_pass(name: str, kind: Kind, found: Spread) -> dict[str, str]:
 
 def _spread(found: Spread, first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> Spread:
     counts = {int(entry["item"]): int(entry["count"]) for entry in second[f"{name}_bins"]}
-    bins = Bins(found.bins.exponent, found.bins.lowest, found.bins.highest, dict(sorted(counts.items())))
+    bins = found.bins.filled(counts)
     assert bins.total == first[f"{name}_placed"], "all bins are tracked, so every value is counted"
     return Spread(
         found.least,

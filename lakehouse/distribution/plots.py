@@ -1,6 +1,7 @@
 """What each distribution check shows: the histogram with its outliers, two samples over each other, a band, a tally."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakehouse.distribution.axis import axis_date_scale, shown
@@ -45,8 +46,8 @@ def draw_histogram(column: str, unit: str, found: ColumnStatistics) -> "Figure |
     else:
         _bars(main, outer, found.kind, ALARM)
     # A few outliers among many rows would be no pixel high: each of their bins has a mark as well.
-    ends = {outer.lowest: spread.least, outer.highest: spread.greatest}
-    marks = [ends.get(number, (number + 0.5) * outer.width) for number in outer.counts]
+    marks = [(number + 0.5) * outer.width for number in outer.counts]
+    marks += [spread.least] * bool(outer.beneath) + [spread.greatest] * bool(outer.beyond)
     (strip[0] if strip else main).plot(
         _placed(marks, found.kind), [0] * len(marks), "|", color=ALARM, markersize=8, clip_on=False
     )
@@ -167,10 +168,7 @@ def _apart(bins: Bins, fences: tuple[float, float] | None) -> tuple[Bins, Bins]:
     low, high = fences or (-float("inf"), float("inf"))
     beyond = {n: c for n, c in bins.counts.items() if (n + 1) * bins.width <= low or n * bins.width > high}
     within = {n: c for n, c in bins.counts.items() if n not in beyond}
-    return (
-        Bins(bins.exponent, bins.lowest, bins.highest, within),
-        Bins(bins.exponent, bins.lowest, bins.highest, beyond),
-    )
+    return replace(bins, counts=within, beneath=0, beyond=0), replace(bins, counts=beyond)
 
 
 def _drawable(bins: Bins, low: float, high: float) -> Bins:
@@ -188,7 +186,7 @@ def _bars(axes: "Axes", bins: Bins, kind: Kind, colour: str) -> None:
 
 def _steps(axes: "Axes", bins: Bins, name: str, kind: Kind, *, filled: bool) -> None:
     shares = bins.shares()
-    numbers = sorted({near for number in shares for near in (number, number + 1)})
+    numbers = sorted({near for number in bins.counts for near in (number, number + 1)})
     edges = _placed([number * bins.width for number in numbers], kind)
     heights = [shares.get(number, 0.0) for number in numbers[:-1]]
     axes.stairs(heights, edges, fill=filled, color=PALE if filled else INK, label=name, linewidth=1.2)
