@@ -119,7 +119,7 @@ def test_forty_columns_and_sixty_rules_are_two_jobs_and_none_where_metadata_answ
     things.append([{**good, **{name: 1.0 for name in columns if name[0] == "w"}, "id": n} for n in range(4)])
     report = things.judge()
     assert len(report.verdicts) == 79
-    assert report.answered == {"manifests": 39, "summary": 0, "scan": 40}
+    assert report.answered == {"seal": 0, "summary": 0, "manifests": 39, "scan": 40}
     assert things.jobs == [1]
     bad = {name: -1.0 if name[0] == "w" else -1 for name in columns}
     things.append([{**bad, "id": 9}])

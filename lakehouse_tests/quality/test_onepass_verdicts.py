@@ -189,6 +189,25 @@ def test_a_rule_is_broken_where_panderas_own_backend_says_so(
     assert {f"c{n}" for n, broken in expected.items() if broken} == failed
 
 
+def test_where_panderas_backends_contradict_each_other_ours_is_with_pandas(sql_session: SparkSession) -> None:
+    asked = {
+        "either at the start": ("text", Check.str_matches("a|b"), "xb"),
+        "without regard to case": ("text", Check.str_contains(re.compile("B", re.IGNORECASE)), "b"),
+        "the end and no line end": ("text", Check.str_matches("^a$"), "a\n"),
+        "no number": ("double", Check.ge(0), NAN),
+    }
+    by_pandera, by_ours = [], []
+    for what, (name, check, value) in asked.items():
+        frame = sql_session.createDataFrame(table_of({name: [value]}))
+        schema = pandera.DataFrameSchema({name: pandera.Column(KINDS[name][0], check, nullable=True)})
+        by_pandera += [what] if schema.validate(frame).pandera.errors else []
+        column = Column(name, KINDS[name][0], required=False)
+        (row,) = frame.select(holds(condition_of(name, check), column, name)).collect()
+        by_ours += [] if row[0] else [what]
+    assert by_ours == ["either at the start", "the end and no line end", "no number"]
+    assert by_pandera == ["without regard to case"]
+
+
 @pytest.fixture
 def sql_session(spark_on: Any, sql_lake: Any) -> Iterator[SparkSession]:
     """Classic, with pandera judging in full."""

@@ -27,7 +27,7 @@ class ColumnStatistics:
     def add(self, file: DataFile) -> None:
         """Count a file's values."""
         field_id = self.kind.field_id
-        values, nulls = file.value_counts.get(field_id), (file.null_value_counts or {}).get(field_id)
+        values, nulls = (file.value_counts or {}).get(field_id), (file.null_value_counts or {}).get(field_id)
         if values is None or nulls is None:
             self.nulls = self.spans = None
             return
