@@ -11,7 +11,14 @@ from typing import Any
 import dagster as dg
 
 from lakehouse.assets import derived_asset, mirror_asset, mirror_keys, release_asset, stream_asset, stream_keys
-from lakehouse.automation import journal_sensor, lag_sensor, mirror_sensor
+from lakehouse.automation import (
+    follow_release,
+    following,
+    following_sensor,
+    journal_sensor,
+    lag_sensor,
+    mirror_sensor,
+)
 from lakehouse.checks import mirror_checks, required_checks, stream_checks
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
@@ -49,9 +56,17 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         assets=[
             *(stream_asset(stream, declarations) for stream in streams),
             *map(mirror_asset, mirrors),
-            *(derived_asset(one, declarations) for one in declarations.derived.values()),
             *(
-                release_asset(one, declarations, required_checks(one, [*checks, *_checking(own)]))
+                derived_asset(one, declarations, automation_condition=following(one, declarations))
+                for one in declarations.derived.values()
+            ),
+            *(
+                release_asset(
+                    one,
+                    declarations,
+                    required_checks(one, [*checks, *_checking(own)]),
+                    automation_condition=follow_release(one, declarations),
+                )
                 for one in declarations.releases.values()
             ),
         ],
@@ -61,6 +76,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
             *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),
             *(mirror_sensor(tables, mirror_keys(tables)) for tables in mirrors),
             journal_sensor(),
+            *([follows] if (follows := following_sensor(declarations)) else []),
         ],
         resources={
             "lake": Lake(settings, declarations),

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,7 +130,7 @@ class Mart(House):
 
 
 @contextmanager
-def commanded(mart: Mart, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def commanded(mart: Mart, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Look at the Dagster instance that commands use."""
     for name in ("DAGSTER_HOME", "LAKEHOUSE_CONF", "LAKEHOUSE_DECLARATIONS"):
         monkeypatch.setenv(name, "")
