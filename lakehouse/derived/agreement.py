@@ -13,6 +13,7 @@ import msgspec
 
 from lakehouse.commit import Attempt
 from lakehouse.derived.inputs import Input
+from lakehouse.derived.mixture import REST, mixture_of
 from lakehouse.derived.refusals import DeriveRefused
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.settings import Parameters
@@ -91,6 +92,10 @@ def _differs(asked: Asked, one: Input) -> list[str]:
         found.append(f"its runtime date is {one.date or 'not known'}")
     if one.parameters_digest != asked.attempt.parameters_digest:
         found.append(f"its parameters are others ({one.parameters_digest or 'not known'})")
+    for digest, partitions in mixture_of(one.seal).items():
+        if digest not in (one.parameters_digest, asked.attempt.parameters_digest):
+            which = "part of it was" if REST in partitions else f"its partitions {', '.join(partitions)} were"
+            found.append(f"{which} computed with other parameters ({digest})")
     return found
 
 

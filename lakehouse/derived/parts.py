@@ -4,7 +4,7 @@ The function is not told: what it returns is cut to the part, and the cut reache
 down. So a function that is right for the whole table is right for each partition.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -70,6 +70,20 @@ class Part:
             first.isoformat() if (last := self._last(end)) == first else f"{first}..{last}"
             for first, end in self._windows()
         )
+
+    def keys_in(self, shown: Iterable[str]) -> set[str]:
+        """The keys that texts as of `shown` stand for; a text that is neither key nor range stands for none."""
+        if isinstance(self.derived.partitions, ByValue):
+            return set(shown) & set(self.derived.partitions.values)
+        keys: set[str] = set()
+        for text in shown:
+            first, _, last = text.partition("..")
+            if first[:1].isdigit():
+                day, end = date.fromisoformat(first), date.fromisoformat(last or first)
+                while day <= end:
+                    keys.add(day.isoformat())
+                    day = self._after(day)
+        return keys
 
     def _windows(self) -> Iterator[tuple[date, date]]:
         """First day and day after the last, for each run of neighbouring partitions."""

@@ -28,6 +28,8 @@ class DeriveStatement:
         scanned: table → snapshot that Spark's plan reads, as `lineage/plan.py` found it; 0 where the plan names none.
         dates: input → runtime date; empty if it is dateless.
         partition: what was computed: partition keys, ranges of them as `first..last`; empty for the whole table.
+        computed_with: digest of parameters → the partitions that were computed with them, by this run or before; `*`
+            stands for all others.
         differs: why inputs may disagree, where they do.
         column_lineage: column → the columns (table, column) that it is computed from.
         rules: contract rule → severity, and how many rows broke it.
@@ -41,6 +43,7 @@ class DeriveStatement:
     scanned: Mapping[str, int] = field(default_factory=dict[str, int])
     dates: Mapping[str, str] = field(default_factory=dict[str, str])
     partition: tuple[str, ...] = ()
+    computed_with: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     differs: str = ""
     column_lineage: ColumnLineage = field(default_factory=dict[str, tuple[tuple[str, str], ...]])
     rules: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -56,6 +59,7 @@ class DeriveStatement:
             "derived.scanned": _json(self.scanned),
             "derived.dates": _json(self.dates),
             "derived.partition": _json(self.partition),
+            "derived.computed_with": _json(self.computed_with),
             "derived.differs": self.differs,
             "derived.column_lineage": _json(self.column_lineage),
             "quality.rules": _json(self.rules),
@@ -75,6 +79,7 @@ class DeriveStatement:
             scanned=msgspec.json.decode(keys["derived.scanned"], type=dict[str, int]),
             dates=msgspec.json.decode(keys["derived.dates"], type=dict[str, str]),
             partition=tuple(msgspec.json.decode(keys["derived.partition"], type=list[str])),
+            computed_with=msgspec.json.decode(keys.get("derived.computed_with", "{}"), type=dict[str, tuple[str, ...]]),
             differs=keys["derived.differs"],
             column_lineage=msgspec.json.decode(
                 keys["derived.column_lineage"], type=dict[str, tuple[tuple[str, str], ...]]

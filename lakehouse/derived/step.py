@@ -10,6 +10,8 @@ from dataclasses import replace
 from lakehouse.commit import Seal, Superseded, failpoint, publish, seal_branch
 from lakehouse.commit.history import head_of
 from lakehouse.derived.branch import OnBranch, compute_on_branch
+from lakehouse.derived.mixture import mixed, mixture_of
+from lakehouse.derived.parts import Part
 from lakehouse.derived.plan import DeriveStep, Work, notes_of, prepare
 from lakehouse.derived.report import DeriveReport
 from lakehouse.derived.statement import KIND, DeriveStatement
@@ -84,6 +86,12 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
         scanned={name: snapshot_id or 0 for name, snapshot_id in result.trace.scanned.items()},
         dates={one.name: one.date for one in work.inputs.values()},
         partition=step.part.shown if step.part else (),
+        computed_with=mixed(
+            mixture_of(made(work.base.table, work.base.snapshot_id).seal),
+            step.part or Part(step.derived),
+            step.attempt.parameters_digest,
+            appending=step.appending,
+        ),
         differs=step.backfill if work.differing else "",
         column_lineage=result.trace.columns,
         rules=result.rules.told(),

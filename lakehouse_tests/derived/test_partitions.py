@@ -6,10 +6,14 @@ from datetime import date
 import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
 from lakehouse.commit import Superseded
-from lakehouse.derived.parts import part_of
+from lakehouse.derived.agreement import InputsDisagree
+from lakehouse.derived.mixture import Mixture, mixed
+from lakehouse.derived.parts import Part, part_of
 from lakehouse.derived.refusals import UnknownPartition
 from lakehouse.derived.step import derive
 from lakehouse.tables import ByDay, ByMonth, ByValue, DeclarationError, Derived, Partitions
@@ -159,3 +163,51 @@ def test_months_of_moments_are_cut_in_utc(workshop: Workshop) -> None:
     workshop.run(one, keys=["2013-02-01"])
     assert workshop.rows("moments", "amount") == [(1,), (2,), (4,)]
     assert workshop.said("moments")[1].partition == ("2013-02-01",)
+
+
+def test_which_partitions_are_of_which_parameters_is_never_forgotten() -> None:
+    days = declared(replace(BY_DAY, end=None))
+    whole, one, two = Part(days), part_of(days, ["2013-01-01"]), part_of(days, ["2013-01-02", "2013-01-03"])
+    found: Mixture = mixed({}, one, "a", appending=False)
+    assert found == {"a": ("2013-01-01",)}
+    found = mixed(found, two, "a", appending=False)
+    assert found == {"a": ("2013-01-01..2013-01-03",)}
+    found = mixed(found, one, "b", appending=False)
+    assert found == {"a": ("2013-01-02..2013-01-03",), "b": ("2013-01-01",)}
+    assert mixed(found, two, "b", appending=False) == {"b": ("2013-01-01..2013-01-03",)}
+    found = mixed(found, whole, "c", appending=False)
+    assert found == {"c": ("*",)}
+    found = mixed(found, one, "d", appending=False)
+    assert found == {"c": ("*",), "d": ("2013-01-01",)}
+    assert mixed(found, one, "c", appending=False) == {"c": ("*",)}
+    assert mixed({"a": ("*",)}, whole, "b", appending=True) == {"a": ("*",), "b": ("*",)}
+
+
+@given(st.lists(st.tuples(st.sets(st.integers(1, 4), max_size=3), st.sampled_from("abc")), max_size=8))
+def test_a_mixture_is_what_a_model_that_keeps_every_partition_says(runs: list[tuple[set[int], str]]) -> None:
+    table = declared(BY_DAY)
+    keys = [f"2013-01-0{n}" for n in range(1, 5)]
+    model: dict[str, str] = {}
+    found: Mixture = {}
+    for numbers, digest in runs:
+        chosen = [keys[n - 1] for n in sorted(numbers)]
+        found = mixed(found, part_of(table, chosen), digest, appending=False)
+        model |= dict.fromkeys(chosen or keys, digest)
+    named = {key: digest for digest, shown in found.items() for key in Part(table).keys_in(shown)}
+    rest = [digest for digest, shown in found.items() if "*" in shown]
+    assert {key: named.get(key) or next(iter(rest), None) for key in keys if key in model} == model
+
+
+@pytest.mark.spark
+def test_a_partition_of_other_parameters_is_noticed_though_the_newest_is_right(
+    workshop: Workshop, by_day: Derived
+) -> None:
+    workshop.run(by_day, keys=["2013-01-01", "2013-01-02"], parameters={"share": 1})
+    workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 2})
+    workshop.run(by_day, keys=["2013-01-03"], parameters={"share": 1})
+    one = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
+    with pytest.raises(InputsDisagree, match="its partitions 2013-01-01 were computed with other parameters"):
+        workshop.run(one, parameters={"share": 1})
+    workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1})
+    workshop.run(one, parameters={"share": 1})
+    assert workshop.rows("sum") == [(1,), (2,), (3,)]

@@ -65,6 +65,11 @@ class Workshop:
         """`namespace.table`."""
         return f"{self.namespace}.{short}"
 
+    def declare_raw(self) -> None:
+        """Declare the raw tables, and create them where they are not there."""
+        self.declare(table_of(self.name("sales"), SALES))
+        self.declare(table_of(self.name("shops"), SHOPS))
+
     def declare(self, table: Table) -> Table:
         """Declare a table and create it."""
         self.declarations.tables[table.name] = table
@@ -197,8 +202,7 @@ class Workshop:
 def make_workshop(lake: Lake, spark_on: SparkOn) -> Workshop:
     """Declare the raw tables and sell something."""
     workshop = Workshop(lake.catalog, lake.settings, lake.namespace, spark_on)
-    workshop.declare(table_of(workshop.name("sales"), SALES))
-    workshop.declare(table_of(workshop.name("shops"), SHOPS))
+    workshop.declare_raw()
     workshop.sell(("Kiel", 1), ("Kiel", 2), ("Bonn", 4))
     return workshop
 
