@@ -1,0 +1,114 @@
+"""`lakehouse release`, as a person calls it, and its part of `lakehouse audit`."""
+
+import getpass
+import json
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from lakehouse.catalog import remove_ref
+from lakehouse.cli import app
+from lakehouse.cli.audit_release import release_proofs, show_releases
+from lakehouse.cli.context import Context
+from lakehouse.release.names import tag_of
+from lakehouse.tables import Declarations
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.release.conftest import DATE, Group, make_group
+
+
+@pytest.fixture
+def group(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Group:
+    """A declared release that nothing was released of yet."""
+    made = make_group(sql_lake, name="things")
+    declared = Declarations({}, {}, {}, releases={"things": made.declared})
+    monkeypatch.setattr("lakehouse.cli.release.declarations_of", lambda _: declared)
+    monkeypatch.setattr("lakehouse.cli.release.catalog_of", lambda _: made.catalog)
+    return made
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(app, ("release", *words), env={"COLUMNS": "200"})
+
+
+def released(group: Group) -> str:
+    group.make()
+    return group.release().id
+
+
+def test_show_tells_what_readers_get(group: Group) -> None:
+    made = released(group)
+    told = call("show", "things")
+    assert told.exit_code == 0, told.output
+    assert f"Release {made}" in told.stdout
+    for short in "abc":
+        assert f"{group.name(short)} │ {group.head(short)}" in told.stdout
+    assert f"VERSION AS OF '{tag_of(made)}'" in told.stdout
+    found = json.loads(call("show", "things", "--json").stdout)
+    assert (found["id"], found["tag"], found["current"], found["kind"]) == (made, tag_of(made), True, "release")
+    assert (found["runtime_date"], found["parameters"]) == (DATE, '{"p":"p"}')
+    assert [member["snapshot_id"] for member in found["members"]] == [group.head(short) for short in "abc"]
+
+
+def test_show_an_older_one(group: Group) -> None:
+    first, _ = released(group), released(group)
+    found = json.loads(call("show", "things", "--id", first, "--json").stdout)
+    assert (found["id"], found["current"]) == (first, False)
+
+
+def test_a_release_that_is_not_whole_is_an_error(group: Group) -> None:
+    made = released(group)
+    group.change("b", remove_ref(tag_of(made)))
+    told = call("show", "things")
+    assert told.exit_code == 2
+    assert "was removed, though the release is kept. Remedy: roll back" in told.stderr
+
+
+def test_rollback_needs_a_yes_and_is_on_record(group: Group) -> None:
+    first, second = released(group), released(group)
+    shown = call("rollback", "things", first, "--why", "wrong delays")
+    assert shown.exit_code == 0
+    assert f"Readers of things would get {first} instead of {second}." in shown.stdout
+    assert group.open().id == second
+    done = call("rollback", "things", first, "--why", "wrong delays", "--yes")
+    assert done.exit_code == 0, done.output
+    assert f"Readers of things get {first} now, {second} before." in done.stdout
+    history = json.loads(call("list", "--json").stdout)["things"]
+    assert [(move["id"], move["kind"], move["current"], move["readable"]) for move in history] == [
+        (first, "rollback", True, True),
+        (second, "release", False, True),
+        (first, "release", True, True),
+    ]
+    assert history[0]["moved_by"].startswith(f"{getpass.getuser()}@")
+    assert history[0]["why"] == "wrong delays"
+    listed = call("list", "things").stdout
+    assert "wrong delays" in listed
+    assert "current" in listed
+
+
+def test_what_cannot_be_done_is_one_line(group: Group) -> None:
+    assert "There is no release other. Remedy: name one of things" in call("show", "other").stderr
+    nothing = call("show", "things")
+    assert nothing.exit_code == 2
+    assert "names no release yet" in nothing.stderr
+    assert "things: nothing was released yet." in call("list").stdout
+    made = released(group)
+    again = call("rollback", "things", made, "--why", "x", "--yes")
+    assert again.exit_code == 2
+    assert "is the current release of things already" in again.stderr
+    assert "has no release x" in call("rollback", "things", "x", "--why", "x").stderr
+
+
+def test_the_audit_shows_each_release(group: Group) -> None:
+    declared = Declarations({}, {}, {}, releases={"things": group.declared})
+    context = Context(out=Console(file=StringIO(), width=160), err=Console(file=StringIO()))
+    released(group)
+    (proof,) = release_proofs(context, declared, group.catalog, [])
+    assert proof.holds
+    assert release_proofs(context, declared, group.catalog, ["other"]) == []
+    show_releases(context, [proof])
+    shown = context.out.file
+    assert isinstance(shown, StringIO)
+    assert f"things  │ {proof.current} │      3 │ {DATE}   │        1" in shown.getvalue()
+    assert proof.as_json()["findings"] == ()
