@@ -1,6 +1,8 @@
 """The catalog applied a commit and its answer never arrived: the run must recognise its own work, and only that."""
 
-import time
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from pyiceberg.exceptions import CommitStateUnknownException
@@ -9,6 +11,11 @@ from lakehouse.commit import Attempt, PublishUnresolved, RolledBack, publish
 from lakehouse_tests.fixtures.lakes import Lake
 
 FAULTS = ["503", "cut", "apply-then-503", "apply-then-cut"]
+
+
+def _while_waiting(monkeypatch: pytest.MonkeyPatch, act: Callable[[float], None]) -> None:
+    # The publish's own waiting alone: other threads of this process, such as Py4J's, sleep as well.
+    monkeypatch.setattr(sys.modules[publish.__module__], "time", SimpleNamespace(sleep=act))
 
 
 @pytest.mark.rest
@@ -51,7 +58,7 @@ def test_an_operators_rollback_after_a_lost_answer_is_not_undone(
     def roll_back(_: float) -> None:  # the operator acts while we wait before looking again
         rest_lake.load(name).manage_snapshots().set_current_snapshot(base.snapshot_id).commit()
 
-    monkeypatch.setattr(time, "sleep", roll_back)
+    _while_waiting(monkeypatch, roll_back)
     with pytest.raises(RolledBack):
         publish(rest_lake.catalog, [staged])
     monkeypatch.undo()
@@ -63,7 +70,7 @@ def test_a_catalog_that_never_answers_leaves_the_files(rest_lake: Lake, monkeypa
     assert rest_lake.rest
     name = rest_lake.create("a")
     staged = rest_lake.stage(rest_lake.bases(name)[name], Attempt(run_id="r", step="s"), [1])
-    monkeypatch.setattr(time, "sleep", lambda _: None)
+    _while_waiting(monkeypatch, lambda _: None)
     rest_lake.rest.fail_next("503", on="transaction", times=1000)
     with pytest.raises(PublishUnresolved, match="run the step again"):
         publish(rest_lake.catalog, [staged])
