@@ -5,6 +5,7 @@ Where nothing happened it costs two looks: where the tables' metadata are, and w
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
 import dagster as dg
@@ -52,7 +53,9 @@ def journal_sensor() -> dg.SensorDefinition:
             added = complete_log(lake, context.instance, writer="sensor audit_log")
         except LogBusy as busy:
             return dg.SensorResult(skip_reason=str(busy))
-        found = unheard(lake.catalog, lake.declarations, context.instance)
+        assert context.repository_def is not None
+        assets = context.repository_def.asset_graph.materializable_asset_keys
+        found = unheard(lake.catalog, lake.declarations, context.instance, assets)
         # What is left for the next look must not pass for seen.
         rest = added.more or bool(found.waiting)
         return dg.SensorResult(
@@ -87,9 +90,9 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
     )
 
 
-def tell_dagster(lake: Lake, instance: DagsterInstance) -> int:
+def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.AssetKey]) -> int:
     """Report what Dagster never heard of, outside of a sensor; returns how many materializations that were."""
-    found = unheard(lake.catalog, lake.declarations, instance).materializations
+    found = unheard(lake.catalog, lake.declarations, instance, assets).materializations
     for materialization in found:
         instance.report_runless_asset_event(materialization)
     return len(found)

@@ -20,7 +20,6 @@ from dagster import (
     RunRecord,
     RunsFilter,
 )
-from dagster_shared.error import SerializableErrorInfo
 
 from lakehouse.errors import LakehouseError
 from lakehouse.journal import Event, Known, News, Position
@@ -164,9 +163,7 @@ def _checked(run: DagsterRun, entry: EventLogEntry, found: AssetCheckEvaluation)
 
 
 def _refused(run: DagsterRun, entry: EventLogEntry, tables: list[str]) -> Event:
-    data = entry.get_dagster_event().step_failure_data
-    error = _innermost(data.error)
-    kind = error.cls_name or "unknown" if error else "unknown"
+    kind, said = _why(entry)
     ours = kind in _ours()
     return Event(
         id=f"refusal:{run.run_id}:{entry.step_key}:{entry.timestamp}",
@@ -174,7 +171,7 @@ def _refused(run: DagsterRun, entry: EventLogEntry, tables: list[str]) -> Event:
         at=datetime.fromtimestamp(entry.timestamp, UTC),
         outcome="refused" if ours else "error",
         severity="ERROR",
-        message=_said(error) if ours and error else f"{kind}; what it said is in the run, as it may hold a value.",
+        message=said if ours else f"{kind}; what it said is in the run, as it may hold a value.",
         table=tables[0] if len(tables) == 1 else "",
         who=who_started(run),
         run_id=run.run_id,
@@ -184,16 +181,19 @@ def _refused(run: DagsterRun, entry: EventLogEntry, tables: list[str]) -> Event:
     )
 
 
-def _innermost(error: SerializableErrorInfo | None) -> SerializableErrorInfo | None:
-    """What was raised in the step, within what Dagster wrapped around it."""
+def _why(entry: EventLogEntry) -> tuple[str, str]:
+    """The class of the error that ended a step, and what it said."""
+    data = entry.get_dagster_event().step_failure_data
+    shown = data.user_failure_data
+    if shown is not None and (refused := shown.metadata.get("refused")) is not None:  # ours, in Dagster's clothes
+        return str(refused.value), shown.description or ""
+    error = data.error
     while error is not None and error.cls_name == "DagsterExecutionStepExecutionError" and error.cause is not None:
         error = error.cause
-    return error
-
-
-def _said(error: SerializableErrorInfo) -> str:
-    """The message without the class before it."""
-    return error.message.strip().partition(": ")[2] or error.message.strip()
+    if error is None:
+        return "unknown", ""
+    # The message begins with the class.
+    return error.cls_name or "unknown", error.message.strip().partition(": ")[2] or error.message.strip()
 
 
 def _ours() -> set[str]:

@@ -6,7 +6,7 @@ more: it would then pass for the newest. It is in the audit log all the same.
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -19,7 +19,7 @@ from lakehouse.commit import SealBroken, Sealed
 from lakehouse.commit.history import head_of, seals, summary_of
 from lakehouse.resources.materialized import table_metadata
 from lakehouse.runtime import MIRROR_TAG, RUNTIME_DATE_TAG, STREAM_TAG
-from lakehouse.tables import AUDIT_LOG, Declarations, Mirror, Stream, Table
+from lakehouse.tables import Declarations, Mirror, Stream, Table
 
 # So many stored materializations are compared; a rollback by hand makes an old one the newest again.
 _LOOKED_BACK = 50
@@ -41,11 +41,20 @@ class Unheard:
     waiting: tuple[str, ...]
 
 
-def unheard(catalog: LakeCatalog, declarations: Declarations, instance: DagsterInstance) -> Unheard:
-    """Compare the newest publish of every declared table with what Dagster has stored."""
+def unheard(
+    catalog: LakeCatalog, declarations: Declarations, instance: DagsterInstance, assets: Collection[AssetKey]
+) -> Unheard:
+    """Compare the newest publish of tables with what Dagster has stored.
+
+    Args:
+        catalog: where the tables live.
+        declarations: of the tables.
+        instance: where materializations are stored.
+        assets: which tables are materialized by a run; what checks keep for themselves is not.
+    """
     told: list[AssetMaterialization] = []
     waiting: list[str] = []
-    names = [name for name in sorted(declarations.tables) if name != AUDIT_LOG.name]
+    names = [name for name in sorted(declarations.tables) if AssetKey(name.split(".")) in assets]
     for identifier in catalog.locations([tuple(name.split(".")) for name in names]):
         found, key = catalog.load_table(identifier), AssetKey(list(identifier))
         for sealed in _newest(found):

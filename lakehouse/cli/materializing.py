@@ -35,7 +35,7 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
     """
     outcome, lag, tags = Outcome(), None, {PROCESS_TAG: mark}
     with _dagster(context) as (defs, instance):
-        if told := tell_dagster(lake, instance):
+        if told := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):
             say(context, f"{told} materializations of killed runs were reported to Dagster")
         everything = defs.resolve_implicit_global_asset_job_def()
         later = later_assets(lake.declarations)

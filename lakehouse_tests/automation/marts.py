@@ -51,6 +51,8 @@ class Config(dg.Config):
 def count(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], config: Config) -> dg.MaterializeResult:
     if config.trouble == "ours":
         lake.declared("mart.secret")
+    if config.trouble == "shown":
+        raise dg.Failure("The inputs do not agree.", metadata={"refused": "NotDeclared"})
     if config.trouble:
         raise ValueError(config.trouble)
     told = lake.write(context, "mart.nests", pa.table({"bird": ["tit"], "nests": [config.nests]}), mode="overwrite")

@@ -66,6 +66,13 @@ def test_a_refusal_of_ours_is_logged_in_its_own_words_and_names_its_table(mart: 
     assert refusal["message"].startswith("Table mart.secret is not declared.")
 
 
+def test_a_refusal_that_a_step_shows_in_its_own_way_is_one_of_ours(mart: Mart) -> None:
+    mart.make(trouble="shown")
+    mart.tick()
+    refusal = next(row for row in mart.log if row["kind"] == "refusal")
+    assert (refusal["outcome"], refusal["message"]) == ("refused", "The inputs do not agree.")
+
+
 def test_the_words_of_any_other_error_stay_out_of_the_log(mart: Mart) -> None:
     mart.make(trouble="the value hunter2 cannot be cast")
     mart.tick()
