@@ -16,6 +16,7 @@ from lakehouse.cli.down import down
 from lakehouse.cli.errors import OneLinePerError
 from lakehouse.cli.housekeep import housekeep
 from lakehouse.cli.jars import jars
+from lakehouse.cli.log import log
 from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
@@ -64,6 +65,7 @@ for verb in (
     plan,
     apply,
     tables,
+    log,
     accept_loss,
     adopt,
     replay,

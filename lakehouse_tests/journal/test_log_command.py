@@ -1,0 +1,55 @@
+"""`lakehouse log` shows what is logged, for a person and for a program."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lakehouse.cli.main import app
+from lakehouse.journal import Event, News, append
+from lakehouse.resources import Lake
+from lakehouse.settings import KafkaSettings, load_settings
+from lakehouse.tables import AUDIT_LOG
+from lakehouse_tests.assets.house import write_conf
+from lakehouse_tests.journal.kept import event
+
+
+@pytest.fixture
+def conf(tmp_path: Path, jars: Path) -> Path:
+    return write_conf(tmp_path, KafkaSettings(bootstrap_servers="127.0.0.1:1"), jars)
+
+
+def record(conf: Path, *events: Event) -> None:
+    lake = Lake(load_settings(conf, {}))
+    lake.ensure([AUDIT_LOG.name])
+    append(lake.catalog, [lambda position, _: News(events, position)], writer="test")
+
+
+def said(conf: Path, *words: str) -> str:
+    result = CliRunner(env={"COLUMNS": "250"}).invoke(app, ["--conf", str(conf), "log", *words])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_before_anything_is_logged_it_says_so(conf: Path) -> None:
+    assert "Nothing of the kind is logged." in said(conf)
+    assert json.loads(said(conf, "--json")) == []
+
+
+def test_events_are_shown_and_chosen_by_table_run_and_kind(conf: Path) -> None:
+    record(
+        conf,
+        event("1", table="raw.a", run_id="first", root_run_id="first", who="anna, by the command line"),
+        event("2", table="raw.b", run_id="again", root_run_id="first", details={"rows": 3}),
+        event("3", table="raw.b", run_id="other", root_run_id="other", severity="ERROR"),
+    )
+    shown = said(conf)
+    assert "anna, by the command line" in shown
+    assert shown.count("run success") == 3
+    assert [row["event_id"] for row in json.loads(said(conf, "--json", "--table", "raw.b"))] == ["2", "3"]
+    of_run = json.loads(said(conf, "--json", "--run", "first"))
+    assert [row["event_id"] for row in of_run] == ["1", "2"], "a re-execution belongs to its first run"
+    assert of_run[1]["details"] == {"rows": 3}
+    assert json.loads(said(conf, "--json", "--kind", "check")) == []
+    assert [row["event_id"] for row in json.loads(said(conf, "--json", "--last", "1"))] == ["3"]
