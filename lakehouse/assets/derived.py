@@ -68,6 +68,8 @@ def derived_asset(
         if report is None:
             return
         failpoint("dagster.derived.before")
+        if one.partitions is not None and not report.statement.partition:
+            _tell_all_partitions(context, one)
         yield derived_result(report, one, attempt)
 
     return derive_table
@@ -83,6 +85,14 @@ def partitions_definition(by: Partitions) -> dg.PartitionsDefinition[str]:
             return dg.MonthlyPartitionsDefinition(start_date=first, end_date=end and _midnight(end))
         case ByValue(values=values):
             return dg.StaticPartitionsDefinition(list(values))
+
+
+def _tell_all_partitions(context: dg.AssetExecutionContext, one: Derived) -> None:
+    """After a run of the whole table no partition is missing, which Dagster would not conclude by itself."""
+    assert one.partitions is not None
+    key = dg.AssetKey(list(one.table.identifier))
+    for partition in partitions_definition(one.partitions).get_partition_keys():
+        context.log_event(dg.AssetMaterialization(key, partition=partition, description="part of a whole run"))
 
 
 def _midnight(day: date) -> datetime:

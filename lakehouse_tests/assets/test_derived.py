@@ -157,7 +157,7 @@ def test_a_chain_is_computed_in_one_run_and_each_table_tells_from_what(shop: Hou
     assert set(DERIVED) <= set(made)
     told = {key: value.value for key, value in made["mart.best"].metadata.items()}
     lake = shop.lake()
-    inputs = {record.data["input"]: record.data for record in told["inputs"]}
+    inputs = {record.data["input"]: record.data for record in told["inputs"].records}
     assert {name: (one["date"], one["run"]) for name, one in inputs.items()} == {
         "mart.days": (DAY, result.run_id),
         "mart.totals": (DAY, result.run_id),
@@ -172,7 +172,7 @@ def test_a_chain_is_computed_in_one_run_and_each_table_tells_from_what(shop: Hou
     assert told["dagster/column_schema"].columns[0].name == "shop"
     assert (made["mart.best"].tags or {})[RUNTIME_DATE_TAG] == DAY
     days = {key: value.value for key, value in made["mart.days"].metadata.items()}
-    assert [record.data["date"] for record in days["inputs"]] == ["dateless"]
+    assert [record.data["date"] for record in days["inputs"].records] == ["dateless"]
     assert "Secret" not in str([one.metadata for one in made.values()])
 
 
@@ -202,7 +202,7 @@ def test_a_middle_table_of_another_date_stops_the_next_run_and_the_named_command
     assert failed.user_failure_data is not None
     assert "mart.totals: its runtime date is 2013-05-13" in (failed.user_failure_data.description or "")
     shown: Any = failed.user_failure_data.metadata["inputs"].value
-    assert [record.data["date"] for record in shown] == [DAY, OTHER_DAY]
+    assert [record.data["date"] for record in shown.records] == [DAY, OTHER_DAY]
     before = shop.lake().pin("mart.best")["mart.best"].snapshot_id
     command = re.search(r"`(lakehouse .*?)`", failed.user_failure_data.description or "")
     assert command
@@ -287,6 +287,12 @@ def test_a_backfill_of_partitions_is_one_run_that_leaves_the_others_alone(shop: 
     found = [event.materialization for event in filled.get_asset_materialization_events()]
     assert sorted(one.partition or "" for one in found) == ["2013-01-01", "2013-01-02", "2013-01-03"]
     assert found[0].metadata["partitions"].value == "2013-01-01..2013-01-03"
+
+
+def test_after_a_run_of_the_whole_table_no_partition_is_missing(shop: House) -> None:
+    assert run(shop, "mart.days").success
+    materialized = shop.instance.get_materialized_partitions(dg.AssetKey(["mart", "days"]))
+    assert materialized == {"2013-01-01", "2013-01-02", "2013-01-03"}
 
 
 def test_a_lost_event_costs_nothing_but_another_computation(shop: House, monkeypatch: pytest.MonkeyPatch) -> None:
