@@ -1,0 +1,201 @@
+"""Two ways to one ancestor have to name one content of it; what has expired is told and never passed over."""
+
+import time
+from pathlib import Path
+
+import pytest
+from pyiceberg.table import Table
+
+from lakehouse.lineage.vintage import Vintage, check_vintage
+from lakehouse_tests.audit.document import seals
+from lakehouse_tests.lineage.computed import TOP, A, B, C, Computed, derived, lake_of
+
+
+def vintage(lake: Computed, *names: str) -> Vintage:
+    return check_vintage(lake.load, {name: lake.head(name) for name in names or (TOP,)})
+
+
+def test_one_version_of_the_shared_ancestor_passes_and_every_reading_is_told(lake: Computed) -> None:
+    seen = lake.source()
+    lake.compute(B)
+    lake.compute(C)
+    lake.compute(TOP)
+    found = vintage(lake)
+    assert found.passed
+    assert {reading.way for reading in found.readings} == {TOP, f"{TOP} ← {B}", f"{TOP} ← {C}", f"{TOP} ← {B} ← {A}"}
+    [source] = [reading for reading in found.readings if reading.table == A]
+    assert source.snapshot_id == seen
+    assert source.seal is not None
+    assert source.seal.run_id == "ingest"
+
+
+def _two_versions(lake: Computed) -> tuple[int, int]:
+    """B is computed of an older version of A than C."""
+    old = lake.source()
+    lake.compute(B)
+    new = lake.source()
+    lake.compute(C)
+    lake.compute(TOP)
+    return old, new
+
+
+def test_two_versions_fail_with_both_paths_and_what_to_compute_again(lake: Computed) -> None:
+    old, new = _two_versions(lake)
+    found = vintage(lake)
+    assert not found.passed
+    assert found.undecided == ()
+    [difference] = found.differences
+    assert difference.ancestor == A
+    assert difference.paths == {
+        f"snapshot {old}": [f"{TOP} ← {B} ← {A}"],
+        f"snapshot {new}": [f"{TOP} ← {C} ← {A}"],
+    }
+    assert difference.outdated == (B, TOP)
+    assert f"{TOP} ← {B} ← {A} at snapshot {old} (run ingest)" in str(difference)
+
+
+@pytest.mark.parametrize("between", ["rewrite", "maintain", "empty"])
+def test_what_leaves_the_rows_as_they_are_is_no_difference(lake: Computed, between: str) -> None:
+    lake.source()
+    lake.compute(B)
+    {"rewrite": lake.rewrite, "maintain": lake.maintain, "empty": lambda name: lake.source(name, 0)}[between](A)
+    lake.compute(C)
+    lake.compute(TOP)
+    assert lake.head(A) not in {r.snapshot_id for r in vintage(lake, B).readings}, "they were computed of two snapshots"
+    found = vintage(lake)
+    assert found.passed, [str(each) for each in (*found.differences, *found.undecided)]
+
+
+def test_a_rewrite_does_not_hide_the_append_beside_it(lake: Computed) -> None:
+    lake.source()
+    lake.compute(B)
+    lake.source()
+    lake.rewrite(A)
+    lake.compute(C)
+    lake.compute(TOP)
+    assert [each.ancestor for each in vintage(lake).differences] == [A]
+
+
+def test_a_member_at_another_version_than_the_one_computed_from_differs(lake: Computed) -> None:
+    lake.source()
+    lake.compute(B)
+    lake.compute(C)
+    lake.compute(TOP)
+    assert vintage(lake, B, C, TOP).passed
+    lake.compute(B)
+    found = vintage(lake, B, C, TOP)
+    [difference] = found.differences
+    assert list(difference.paths.values()) == [[f"{TOP} ← {B}"], [B]]
+    assert difference.outdated == (TOP,)
+    assert vintage(lake, TOP).passed, "what TOP was computed from has not changed"
+
+
+def test_versions_on_two_lines_differ(lake: Computed) -> None:
+    first = lake.source()
+    lake.source()
+    lake.compute(B)
+    lake.load(A).manage_snapshots().set_current_snapshot(first).commit()
+    lake.source()
+    lake.compute(C)
+    lake.compute(TOP)
+    assert [each.ancestor for each in vintage(lake).differences] == [A]
+
+
+def test_an_expired_version_of_a_shared_ancestor_is_undecided(lake: Computed) -> None:
+    old, new = _two_versions(lake)
+    lake.forget(A, old, *lake.before(A, old))
+    found = vintage(lake)
+    assert not found.passed
+    assert found.differences == ()
+    [undecided] = found.undecided
+    assert str(old) in str(undecided)
+    assert str(new) in str(undecided)
+    assert "expired" in str(undecided)
+
+
+def test_versions_with_a_gap_between_them_differ_if_a_change_is_still_seen(lake: Computed) -> None:
+    old = lake.source()
+    lake.compute(B)
+    lake.source()
+    gap = lake.before(A, lake.head(A))[1]  # not the rows of this append, but the seal before them
+    lake.source()
+    lake.compute(C)
+    lake.compute(TOP)
+    assert gap == old
+    middle = lake.before(A, lake.head(A))[1]
+    lake.forget(A, middle)
+    assert [each.ancestor for each in vintage(lake).differences] == [A]
+
+
+def test_an_expired_step_of_a_computed_table_leaves_its_upstream_undecided(lake: Computed) -> None:
+    lake.source()
+    read = lake.compute(B)
+    lake.compute(C)
+    lake.compute(TOP)
+    lake.compute(B)
+    lake.forget(B, read, *lake.before(B, read))
+    found = vintage(lake)
+    assert not found.passed
+    assert any("nobody can say what it was computed from" in str(each) for each in found.undecided)
+
+
+def test_an_expired_source_is_no_doubt_as_it_is_computed_of_nothing(lake: Computed) -> None:
+    read = lake.source()
+    lake.compute(B)
+    lake.compute(C)
+    lake.compute(TOP)
+    lake.source()
+    lake.forget(A, read, *lake.before(A, read))
+    assert vintage(lake).passed
+
+
+def test_a_table_that_is_gone_is_undecided(lake: Computed) -> None:
+    lake.source()
+    lake.compute(B)
+    lake.compute(C)
+    lake.compute(TOP)
+    lake.catalog.drop_table(tuple(A.split(".")))
+    assert [f"{A} does not exist any more" in str(each) for each in vintage(lake).undecided] == [True]
+
+
+def test_an_edited_seal_on_the_way_is_no_proof(lake: Computed) -> None:
+    old, new = _two_versions(lake)
+
+    def forge(document: dict) -> None:
+        summary = seals(document)[0]
+        summary["lakehouse.inputs"] = summary["lakehouse.inputs"].replace(str(old), str(new))
+
+    lake.edit(B, forge)
+    found = vintage(lake)
+    assert not found.passed
+    assert "changed after it was written" in found.broken[0]
+
+
+def test_the_statement_of_the_step_counts_and_not_that_of_maintenance(lake: Computed) -> None:
+    _two_versions(lake)
+    lake.maintain(B)
+    lake.maintain(TOP)
+    assert [each.ancestor for each in vintage(lake).differences] == [A]
+
+
+def test_every_table_is_looked_at_once_however_many_paths_lead_to_it(tmp_path: Path) -> None:
+    layers = [[f"derived.t{layer}x{place}" for place in range(3)] for layer in range(4)]
+    below = [[A], *layers[:-1]]
+    made = [derived(name, *under) for layer, under in zip(layers, below, strict=True) for name in layer]
+    lake = lake_of(tmp_path, [A], *made)
+    lake.source()
+    for one in made:
+        lake.compute(one.name, rows=[])
+    tables = {name: lake.load(name) for name in lake.declarations.tables}
+    asked: list[str] = []
+
+    def load(name: str) -> Table:
+        asked.append(name)
+        return tables[name]
+
+    began = time.perf_counter()
+    found = check_vintage(load, {name: lake.head(name) for name in layers[-1]})
+    assert found.passed
+    assert sorted(asked) == sorted(tables)
+    assert len(found.readings) == len(tables)
+    assert time.perf_counter() - began < 0.5
