@@ -1,11 +1,11 @@
 """Which snapshot of each member is up for release: what `main` holds, and what has been judged of it.
 
 Commits that leave the content as it is, rewrites and the seals of maintenance, do not matter: what was judged before
-them is released as it was judged. A table that other members were computed from (a stream that goes on while they are
-computed, say) is released as they read it, not as it is by now.
+them is released as it was judged. A dated table is up for release as it is now. A dateless one (a stream goes on while
+others are computed and judged) as the other members have read it; if none has, as it was judged last.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyiceberg.table import Table
@@ -42,9 +42,8 @@ class Candidate:
         """`namespace.table`."""
         return ".".join(self.table.name())
 
-    def judged(self, named: Iterable[int | None]) -> int:
-        """The snapshot to release: the newest of this content that a check names, or just the newest."""
-        judged = set(named)
+    def choose(self, judged: Collection[int]) -> int:
+        """The snapshot to release: the newest of this content that a result names, or just the newest."""
         return next((snapshot for snapshot in self.same if snapshot in judged), self.same[0])
 
     def member(self, snapshot_id: int) -> Member:
@@ -59,22 +58,24 @@ class Candidate:
         )
 
 
-def candidates(tables: Mapping[str, Table], dated: Iterable[str]) -> dict[str, Candidate]:
+def candidates(
+    tables: Mapping[str, Table], dated: Iterable[str], judged: Mapping[str, Collection[int]]
+) -> dict[str, Candidate]:
     """The candidate of each member.
 
     Args:
         tables: the members, loaded at one moment.
         dated: names of those that carry a runtime date.
+        judged: member → the snapshots that results of its checks name.
     """
     dated = set(dated)
-    newest = {name: candidate_at(table, head_of(table), dated=name in dated) for name, table in tables.items()}
-    read = {
-        name: {c.sealed.seal.inputs[name] for c in newest.values() if c.sealed and name in c.sealed.seal.inputs}
-        for name in tables
-    }
-    return {
-        name: found if name in dated else _as_read(found, tables[name], read[name]) for name, found in newest.items()
-    }
+    found = {name: candidate_at(table, head_of(table), dated=name in dated) for name, table in tables.items()}
+    seals = [one.sealed.seal for one in found.values() if one.sealed]
+    for name, table in tables.items():
+        read = {seal.inputs[name] for seal in seals if name in seal.inputs}
+        if name not in dated and (at := _newest(table, read or judged.get(name, ()))) is not None:
+            found[name] = candidate_at(table, at, dated=False)
+    return found
 
 
 def same_content(table: Table, snapshot_id: int | None) -> tuple[int, ...]:
@@ -119,12 +120,10 @@ def _rows(table: Table, snapshot_id: int) -> int | None:
     return int(summary["total-records"])
 
 
-def _as_read(newest: Candidate, table: Table, read: set[int]) -> Candidate:
-    """The newest content that another member has read, if `main` still holds it."""
-    for snapshot in ancestry(table, head_of(table)):
-        if snapshot.snapshot_id in read:
-            return candidate_at(table, snapshot.snapshot_id, dated=False)
-    return newest
+def _newest(table: Table, among: Collection[int]) -> int | None:
+    """The newest of some snapshots that `main` holds."""
+    history = (snapshot.snapshot_id for snapshot in ancestry(table, head_of(table)))
+    return next((snapshot_id for snapshot_id in history if snapshot_id in among), None)
 
 
 def _keeps_content(snapshot: Snapshot) -> bool:

@@ -70,12 +70,13 @@ class ReleaseHeld(LakehouseError):
         )
 
 
-def chosen(found: Mapping[str, Candidate], checks: Iterable[Check]) -> dict[str, int]:
-    """The snapshot of each member that is up for release; a member without one is left out."""
-    named: dict[str, set[int | None]] = {}
+def judged_by(checks: Iterable[Check]) -> dict[str, set[int]]:
+    """Member → the snapshots that results of its checks name."""
+    named: dict[str, set[int]] = {}
     for check in checks:
-        named.setdefault(check.table, set()).update(result.snapshot_id for result in check.results)
-    return {name: one.judged(named.get(name, ())) for name, one in found.items() if one.same}
+        snapshots = {result.snapshot_id for result in check.results if result.snapshot_id is not None}
+        named.setdefault(check.table, set()).update(snapshots)
+    return named
 
 
 def held_by(found: Mapping[str, Candidate], checks: Iterable[Check]) -> list[Reason]:

@@ -6,7 +6,7 @@ meanwhile, the publish ends as superseded, so neither of two releases, nor a rol
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -70,6 +70,11 @@ class Pointer:
                 remedy=f"materialize the asset {'/'.join(self.base.identifier)}; it says what a release waits for",
             )
         return self.statement
+
+    def next_move(self) -> datetime:
+        """Now, for a record: later than the last move, whatever the clock says."""
+        last_ms = self.statement.moved_ms if self.statement else 0
+        return max(datetime.now(UTC), datetime.fromtimestamp((last_ms + 1) / 1000, UTC))
 
 
 def read_pointer(table: Table) -> Pointer:

@@ -5,7 +5,6 @@ again before a member is new.
 """
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt
@@ -53,7 +52,7 @@ def rollback(
         target.table(name)
     made = recorded(pointer.base.table, release_id)
     assert made is not None
-    at = datetime.now(UTC)
+    at = pointer.next_move()
     statement = replace(
         now,
         current=release_id,

@@ -8,7 +8,6 @@ any other makes its own and drops those tags.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Literal
 
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
@@ -19,7 +18,7 @@ from lakehouse.commit import Attempt, failpoint
 from lakehouse.commit.together import load_together
 from lakehouse.lineage.vintage import check_vintage
 from lakehouse.release.candidates import Candidate, candidate_at, candidates, changes
-from lakehouse.release.gate import Check, Reason, ReleaseHeld, chosen, held_by, materialize, mixed
+from lakehouse.release.gate import Check, Reason, ReleaseHeld, held_by, judged_by, materialize, mixed
 from lakehouse.release.names import made_by, moment_of, new_id
 from lakehouse.release.pointer import Move, Pointer, move_pointer, read_pointer
 from lakehouse.release.statement import KIND_RELEASE, Member, PointerStatement
@@ -120,10 +119,11 @@ def release(step: ReleaseStep) -> Released:
     if (begun := _begun(step, tables, pointer)) is not None:
         step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
         return _move(step, pointer, begun, outcome="completed", began=began)
-    found = candidates(tables, step.dated)
+    judged = judged_by(step.checks)
+    found = candidates(tables, step.dated, judged)
     if (idle := _nothing_new(step, pointer, found)) is not None:
         return idle
-    snapshots = chosen(found, step.checks)
+    snapshots = {name: one.choose(judged.get(name, ())) for name, one in found.items() if one.same}
     vintage = check_vintage(_loader(step.catalog, tables), snapshots)
     if reasons := [*held_by(found, step.checks), *mixed(vintage)]:
         raise ReleaseHeld(step.release.name, reasons)
@@ -196,7 +196,7 @@ def _nothing_new(step: ReleaseStep, pointer: Pointer, found: Mapping[str, Candid
 
 def _move(step: ReleaseStep, pointer: Pointer, content: Content, *, outcome: Outcome, began: float) -> Released:
     """Move the pointer to a release whose tags are set, then drop what is not kept any more."""
-    before, at = pointer.statement, datetime.now(UTC)
+    before, at = pointer.statement, pointer.next_move()
     kept = sorted({content.id, *(before.kept if before else ())}, reverse=True)[: step.release.keep]
     statement = PointerStatement(
         current=content.id,

@@ -142,7 +142,7 @@ def test_what_was_judged_is_released_though_it_was_rewritten_since(made: Group, 
     maintained(made, "a")
     # Results from before and after a rewrite are of one content: the newest snapshot that one names is released.
     both = [*checks, Check(made.name("a"), "other", (Result("passed", rewritten),))]
-    assert candidates({"a": made.load("a")}, "a")["a"].judged([judged, rewritten]) == rewritten
+    assert candidates({"a": made.load("a")}, "a", {})["a"].choose([judged, rewritten]) == rewritten
     done = made.release(checks=checks)
     assert done.members[0].snapshot_id == judged
     assert (done.members[0].run_id, done.members[0].runtime_date) == ("run-1", DATE)
@@ -167,3 +167,13 @@ def test_a_dateless_member_is_released_as_the_others_read_it(made: Group) -> Non
     done: Released = made.release(checks=[late, *checks[1:]], dated=dated)
     assert done.members[0].snapshot_id == read
     assert made.vintages() == [1, 1, 1]
+
+
+def test_a_dateless_member_that_nobody_read_is_released_as_it_was_judged(sql_group: MakeGroup) -> None:
+    group = sql_group()
+    group.write_all({"a": 1, "b": 1, "c": 1})
+    judged, checks = group.head("a"), group.checks()
+    group.write("a", 2)
+    assert group.release(checks=checks, dated=frozenset()).members[0].snapshot_id == judged
+    failed = Check(group.name("a"), "good", (Result("failed", group.head("a"), told="no"), *checks[0].results))
+    assert "failed on snapshot" in held(group, [failed, *checks[1:]], dated=frozenset())

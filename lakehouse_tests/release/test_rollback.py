@@ -3,11 +3,12 @@
 import pytest
 
 from lakehouse.catalog import remove_ref
-from lakehouse.commit import Attempt
+from lakehouse.commit import Attempt, Superseded
 from lakehouse.release.errors import NothingReleased, ReleaseGone, ReleaseUnknown, TagMoved
 from lakehouse.release.names import tag_of
 from lakehouse.release.pointer import moves
 from lakehouse.release.rollback import NothingToMove, rollback
+from lakehouse.release.step import release
 from lakehouse_tests.release.conftest import Group, MakeGroup
 
 
@@ -82,9 +83,6 @@ def test_what_cannot_be_read_cannot_be_current(sql_group: MakeGroup) -> None:
 
 
 def test_a_release_that_was_begun_before_a_rollback_does_not_undo_it(sql_group: MakeGroup) -> None:
-    from lakehouse.commit import Superseded
-    from lakehouse.release.step import release
-
     group = sql_group()
     first, _ = released(group, 2)
     group.make()

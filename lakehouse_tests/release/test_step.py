@@ -1,10 +1,13 @@
 """A release from begin to end: what is tagged, what the pointer says, what is kept, and when nothing is done."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pyiceberg.table.update import SetSnapshotRefUpdate
 
+from lakehouse.catalog import LakeCatalog, TableChange
 from lakehouse.commit import Superseded
 from lakehouse.release.errors import TagRefused
 from lakehouse.release.gate import ReleaseHeld
@@ -96,17 +99,30 @@ def test_two_at_once_one_moves_the_pointer(group: Group) -> None:
     assert group.tags() == sorted(tag_of(found) for found in (opened.id, after.id))
 
 
+class Meanwhile:
+    """A catalog on which something happens between what a release has seen and its first commit."""
+
+    def __init__(self, catalog: LakeCatalog, happens: Callable[[], None]) -> None:
+        self._catalog = catalog
+        self._happens: list[Callable[[], None]] = [happens]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._catalog, name)
+
+    def commit_tables(self, changes: Sequence[TableChange]) -> None:
+        while self._happens:
+            self._happens.pop()()
+        self._catalog.commit_tables(changes)
+
+
 def test_all_members_are_tagged_or_none(group: Group) -> None:
+    def recreate() -> None:
+        group.catalog.drop_table((group.lake.namespace, "c"))
+        group.lake.create("c")
+
     group.make()
-
-    def recreate(told: str) -> None:
-        if "tagging" in told:
-            group.catalog.drop_table((group.lake.namespace, "c"))
-            group.lake.create("c")
-
-    step = group.step(inform=recreate)
     with pytest.raises(TagRefused, match="created anew while it was being released"):
-        release(step)
+        group.release(catalog=Meanwhile(group.catalog, recreate))
     assert group.tags("a") == group.tags("b") == []
 
 
