@@ -63,10 +63,10 @@ def test_slow_readers_see_one_vintage_during_thirty_releases(lake: Lake) -> None
     group = make_group(lake, keep=5)
     group.make()
     group.release()
-    with Readers(group, 0, 0.15) as readers:
-        for _ in range(RELEASES):
-            group.make()
-            assert group.release().outcome == "released"
+    with Readers(group, 0.01, 0.2) as readers:
+        for vintage in range(2, RELEASES + 2):
+            group.write_all({"a": vintage, "b": vintage, "c": vintage})
+            assert group.release(f"run-{vintage}").outcome == "released"
     assert not readers.wrong, readers.wrong[0]
     assert all(len(set(found)) == 1 for found in readers.seen), readers.seen
     assert len({found[0] for found in readers.seen}) > RELEASES / 3
