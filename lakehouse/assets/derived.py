@@ -17,6 +17,7 @@ from lakehouse.derived.report import DeriveReport
 from lakehouse.derived.step import DeriveStep, derive
 from lakehouse.derived.version import derivation_digest
 from lakehouse.resources import DoesNotFit, Lake, LakehouseSpark
+from lakehouse.resources.materialized import write_tags
 from lakehouse.runtime import asks_for_rebuild, attempt_of, backfill_reason, execution_of, run_parameters
 from lakehouse.tables import ByDay, ByMonth, ByValue, Declarations, Derived, Partitions
 
@@ -69,7 +70,7 @@ def derived_asset(
             return
         failpoint("dagster.derived.before")
         if one.partitions is not None and not report.statement.partition:
-            _tell_all_partitions(context, one)
+            _tell_all_partitions(context, one, report, attempt)
         yield derived_result(report, one, attempt)
 
     return derive_table
@@ -87,12 +88,20 @@ def partitions_definition(by: Partitions) -> dg.PartitionsDefinition[str]:
             return dg.StaticPartitionsDefinition(list(values))
 
 
-def _tell_all_partitions(context: dg.AssetExecutionContext, one: Derived) -> None:
+def _tell_all_partitions(
+    context: dg.AssetExecutionContext, one: Derived, report: DeriveReport, attempt: Attempt
+) -> None:
     """After a run of the whole table no partition is missing, which Dagster would not conclude by itself."""
     assert one.partitions is not None
-    key = dg.AssetKey(list(one.table.identifier))
     for partition in partitions_definition(one.partitions).get_partition_keys():
-        context.log_event(dg.AssetMaterialization(key, partition=partition, description="part of a whole run"))
+        context.log_event(
+            dg.AssetMaterialization(
+                dg.AssetKey(list(one.table.identifier)),
+                partition=partition,
+                metadata={"snapshot id": str(report.snapshot_id), "runtime date": attempt.runtime_date},
+                tags=write_tags(attempt),
+            )
+        )
 
 
 def _midnight(day: date) -> datetime:
