@@ -1,6 +1,7 @@
 """What a step does with Spark: compute at the pinned snapshots, see what was read, write to a branch, judge it."""
 
-from contextlib import nullcontext
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import date
 
@@ -16,9 +17,10 @@ from lakehouse.derived.inputs import Input
 from lakehouse.derived.parts import Part
 from lakehouse.derived.plan import DeriveStep, Work
 from lakehouse.derived.reading import rows_at
-from lakehouse.derived.refusals import ContractBroken, UnknownPartition
+from lakehouse.derived.refusals import ComputationFailed, ContractBroken, UnknownPartition
 from lakehouse.lineage.plan import Trace, trace
 from lakehouse.quality.onepass import ContractReport, judge_snapshot
+from lakehouse.tables import Table
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,13 @@ def compute_on_branch(step: DeriveStep, work: Work, spark: SparkSession) -> OnBr
     Raises:
         DeriveRefused: the function returned no frame, or rows break a blocking rule or belong to no partition.
         DoesNotFit: what was computed is not what is declared.
+        ComputationFailed: Spark could not compute it.
     """
+    with _without_values(step):
+        return _compute_on_branch(step, work, spark)
+
+
+def _compute_on_branch(step: DeriveStep, work: Work, spark: SparkSession) -> OnBranch:
     found = computed(
         spark,
         step.derived,
@@ -58,7 +66,7 @@ def compute_on_branch(step: DeriveStep, work: Work, spark: SparkSession) -> OnBr
     if part.keys:
         rows = rows.where(part.computed)
     open_branch(step.catalog, work.base, step.attempt)
-    _stage(step, work, rows, part)
+    stage_frame(rows, work.base, step.attempt, replacing=None if step.appending else part.replaced)
     table = step.catalog.load_table(work.base.identifier)
     head = head_of(table, step.attempt.branch)
     assert head is not None
@@ -78,13 +86,26 @@ def _frame(spark: SparkSession, work: Work, one: Input) -> DataFrame:
     return rows_at(spark, one.name, one.snapshot_id)
 
 
-def _stage(step: DeriveStep, work: Work, rows: DataFrame, part: Part) -> None:
+@contextmanager
+def _without_values(step: DeriveStep) -> Generator[None]:
+    """Spark's own message tells the value that could not be cast or divided by, which may be a sensitive one."""
     try:
-        stage_frame(rows, work.base, step.attempt, replacing=None if step.appending else part.replaced)
+        yield
     except PySparkException as error:
         if (refused := null_found(step.derived.table, error)) is not None:
             raise refused from None
-        raise
+        secret = [name for name in step.derived.inputs.values() if _holds_secrets(step.declarations.tables[name])]
+        if not secret:
+            raise
+        raise ComputationFailed(
+            f"{step.name}: Spark could not compute it: {error.getCondition() or type(error).__name__}. Its message may "
+            f"show a sensitive value of {', '.join(secret)}, and is left out.",
+            remedy="call the function in a session of your own, where the message may be seen.",
+        ) from None
+
+
+def _holds_secrets(table: Table) -> bool:
+    return any(column.sensitive for column in table.columns)
 
 
 def _require_no_stray(step: DeriveStep, spark: SparkSession, part: Part, head: int) -> None:

@@ -37,6 +37,10 @@ class NotAFrame(DeriveRefused):
     """The function returned something else than a Spark frame."""
 
 
+class ComputationFailed(LakehouseError):
+    """Spark could not compute the table, for a reason that may pass; its own words may show a sensitive value."""
+
+
 class ContractBroken(DeriveRefused):
     """Rows break a blocking rule of the table."""
 

@@ -7,7 +7,7 @@ try finds the same pins and the old seal, and does the same again.
 import time
 from dataclasses import replace
 
-from lakehouse.commit import Seal, Superseded, failpoint, publish, seal_branch
+from lakehouse.commit import MainMoved, Seal, Superseded, failpoint, publish, seal_branch
 from lakehouse.commit.history import head_of
 from lakehouse.derived.branch import OnBranch, compute_on_branch
 from lakehouse.derived.mixture import mixed, mixture_of
@@ -23,22 +23,23 @@ _TRIES = 5
 def derive(step: DeriveStep) -> DeriveReport:
     """Compute a derived table, or some of its partitions, and publish it.
 
-    Of two runs that compute the same at once, one publishes. A run that computes other partitions than the winner has
-    lost nothing but time: it begins again on what is there now.
+    Of two runs that compute the same at once, one publishes. A run that computes other partitions than the winner, or
+    that maintenance was quicker than, has lost nothing but time: it begins again on what is there now.
 
     Raises:
         DeriveRefused: inputs, history or rows are not what they have to be; nothing was published.
         DoesNotFit: what was computed is not what is declared; nothing was published.
+        ComputationFailed: Spark could not compute it.
         Superseded: another run has computed the same meanwhile.
         CommitError: the publish did not go through.
     """
     for tries_left in reversed(range(_TRIES)):
         try:
             return _derive(step)
-        except Superseded:
-            if tries_left == 0 or not _untouched(step):
+        except (MainMoved, Superseded) as overtaken:
+            if tries_left == 0 or (isinstance(overtaken, Superseded) and not _untouched(step)):
                 raise
-            step.inform(f"{step.name}: another run has published other partitions meanwhile: once more, on top of them")
+            step.inform(f"once more, on what is there now: {overtaken.message}")
             step = replace(step, attempt=step.attempt.again())
     raise AssertionError("unreachable")
 

@@ -6,14 +6,14 @@ from datetime import date
 import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
 import pytest
-from pyspark.errors import ParseException
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
 
 from lakehouse.commit import Superseded
-from lakehouse.derived.refusals import ContractBroken, NotAFrame
+from lakehouse.derived.refusals import ComputationFailed, ContractBroken, NotAFrame
 from lakehouse.derived.step import derive
 from lakehouse.tables.error import DoesNotFit
-from lakehouse_tests.derived.workshop import DAY, TOTALS, Workshop, total
+from lakehouse_tests.derived.workshop import DAY, TOTALS, Workshop, table_of, total
 
 pytestmark = pytest.mark.spark
 
@@ -160,3 +160,34 @@ def test_of_two_runs_at_once_one_lands(workshop: Workshop) -> None:
         derive(replace(slow, derived=replace(one, compute=overtaken)))
     assert workshop.said("totals")[0].run_id == "quicker"
     assert len(workshop.rows("totals")) == 2
+
+
+def test_a_compaction_meanwhile_costs_another_computation(workshop: Workshop) -> None:
+    one = workshop.derived("totals")
+    workshop.run(one)
+    compact = f"CALL lake.system.rewrite_data_files(table => '{one.name}', options => map('rewrite-all', 'true'))"
+    times: list[None] = []
+
+    def overtaken(sales: DataFrame) -> DataFrame:
+        if not times:
+            workshop.spark(lambda spark: spark.sql(compact).collect())
+        times.append(None)
+        return total(sales)
+
+    derive(replace(workshop.step(one, run="next"), derived=replace(one, compute=overtaken)))
+    assert len(times) == 2
+    assert workshop.said("totals")[0].run_id == "next"
+    assert workshop.rows("totals") == [("Bonn", 4), ("Kiel", 3)]
+
+
+@pytest.mark.parametrize("sensitive", [True, False])
+def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(workshop: Workshop, sensitive: bool) -> None:
+    name = pandera.Column(T.StringType(), nullable=True, metadata={"sensitive": sensitive})
+    workshop.declare(table_of(workshop.name("buyers"), {"name": name}))
+    workshop.write("buyers", [{"name": "Finder-4711"}])
+    text = "SELECT name AS shop, CAST(name AS BIGINT) AS total FROM buyers"
+    one = workshop.derived("numbers", compute=text, inputs={"buyers": "buyers"})
+    with pytest.raises(ComputationFailed if sensitive else PySparkException) as caught:
+        workshop.run(one)
+    assert ("Finder-4711" in str(caught.value)) is not sensitive
+    assert "CAST_INVALID_INPUT" in str(caught.value)
