@@ -51,7 +51,7 @@ def test_rules_that_metadata_decide_need_neither_spark_nor_a_data_file(contract:
         "n: expected, but null": (1, "manifests"),
         "at least 2 rows and at most 5 rows": (0, "summary"),
     }
-    assert len(report.verdicts) == 19
+    assert len(report.verdicts) == 18
 
 
 def test_what_bounds_cannot_decide_is_scanned_in_one_job_and_shown_by_another(contract: MakeContract) -> None:
@@ -160,24 +160,19 @@ def test_the_number_of_rows_is_counted_where_the_summary_leaves_it_open(contract
     things.append([{"id": n} for n in range(3)])
     report = things.judge()
     assert found(report)["at least 4 rows"] == (1, "summary")
-    things = contract(
-        {"id": KEY}, name="raw.more", expects=(Rows(least=4),), properties={"write.delete.mode": "merge-on-read"}
-    )
-    before = things.append([{"id": n} for n in range(5)])
-    things.sql("DELETE FROM lake.raw.more WHERE id IN (2, 3)")
+    columns, properties = {"id": KEY}, {"write.delete.mode": "merge-on-read"}
+    things = contract(columns, name="raw.more", expects=(Rows(least=5),), properties=properties)
+    things.append([{"id": n} for n in range(5)])
+    before = things.sql("DELETE FROM lake.raw.more WHERE id IN (2, 3)")
     after = things.append([{"id": 9}])
     report = things.judge(after, since=before)
-    assert found(report)["at least 4 rows"] == (0, "scan" if report.jobs else "summary")
-    assert report.rows == 4
+    assert found(report)["at least 5 rows"] == (1, "scan")
+    assert (report.rows, report.jobs, report.since) == (4, 1, None)
+    assert report.whole_because == "delete files leave open how many rows there are"
 
 
-@pytest.mark.parametrize("platform", ["either_contract"])
-def test_only_what_was_added_is_judged_and_adds_up_with_what_was_judged_before(
-    platform: str, request: pytest.FixtureRequest
-) -> None:
-    things = request.getfixturevalue(platform)(
-        {"id": KEY, "share": pa.Column(T.DoubleType(), Check.le(1.0), nullable=True)}, key=("id",)
-    )
+def test_only_what_was_added_is_judged_and_adds_up_with_what_was_judged_before(either_contract: MakeContract) -> None:
+    things = either_contract({"id": KEY, "share": pa.Column(T.DoubleType(), Check.le(1.0), nullable=True)}, key=("id",))
     first = things.append([{"id": 1, "share": 5.0}, {"id": 2, "share": 0.0}])
     earlier = things.judge()
     things.append([{"id": 3, "share": 6.0}])
@@ -203,7 +198,7 @@ def test_where_more_than_appends_came_since_all_rows_are_judged(contract: MakeCo
     report = things.judge(last, since=first)
     assert (report.since, report.rows, found(report)["n: greater_than_or_equal_to(0)"][0]) == (None, 1, 1)
     assert report.whole_because == f"snapshot {last} did more than append"
-    elsewhere = things.judge(last, since=17)
+    elsewhere = things.judge(first, since=17)
     assert "17 is not among its ancestors" in elsewhere.whole_because
 
 
@@ -249,9 +244,9 @@ def test_an_empty_table_keeps_every_rule(contract: MakeContract) -> None:
 
 
 def test_what_cannot_be_judged_is_named(contract: MakeContract) -> None:
-    things = contract({"id": KEY, "code": pa.Column(T.StringType(), Check.str_matches(r"\pL+"), nullable=True)})
+    things = contract({"id": KEY, "code": pa.Column(T.StringType(), Check.str_matches("(?i)é"), nullable=True)})
     snapshot = things.append([{"id": 1, "code": "a"}, {"id": 2, "code": "b"}])
-    with pytest.raises(UnknownRule, match=r"raw\.things\.code: .*it uses \\p"):
+    with pytest.raises(UnknownRule, match=r"raw\.things\.code: .*a letter beyond ASCII"):
         things.judge()
     with pytest.raises(SnapshotGone, match="there is no snapshot 17"):
         things.judge(17)
