@@ -17,16 +17,16 @@ from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, failpoint
 from lakehouse.commit.together import load_together
 from lakehouse.lineage.vintage import check_vintage
-from lakehouse.release.candidates import Candidate, candidate_at, candidates, changes
+from lakehouse.release.candidates import Candidate, candidates, changes
+from lakehouse.release.content import Content, begun_before
 from lakehouse.release.gate import Check, Reason, ReleaseHeld, held_by, judged_by, materialize, mixed
-from lakehouse.release.names import made_by, moment_of, new_id
+from lakehouse.release.names import made_by, new_id
 from lakehouse.release.pointer import Move, Pointer, move_pointer, read_pointer
 from lakehouse.release.statement import KIND_RELEASE, Member, PointerStatement
 from lakehouse.release.tags import drop_tags, set_tags, tags_of
 from lakehouse.tables import Release
 
 Outcome = Literal["released", "completed", "already", "unchanged"]
-PARAMETERS_KEY = "derived.parameters"
 
 
 def _silent(_: str) -> None:
@@ -83,28 +83,6 @@ class Released:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class Content:
-    """A release that is fit to be made: its id, and each member's candidate with the snapshot to tag."""
-
-    id: str
-    found: Mapping[str, Candidate]
-    snapshots: Mapping[str, int]
-
-    @property
-    def members(self) -> tuple[Member, ...]:
-        """What is recorded of the members."""
-        return tuple(one.member(self.snapshots[name]) for name, one in self.found.items())
-
-    @property
-    def parameters(self) -> tuple[str, str]:
-        """Digest and JSON of what the dated members were computed with; they agree."""
-        for one in self.found.values():
-            if one.dated and one.sealed:
-                return one.sealed.seal.parameters_digest, one.sealed.seal.statement.get(PARAMETERS_KEY, "{}")
-        return "", "{}"
-
-
 def release(step: ReleaseStep) -> Released:
     """Release the members of a group, if they are fit for it and anything is new.
 
@@ -116,7 +94,7 @@ def release(step: ReleaseStep) -> Released:
     """
     began = time.monotonic()
     tables, pointer = _look(step)
-    if (begun := _begun(step, tables, pointer)) is not None:
+    if (begun := begun_before(tables, step.dated, step.release.name, _root(step), pointer.statement)) is not None:
         step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
         return _move(step, pointer, begun, outcome="completed", began=began)
     judged = judged_by(step.checks)
@@ -158,21 +136,6 @@ def _loader(catalog: LakeCatalog, tables: Mapping[str, Table]) -> Callable[[str]
 
 def _root(step: ReleaseStep) -> str:
     return step.attempt.root_run_id or step.attempt.run_id
-
-
-def _begun(step: ReleaseStep, tables: Mapping[str, Table], pointer: Pointer) -> Content | None:
-    """What an earlier try of this root run has judged and tagged, unless the pointer moved since."""
-    now = pointer.statement
-    tagged = {name: tags_of(table, step.release.name) for name, table in tables.items()}
-    for release_id in next(iter(tagged.values())):
-        passed = now is not None and (release_id <= now.newest or moment_of(release_id) <= now.moved_ms)
-        if passed or not made_by(release_id, _root(step)) or any(release_id not in tags for tags in tagged.values()):
-            continue
-        at = {name: tags[release_id] for name, tags in tagged.items()}
-        found = {name: candidate_at(table, at[name], dated=name in step.dated) for name, table in tables.items()}
-        if all(one.same for one in found.values()):  # or a member was rolled back since
-            return Content(release_id, found, at)
-    return None
 
 
 def _nothing_new(step: ReleaseStep, pointer: Pointer, found: Mapping[str, Candidate]) -> Released | None:

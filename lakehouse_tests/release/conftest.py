@@ -69,7 +69,8 @@ class Group:
         inputs: dict[str, int] | None = None,
     ) -> dict[str, int]:
         """Append a row to each of some members, published together."""
-        attempt = Attempt(f"run-{max(numbers.values())}", "derive", runtime_date=date, parameters_digest=parameters)
+        step = f"derive:{','.join(numbers)}"
+        attempt = Attempt(f"run-{max(numbers.values())}", step, runtime_date=date, parameters_digest=parameters)
         bases, staged = self.lake.bases(*map(self.name, numbers)), []
         read = {self.name(short): snapshot for short, snapshot in (inputs or {}).items()}
         for short, number in numbers.items():
