@@ -19,12 +19,13 @@ from lakehouse.automation import (
     lag_sensor,
     mirror_sensor,
 )
-from lakehouse.checks import mirror_checks, required_checks, stream_checks
+from lakehouse.checks import mirror_checks, required_checks, stream_checks, table_checks
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
 from lakehouse.tables import Declarations, load_declarations
 
 PROVE_JOB = "prove"
+OWN_NAMESPACE = "lakehouse"
 MODULE_PREFIX = "lakehouse_declarations_"  # under which declaration files are known to Python
 
 
@@ -51,6 +52,12 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
     checks: list[dg.AssetChecksDefinition] = [
         *(stream_checks(stream, declarations) for stream in streams),
         *(mirror_checks(tables, declarations) for tables in mirrors),
+        *(
+            found
+            for table in declarations.tables.values()
+            # Our own records are no assets.
+            if table.identifier[0] != OWN_NAMESPACE and (found := table_checks(table, declarations)) is not None
+        ),
     ]
     ours = dg.Definitions(
         assets=[
@@ -71,7 +78,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
             ),
         ],
         asset_checks=checks,
-        jobs=[prove] if streams else [],
+        jobs=[prove] if checks else [],
         sensors=[
             *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),
             *(mirror_sensor(tables, mirror_keys(tables)) for tables in mirrors),

@@ -1,7 +1,8 @@
-"""Checks that a person can read who did not write them: without Spark, and runnable alone."""
+"""Checks that a person can read who did not write them; each can be run alone."""
 
 from lakehouse.checks.mirror import mirror_checks
 from lakehouse.checks.required import required_checks
 from lakehouse.checks.stream import stream_checks
+from lakehouse.checks.table import table_checks
 
-__all__ = ["mirror_checks", "required_checks", "stream_checks"]
+__all__ = ["mirror_checks", "required_checks", "stream_checks", "table_checks"]
