@@ -3,7 +3,7 @@
 import pandera.pyspark as pa
 from pyspark.sql.types import TimestampType
 
-from lakehouse.tables import References, Table
+from lakehouse.tables import Drift, Histogram, References, Table
 
 
 class Flights(pa.DataFrameModel):
@@ -45,5 +45,8 @@ flights = Table(
         References(columns=("tailnum",), table="raw.planes", severity="warning"),
         References(columns=("dest",), table="raw.airports", to=("faa",), severity="warning"),
         References(columns=("carrier",), table="raw.airlines", severity="warning"),
+        Histogram(column="arr_delay", unit="minutes"),
+        Drift(column="arr_delay"),
+        Drift(column="carrier"),
     ),
 )

@@ -2,7 +2,7 @@
 
 import pandera.pyspark as pa
 
-from lakehouse.tables import Table
+from lakehouse.tables import Histogram, Table
 
 
 class Planes(pa.DataFrameModel):
@@ -28,4 +28,6 @@ planes = Table(
     description="Planes that flew from New York City in 2013, as far as the registry knows them.",
     owner="demo",
     key=("tailnum",),
+    # 1956 to 2013, a few of them much older than the others, 70 missing.
+    expects=(Histogram(column="year", unit="of manufacture", most_missing=0.05),),
 )

@@ -3,7 +3,7 @@
 import pandera.pyspark as pa
 from pyspark.sql.types import DoubleType, TimestampType
 
-from lakehouse.tables import Table
+from lakehouse.tables import Drift, Histogram, Table
 
 
 class Weather(pa.DataFrameModel):
@@ -36,4 +36,5 @@ weather = Table(
     owner="demo",
     key=("origin", "time_hour"),
     partitioning=("origin",),
+    expects=(Histogram(column="wind_speed", unit="mph", most_outliers=0.01), Drift(column="temp")),
 )
