@@ -4,10 +4,11 @@ r"""When a converted value is the same as its original: one definition for each 
 null              is the same as null, and as nothing else
 whole numbers,    the same number, in whatever spelling and scale: `1.5` is `1.50` and `15e-1`, `-0` is `0`; `007` is no
 decimals          number but a code, and is never the same as 7
-floats            as above with the number that the float stands for; beside that, a text with so few digits that it can
-                  have come from a float (17, whole numbers 15; of a 32-bit float 9 and 6) is the same if it is read as
-                  this very float: so `0.1` is the same, and `9007199254740993`, which no float holds, is not. Between
-                  floats of two widths: exactly the same number, so 0.1 in 64 bits is not 0.1 in 32. NaN is NaN
+floats            as above with the number that the float stands for; beside that, a text that can have come from a
+                  float is the same if it is read as this very float: one with a fraction or exponent and at most 17
+                  digits, any other with at most 15 (of a 32-bit float 9 and 6). So `0.1` is the same, and
+                  `9007199254740993`, which no float holds, is not. Between floats of two widths: exactly the same
+                  number, so 0.1 in 64 bits is not 0.1 in 32. NaN is NaN
 instants          the same moment: `05:00-05:00` is `10:00Z`; a text without zone is taken for UTC, as everywhere in the
                   house; digits beyond the microsecond are a difference if they are not zero
 wall times        the same reading of the clock, whatever zone stands behind it in a text
@@ -97,8 +98,9 @@ def _reads_as_number(words: SparkColumn, number: Side) -> SparkColumn:
     exactly = canonical(words) == canonical(_text(number))
     if not number.is_float:
         return exactly
-    with_fraction, whole = _DIGITS[type(number.type)]
-    short = sql.when(_power(words) < 0, _digits(words) <= with_fraction).otherwise(_digits(words) <= whole)
+    of_float, of_any = _DIGITS[type(number.type)]
+    like_float = words.rlike("[eE]") | (_power(words) < 0)
+    short = _digits(words) <= sql.when(like_float, of_float).otherwise(of_any)
     read_back = canonical(words).isNotNull() & short & (words.try_cast(number.type) == number.value)
     odd = words.try_cast("double") == number.value.cast("double")
     is_odd = sql.isnan(number.value) | (sql.abs(number.value) == float("inf"))
