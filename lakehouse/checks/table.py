@@ -39,6 +39,9 @@ def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefi
             for judge in judges
         ],
         can_subset=True,
+        # After all that can run before: another table that a check compares with may be written by the same run. To
+        # declare it as a dependency would skip the checks whenever that table has nothing new.
+        op_tags={"dagster/priority": "-1"},
     )
     def judge_table(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
