@@ -1,0 +1,146 @@
+"""Everything that a derived table can prove of itself, at once: what `lakehouse audit` shows."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import Any
+
+from pyiceberg.table import Table
+
+from lakehouse.commit import SealBroken
+from lakehouse.commit.history import head_of
+from lakehouse.lineage.dates import DatesReport, check_dates
+from lakehouse.lineage.inputs import Given, disagreements, inputs_of
+from lakehouse.lineage.reads import check_lineage
+from lakehouse.lineage.sealed import Derivation, Made, made
+from lakehouse.lineage.vintage import check_vintage
+from lakehouse.tables import Derived
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A promise that a derived table does not keep.
+
+    Args:
+        kind: short and stable, for machines: `date_…`, `input_…`, `vintage` or `lineage_…`.
+    """
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class DerivedProof:
+    """The proof of one derived table.
+
+    Args:
+        snapshot_id: what was judged; None before the first run.
+        runtime_date: of the run that computed it.
+        run_id: that run.
+        findings: every broken promise.
+        backfill: why a declared backfill was allowed to join inputs that differ; empty for none.
+        differing: in what they differ.
+        undecided: what nobody can tell any more.
+    """
+
+    table: str
+    snapshot_id: int | None = None
+    runtime_date: str = ""
+    run_id: str = ""
+    dates: DatesReport | None = None
+    inputs: tuple[Given, ...] = ()
+    readings: int = 0
+    findings: tuple[Broken, ...] = ()
+    backfill: str = ""
+    differing: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        dates = self.dates
+        return {
+            "table": self.table,
+            "holds": self.holds,
+            "snapshot_id": self.snapshot_id,
+            "runtime_date": self.runtime_date,
+            "run_id": self.run_id,
+            "findings": [asdict(finding) for finding in self.findings],
+            "files": dates.files if dates else 0,
+            "rows": dates.rows if dates else 0,
+            "dates_decided_by": dates.decided_by if dates else "empty",
+            "dates": [day.isoformat() for day in dates.expected] if dates else [],
+            "files_beyond_seals": {day.isoformat(): n for day, n in dates.beyond_seals.items()} if dates else {},
+            "inputs": [asdict(given) for given in self.inputs],
+            "readings": self.readings,
+            "backfill": self.backfill,
+            "differing": list(self.differing),
+            "undecided": list(self.undecided),
+            "seconds": self.seconds,
+        }
+
+
+def audit_derived(load: Callable[[str], Table], declared: Derived) -> DerivedProof:
+    """Prove the runtime date, vintage and lineage of what `main` of a derived table holds.
+
+    Args:
+        load: gives a table by its name.
+        declared: how the table is derived.
+
+    Raises:
+        NoSuchTableError: the table does not exist.
+        CannotCheckDates: the seal that would tell has expired.
+    """
+    began = time.monotonic()
+    loaded = cache(load)
+    table = loaded(declared.name)
+    if (snapshot_id := head_of(table)) is None:
+        return DerivedProof(declared.name)
+    dates = check_dates(table, snapshot_id, declared)
+    findings = [Broken(f"date_{finding.kind}", finding.message) for finding in dates.findings]
+    try:
+        step = made(table, snapshot_id)
+        proof = _of_step(loaded, declared, snapshot_id, step)
+    except SealBroken as broken:
+        findings.append(Broken("seal_edited", broken.message))
+        proof = DerivedProof(declared.name, snapshot_id)
+    every = tuple(dict.fromkeys((*findings, *proof.findings)))
+    return replace(proof, dates=dates, findings=every, seconds=round(time.monotonic() - began, 3))
+
+
+def _of_step(load: Callable[[str], Table], declared: Derived, snapshot_id: int, step: Made) -> DerivedProof:
+    """What depends on the seal of the run that computed the table."""
+    if step.seal is None:
+        gone = () if step.known else (f"the seal of snapshot {snapshot_id} has expired.",)
+        missing = (Broken("lineage_no_statement", "nobody said what the table was computed from."),)
+        return DerivedProof(declared.name, snapshot_id, findings=missing if step.known else (), undecided=gone)
+    seal, said = step.seal, Derivation.of(step.seal)
+    lineage = check_lineage(declared.inputs.values(), seal)
+    vintage = check_vintage(load, {declared.name: snapshot_id})
+    inputs = inputs_of(load, seal)
+    differ = [
+        Broken("input_disagrees", f"{told}; this table is of {seal.runtime_date}.")
+        for told in disagreements(seal, inputs)
+    ]
+    differ += [Broken("vintage", str(difference)) for difference in vintage.differences]
+    wrong = [Broken(f"lineage_{finding.kind}", finding.message) for finding in lineage.findings]
+    wrong += [Broken("seal_edited", told) for told in vintage.broken]
+    backfill = said.differs if said else ""
+    return DerivedProof(
+        table=declared.name,
+        snapshot_id=snapshot_id,
+        runtime_date=seal.runtime_date,
+        run_id=seal.run_id,
+        inputs=inputs,
+        readings=len(vintage.readings),
+        findings=tuple(wrong if backfill else (*wrong, *differ)),
+        backfill=backfill,
+        differing=tuple(found.message for found in differ) if backfill else (),
+        undecided=tuple(map(str, vintage.undecided)),
+    )
