@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import dagster as dg
 from dagster import AutomationCondition
 
-from lakehouse.automation.groups import group_of, upstream_tables
+from lakehouse.automation.groups import Group, group_of, upstream_tables
 from lakehouse.tables import Declarations, Derived, Release
 
 if TYPE_CHECKING:  # its own name for a condition that can have a label
@@ -29,22 +29,19 @@ Condition: TypeAlias = "BuiltinAutomationCondition[Any]"
 def following(one: Derived, declarations: Declarations) -> Condition:
     """When a derived table is asked for: something that its group is computed from has news, and nothing is in the way.
 
-    Of a table that is computed by day or month, that is its newest partition; by value, all of them. Older partitions
-    are for a backfill.
+    Of a table in partitions, that is all of them, in one run: its functions see their inputs whole, so nobody can tell
+    which partitions some news leaves as they are.
     """
     group = group_of(one, declarations)
     upstream = group.upstream(one.name)
-    news = _any(group.inputs, _updated() | _recovered()) | _any(
-        group.tables, AutomationCondition.missing().newly_true()
-    )
-    condition = (
-        _kept(news.with_label("an input has news, or a table of the group was never computed"))
+    return (
+        _pending(group)
         & ~_any(group.tables, AutomationCondition.in_progress()).with_label("a run computes the group")
         & ~_any(group.inputs, _being_judged()).with_label("an input is being judged")
         & ~_any(upstream, _failed()).with_label("a blocking check of an input failed")
-        & ~_any(upstream, _missing()).with_label("an input was never written")
+        & ~_any(upstream, AutomationCondition.missing()).with_label("an input was never written")
+        & _others_done(upstream, declarations)
     )
-    return condition & AutomationCondition.in_latest_time_window() if one.partitions else condition
 
 
 def follow_release(release: Release, declarations: Declarations) -> Condition:
@@ -57,6 +54,7 @@ def follow_release(release: Release, declarations: Declarations) -> Condition:
     around = tuple(
         dict.fromkeys(name for member in members for name in (member, *upstream_tables(member, declarations)))
     )
+    apart = [name for name in around if name in declarations.derived and declarations.derived[name].partitions]
     same_run = AutomationCondition.will_be_requested()
     news = _any(members, _updated() | _recovered() | same_run) | AutomationCondition.missing().newly_true()
     return (
@@ -65,7 +63,8 @@ def follow_release(release: Release, declarations: Declarations) -> Condition:
         & ~_any(members, AutomationCondition.in_progress()).with_label("a member is being computed")
         & ~_any(around, _being_judged()).with_label("a member, or what it is computed from, is being judged")
         & ~_any(around, _failed() & ~same_run).with_label("a blocking check of a member, or above one, failed")
-        & ~_any(members, _missing() & ~same_run).with_label("a member was never written")
+        & ~_any(members, AutomationCondition.missing() & ~same_run).with_label("a member was never written")
+        & _others_done(apart, declarations)
     )
 
 
@@ -90,6 +89,28 @@ def _any(tables: Iterable[str], condition: Condition) -> Condition:
     return reduce(or_, [AutomationCondition.asset_matches(key, condition) for key in keys])
 
 
+def _pending(group: Group) -> Condition:
+    """The group has news, and was not asked for since."""
+    news = _any(group.inputs, _updated() | _recovered()) | _any(
+        group.tables, AutomationCondition.missing().newly_true()
+    )
+    return _kept(news.with_label("an input has news, or a table of the group was never computed"))
+
+
+def _others_done(tables: Iterable[str], declarations: Declarations) -> Condition:
+    """Those of some tables that are computed in runs of their own have no news to wait for."""
+    conditions = [
+        AutomationCondition.asset_matches(
+            dg.AssetKey(name.split(".")), _pending(group_of(one, declarations)) | AutomationCondition.in_progress()
+        )
+        for name in tables
+        if (one := declarations.derived.get(name)) is not None
+    ]
+    if not conditions:
+        return ~AutomationCondition.in_progress()
+    return ~reduce(or_, conditions).with_label("a table upstream is computed in a run of its own")
+
+
 def _kept(news: Condition) -> Condition:
     """News, until the asset is asked for.
 
@@ -101,11 +122,6 @@ def _kept(news: Condition) -> Condition:
 def _updated() -> Condition:
     """It was written, and not by a run that computes the asset in question as well."""
     return AutomationCondition.newly_updated() & ~AutomationCondition.executed_with_root_target()
-
-
-def _missing() -> Condition:
-    """It was never written; of a table by day or month, the newest part was not."""
-    return AutomationCondition.missing() & AutomationCondition.in_latest_time_window()
 
 
 def _failed() -> Condition:

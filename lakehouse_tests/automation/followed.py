@@ -67,7 +67,7 @@ class Followed:
     failing: set[str] = field(default_factory=set[str])
     broken: set[str] = field(default_factory=set[str])
     made: list[str] = field(default_factory=list[str])
-    partitions: list[str | None] = field(default_factory=list[str | None])
+    partitions: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     _cursor: Any = None
 
     @cached_property
@@ -137,13 +137,19 @@ class Followed:
 
         return holds
 
-    def write(self, *names: str, partition: str | None = None) -> dg.ExecuteInProcessResult:
+    def write(self, *names: str, partitions: Sequence[str] = ()) -> dg.ExecuteInProcessResult:
         """Run the assets of some tables, with their checks."""
+        tags = {}
+        if partitions:
+            tags = {
+                "dagster/asset_partition_range_start": partitions[0],
+                "dagster/asset_partition_range_end": partitions[-1],
+            }
         return self.defs.resolve_implicit_global_asset_job_def().execute_in_process(
             instance=self.instance,
             raise_on_error=False,
             asset_selection=[dg.AssetKey(name.split(".")) for name in names],
-            partition_key=partition,
+            tags=tags,
         )
 
     @contextmanager
@@ -163,16 +169,30 @@ class Followed:
         )
         self._cursor = result.cursor
         subsets = [one.true_subset for one in result.results if not one.true_subset.is_empty]
-        requests = build_run_requests(subsets, self.defs.resolve_asset_graph(), {}, emit_backfills=False)
-        self.partitions = [request.partition_key for request in requests]
-        return [{".".join(key.path) for key in request.asset_selection or ()} for request in requests]
+        requests = build_run_requests(subsets, self.defs.resolve_asset_graph(), {}, emit_backfills=True)
+        self.partitions, asked = [], list[set[str]]()
+        for request in requests:
+            if request.asset_graph_subset is None:
+                asked.append({_name(key) for key in request.asset_selection or ()})
+                self.partitions.append(())
+            else:  # a backfill, which the tables' policy makes one run
+                parts = request.asset_graph_subset.partitions_subsets_by_asset_key
+                asked.append({_name(key) for key in parts})
+                self.partitions.append(
+                    tuple(sorted(key for part in parts.values() for key in part.get_partition_keys()))
+                )
+        return asked
 
     def follow(self) -> list[set[str]]:
         """Look, and run what is asked for."""
         asked = self.look()
-        for names, partition in zip(asked, self.partitions, strict=True):
-            self.write(*names, partition=partition)
+        for names, partitions in zip(asked, self.partitions, strict=True):
+            self.write(*names, partitions=partitions)
         return asked
+
+
+def _name(key: dg.AssetKey) -> str:
+    return ".".join(key.path)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from lakehouse.automation.groups import group_of
-from lakehouse.tables import ByMonth, ByValue
+from lakehouse.tables import ByMonth, ByValue, Derived
 from lakehouse_tests.automation.followed import ALL, FEATURES, Followed, derived
 
 
@@ -127,40 +127,45 @@ def test_what_dagster_hears_late_is_news_as_well(features: Followed) -> None:
     assert features.follow() == [ALL]
 
 
-def test_of_a_table_by_month_the_newest_month_is_computed(instance: dg.DagsterInstance) -> None:
-    monthly = derived("monthly", "raw.a", partitions=ByMonth(column="day", start=date(2020, 1, 1)))
+def by_month(name: str, *inputs: str) -> Derived:
+    """A table of three months."""
+    return derived(name, *inputs, partitions=ByMonth(column="day", start=date(2020, 1, 1), end=date(2020, 4, 1)))
+
+
+def test_a_partitioned_table_is_computed_whole_and_what_comes_after_it_waits(instance: dg.DagsterInstance) -> None:
+    monthly = by_month("monthly", "raw.a")
     found = Followed(instance, (monthly, derived("whole", "raw.a", "features.monthly")))
     assert group_of(monthly, found.declarations).tables == ("features.monthly",), "a run has partitions of one kind"
     found.look()
-    found.write("raw.a")
-    assert found.follow() == [{"features.monthly"}]
-    assert len(found.partitions) == 1
-    assert found.follow() == [{"features.whole"}], "what is computed from it comes after it"
-    assert found.follow() == []
-    found.write("raw.a")
-    asked = [found.follow() for _ in range(4)]
-    assert asked[-1] == []
-    assert {"features.monthly"} in asked[0]
+    for _ in range(2):
+        found.write("raw.a")
+        assert found.follow() == [{"features.monthly"}]
+        assert found.partitions == [("2020-01-01", "2020-02-01", "2020-03-01")]
+        assert found.follow() == [{"features.whole"}]
+        assert found.look() == []
 
 
-def test_of_a_table_by_value_every_part_is_computed(instance: dg.DagsterInstance) -> None:
+def test_partitions_of_a_table_are_all_missing_or_computed_by_value(instance: dg.DagsterInstance) -> None:
     by_value = derived("parts", "raw.a", partitions=ByValue(column="part", values=("x", "y")))
     found = Followed(instance, (by_value,))
     found.look()
     found.write("raw.a")
-    found.look()
-    assert set(found.partitions) == {"x", "y"}
+    assert found.look() == [{"features.parts"}]
+    assert found.partitions == [("x", "y")]
 
 
-def test_a_table_before_and_one_after_a_partitioned_one_do_not_wait_for_each_other(
+def test_tables_before_and_after_a_partitioned_one_come_one_after_the_other_and_to_rest(
     instance: dg.DagsterInstance,
 ) -> None:
-    first = derived("first", "raw.a")
-    monthly = derived("monthly", "features.first", partitions=ByMonth(column="day", start=date(2020, 1, 1)))
-    last = derived("last", "features.monthly", "raw.a")
-    found = Followed(instance, (first, monthly, last))
+    chain = (
+        derived("first", "raw.a"),
+        by_month("monthly", "features.first"),
+        derived("last", "features.monthly", "raw.a"),
+    )
+    found = Followed(instance, chain)
     found.look()
-    found.write("raw.a")
-    asked = [found.follow() for _ in range(8)]
-    assert {"features.last"} in [run for runs in asked for run in runs]
-    assert asked[-1] == [], "it comes to rest"
+    for _ in range(2):
+        found.write("raw.a")
+        asked = [found.follow() for _ in range(5)]
+        assert [run for runs in asked for run in runs] == [{"features.first"}, {"features.monthly"}, {"features.last"}]
+        assert asked[-1] == []

@@ -1,8 +1,11 @@
 """A release is asked for with its members, in the run that computes them, and never past a blocking check."""
 
+from datetime import date
+
 import dagster as dg
 import pytest
 
+from lakehouse.tables import ByMonth
 from lakehouse_tests.automation.followed import ALL, FEATURES, Followed, derived, release
 
 POINTER = "release.marts"
@@ -77,3 +80,20 @@ def test_a_failed_check_of_another_component_holds_back_nothing_here(instance: d
     found.failing.add("raw.other")
     found.write("raw.other", "raw.weather")
     assert found.follow() == [{*ALL, POINTER}]
+
+
+def test_a_member_that_is_computed_in_a_run_of_its_own_is_waited_for(instance: dg.DagsterInstance) -> None:
+    monthly = derived(
+        "monthly", "raw.a", partitions=ByMonth(column="day", start=date(2020, 1, 1), end=date(2020, 3, 1))
+    )
+    found = Followed(instance, (monthly, derived("whole", "raw.a")), [release("features.monthly", "features.whole")])
+    found.look()
+    for _ in range(2):
+        found.write("raw.a")
+        assert sorted(map(sorted, found.look())) == [["features.monthly"], ["features.whole"]]
+        found.write("features.whole")
+        with found.running("features.monthly"):
+            assert found.look() == [], "half of the members are new"
+        found.write("features.monthly", partitions=("2020-01-01", "2020-02-01"))
+        assert found.follow() == [{POINTER}]
+        assert found.look() == []
