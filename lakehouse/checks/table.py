@@ -57,7 +57,7 @@ def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefi
             def shared() -> Generator[SparkSession]:
                 yield session()
 
-            asked = Asked(lake, table, shared, context.instance, context.log.info, context.run_id)
+            asked = Asked(lake, table, shared, context.instance, context.log.info, context.run.run_id)
             yield from (judge.answer(asked) for judge in judges if judge.name in wanted)
 
     return judge_table
