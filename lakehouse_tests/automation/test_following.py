@@ -77,6 +77,13 @@ def test_a_failed_blocking_check_holds_back_what_is_computed_from_that_table_and
     assert features.look() == []
 
 
+def test_while_an_input_is_being_judged_the_group_waits_for_the_verdict(features: Followed) -> None:
+    with features.running("raw.weather"):
+        features.write("raw.flights")
+        assert features.look() == [], "the run of raw.weather has its check still before it"
+    assert features.follow() == [ALL]
+
+
 def test_a_check_that_passes_when_it_is_asked_again_lets_the_group_go(features: Followed) -> None:
     features.failing.add("raw.weather")
     features.write("raw.weather")
