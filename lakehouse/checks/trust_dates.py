@@ -87,8 +87,8 @@ def _sound(report: DatesReport) -> str:
         return f"Snapshot {report.snapshot_id} holds no rows."
     beyond = sum(report.beyond_seals.values())
     older = (
-        f" {beyond} files are of runs whose seals have expired: each has one date, and whether it was the run's, nobody "
-        "can say."
+        f" {beyond} files are of runs whose seals have expired: each has one date, and whether it was the run's, "
+        "nobody can say."
         if beyond
         else ""
     )

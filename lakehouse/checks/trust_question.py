@@ -84,7 +84,7 @@ class Question:
 
     @property
     def repair(self) -> str:
-        """The command that computes the table anew, with all above it, for its date and parameters if they are known."""
+        """The command that computes the table and all above it anew, for its date and parameters if they are known."""
         try:
             seal = self.seal
         except (SealBroken, CannotJudge):

@@ -1,23 +1,42 @@
-"""`lakehouse audit`: the proofs from outside: exactly once, over all streams, and of each mirror that it is a fold.
+"""`lakehouse audit`: the proofs from outside, of every kind of thing that makes a promise.
 
 Its exit code is a verdict, so whatever keeps it from judging ends as "could not run", never as "broken".
 """
 
 import json
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pyiceberg.exceptions import NoSuchTableError
-from rich.table import Column, Table
 
-from lakehouse.audit import Finding, StreamProof, audit_stream
-from lakehouse.cdc.audit import MirrorProof, audit_mirror
+from lakehouse.cli.audit_derived import DERIVED
+from lakehouse.cli.audit_mirrors import MIRRORS
+from lakehouse.cli.audit_release import show_releases
+from lakehouse.cli.audit_streams import STREAMS
+from lakehouse.cli.auditing import Auditing, Kind, show_finding
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.errors import LakehouseError
+from lakehouse.release.audit import ReleaseProof, audit_release
 from lakehouse.tables import Declarations
+
+
+def _prove_release(auditing: Auditing, name: str) -> ReleaseProof:
+    return audit_release(auditing.catalog, auditing.declared.releases[name])
+
+
+def _show_releases(context: Context, proofs: Sequence[ReleaseProof]) -> None:
+    show_releases(context, proofs)
+    for proof in proofs:
+        for finding in proof.findings:
+            show_finding(context, finding)
+
+
+RELEASES = Kind("releases", lambda declared: sorted(declared.releases), _prove_release, _show_releases)
+KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES)
+Proofs = list[tuple[Kind[Any], list[Any]]]
 
 
 class CouldNotAudit(LakehouseError):
@@ -26,7 +45,9 @@ class CouldNotAudit(LakehouseError):
 
 def audit(
     ctx: typer.Context,
-    names: Annotated[list[str] | None, typer.Argument(help="Streams and mirrors to audit; default: all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Streams, mirrors, derived tables and releases to audit; default: all.")
+    ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     scan: Annotated[
@@ -37,43 +58,39 @@ def audit(
         bool, typer.Option("--full", help="Compare every key of a mirror with its changelog, however many there are.")
     ] = False,
 ) -> None:
-    """Prove that each Kafka record is in one table, once, and each mirror what its changelog makes.
+    """Prove that records are there once, mirrors are what their changelogs make, derived tables and releases agree.
 
     Exit 1: a promise is broken, 2: nobody can say.
     """
     context = context_of(ctx)
-    proofs, mirrors = _proofs(context, names or [], scan=scan, full=full)
-    holds = all(proof.holds for proof in (*proofs, *mirrors))
+    proofs = _proofs(context, names or [], scan=scan, full=full)
+    holds = all(proof.holds for _, made in proofs for proof in made)
+    unsure = [told for kind, made in proofs for proof in made for told in kind.unsure(proof)]
     if as_json:
-        told = {"streams": [proof.as_json() for proof in proofs], "mirrors": [proof.as_json() for proof in mirrors]}
-        typer.echo(json.dumps({"holds": holds, **told}, indent=2))
+        told = {kind.title: [proof.as_json() for proof in made] for kind, made in proofs}
+        typer.echo(json.dumps({"holds": holds and not unsure, **told}, indent=2))
     else:
-        for proof in proofs:
-            _show(context, proof)
-        if mirrors:
-            _show_mirrors(context, mirrors)
-        context.out.print("[green]Every promise holds.[/]" if holds else "[bold red]A promise is broken.[/]")
+        for kind, made in proofs:
+            if made:
+                kind.show(context, made)
     if not holds:
+        _conclude(context, "[bold red]A promise is broken.[/]", quiet=as_json)
         raise typer.Exit(PROMISE_BROKEN)
+    if unsure:
+        raise CouldNotAudit(f"No promise is known to be broken, but: {' '.join(unsure)}")
+    _conclude(context, "[green]Every promise holds.[/]", quiet=as_json)
 
 
-def _proofs(
-    context: Context, names: Sequence[str], *, scan: bool, full: bool
-) -> tuple[list[StreamProof], list[MirrorProof]]:
+def _conclude(context: Context, verdict: str, *, quiet: bool) -> None:
+    if not quiet:
+        context.out.print(verdict)
+
+
+def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -> Proofs:
     try:
-        declared = declarations_of(context)
-        catalog = catalog_of(context)
-        _refuse_unknown(declared, names)
-        proofs: list[StreamProof] = []
-        for name, stream in sorted(declared.streams.items()):
-            if not names or name in names:
-                with context.err.status(f"auditing {name}"):
-                    proofs.append(audit_stream(catalog, name, (*stream.tables, stream.quarantine_table), scan=scan))
-        mirrors: list[MirrorProof] = []
-        for name, tables in sorted(declared.mirrors.items()):
-            if not names or name in names:
-                with context.err.status(f"auditing {name}"):
-                    mirrors.append(audit_mirror(catalog, tables, full=full))
+        auditing = Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full)
+        _refuse_unknown(auditing.declared, names)
+        return [(kind, _proven(context, kind, auditing, names)) for kind in KINDS]
     except LakehouseError:
         raise
     except NoSuchTableError as missing:
@@ -82,64 +99,21 @@ def _proofs(
         ) from missing
     except Exception as error:
         raise CouldNotAudit(f"The audit could not be carried out: {type(error).__name__}: {error}") from error
-    return proofs, mirrors
+
+
+def _proven(context: Context, kind: Kind[Any], auditing: Auditing, names: Sequence[str]) -> list[Any]:
+    made: list[Any] = []
+    for name in kind.names(auditing.declared):
+        if not names or name in names:
+            with context.err.status(f"auditing {name}"):
+                made.append(kind.prove(auditing, name))
+    return made
 
 
 def _refuse_unknown(declared: Declarations, names: Sequence[str]) -> None:
-    known = {*declared.streams, *declared.mirrors}
+    known = {name for kind in KINDS for name in kind.names(declared)}
     if unknown := [name for name in names if name not in known]:
         raise CouldNotAudit(
-            f"There is no stream or mirror {', '.join(unknown)}.", remedy=f"name some of {', '.join(sorted(known))}"
+            f"There is no stream, mirror, derived table or release {', '.join(unknown)}.",
+            remedy=f"name some of {', '.join(sorted(known))}",
         )
-
-
-def _show(context: Context, proof: StreamProof) -> None:
-    title = f"{proof.stream}: {proof.read:,} records read, {proof.seals} seals, proven from {proof.proven_from or '-'}"
-    lines = Table(
-        Column("table", no_wrap=True),
-        Column("partition", justify="right"),
-        Column("offsets", no_wrap=True),
-        Column("rows", justify="right"),
-        Column("decided by", no_wrap=True),
-        title=title,
-        title_justify="left",
-    )
-    for proven in proof.ranges:
-        span = f"[{proven.first}, {proven.end})" if proven.first is not None else f"none below {proven.end}"
-        lines.add_row(proven.table, str(proven.partition), _plain(span), f"{proven.rows:,}", proven.decided_by)
-    context.out.print(lines)
-    for finding in proof.findings:
-        _show_finding(context, finding)
-
-
-def _show_mirrors(context: Context, proofs: Sequence[MirrorProof]) -> None:
-    lines = Table(
-        Column("mirror", no_wrap=True),
-        Column("rows", justify="right"),
-        Column("changes", justify="right"),
-        Column("in quarantine", justify="right"),
-        Column("compared"),
-        title="Mirrors, each against its changelog",
-        title_justify="left",
-    )
-    for proof in proofs:
-        counts = (f"{proof.keys.rows:,}", f"{proof.fold.changes:,}", f"{proof.fold.refused:,}")
-        lines.add_row(proof.mirror, *counts, _plain(proof.fold.looked_at or "nothing yet"))
-    context.out.print(lines)
-    for proof in proofs:
-        for finding in proof.findings:
-            _show_finding(context, finding)
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
-
-
-def _show_finding(context: Context, finding: Finding) -> None:
-    where = [finding.table]
-    if finding.partition is not None:
-        where.append(f"partition {finding.partition}")
-    if finding.offsets:
-        where.append(f"offsets {finding.offsets}")
-    line = f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}"
-    context.out.print(line, style="red", soft_wrap=True, markup=False, highlight=False)

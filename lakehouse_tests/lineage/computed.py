@@ -60,13 +60,14 @@ class Computed:
         day: date = DAY,
         rows: Sequence[date | None] | None = None,
         run: str = "",
-        parameters: str = "p",
+        digest: str = "p",
         **statement: Any,
     ) -> int:
         """A run computes a derived table, of the newest snapshots of its inputs if none are named.
 
         Args:
             rows: the runtime date of each row; two of the run's own if None.
+            digest: of the run's parameters.
             statement: what its seal says otherwise than a sound one would, for example `scanned={}`.
         """
         declared = self.declarations.derived[name]
@@ -94,7 +95,7 @@ class Computed:
             statement=texts,
             run=run or f"run-{name}",
             day=day,
-            parameters=parameters,
+            digest=digest,
             replacing=declared.mode == "full" and declared.partitions is None,
         )
 
@@ -157,7 +158,7 @@ class Computed:
         run: str,
         statement: Mapping[str, str] | None = None,
         day: date | None = None,
-        parameters: str = "",
+        digest: str = "",
         replacing: bool = False,
     ) -> int:
         catalog = self.catalog
@@ -166,7 +167,7 @@ class Computed:
             run_id=run,
             step=f"{kind}:{name}",
             runtime_date=day.isoformat() if day else "",
-            parameters_digest=parameters,
+            parameters_digest=digest,
         )
         if rows or replacing:
             schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
@@ -203,10 +204,14 @@ def derived(name: str, *inputs: str, mode: str = "full", partitioning: tuple[str
     )
 
 
+def source(name: str) -> Table:
+    """Declare a table that somebody writes."""
+    return declare({"n": T.LongType()}, name=name)
+
+
 def lake_of(folder: Path, sources: Sequence[str], *computed: Derived) -> Computed:
     """Declare and create tables."""
-    raw: list[Table] = [declare({"n": T.LongType()}, name=name) for name in sources]
-    tables = [*raw, *(one.table for one in computed)]
+    tables = [*map(source, sources), *(one.table for one in computed)]
     declarations = Declarations({t.name: t for t in tables}, {}, {}, derived={one.name: one for one in computed})
     lake = Computed(folder, declarations)
     for table in tables:

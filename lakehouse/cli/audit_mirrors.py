@@ -1,0 +1,35 @@
+"""`lakehouse audit` of mirrors: each is what its changelog makes."""
+
+from collections.abc import Sequence
+
+from rich.table import Column, Table
+
+from lakehouse.cdc.audit import MirrorProof, audit_mirror
+from lakehouse.cli.auditing import Auditing, Kind, plain, show_finding
+from lakehouse.cli.context import Context
+
+
+def _prove(auditing: Auditing, name: str) -> MirrorProof:
+    return audit_mirror(auditing.catalog, auditing.declared.mirrors[name], full=auditing.full)
+
+
+def _show(context: Context, proofs: Sequence[MirrorProof]) -> None:
+    lines = Table(
+        Column("mirror", no_wrap=True),
+        Column("rows", justify="right"),
+        Column("changes", justify="right"),
+        Column("in quarantine", justify="right"),
+        Column("compared"),
+        title="Mirrors, each against its changelog",
+        title_justify="left",
+    )
+    for proof in proofs:
+        counts = (f"{proof.keys.rows:,}", f"{proof.fold.changes:,}", f"{proof.fold.refused:,}")
+        lines.add_row(proof.mirror, *counts, plain(proof.fold.looked_at or "nothing yet"))
+    context.out.print(lines)
+    for proof in proofs:
+        for finding in proof.findings:
+            show_finding(context, finding)
+
+
+MIRRORS = Kind("mirrors", lambda declared: sorted(declared.mirrors), _prove, _show)

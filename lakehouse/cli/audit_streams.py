@@ -1,0 +1,41 @@
+"""`lakehouse audit` of streams: each Kafka record is in one table, once."""
+
+from collections.abc import Sequence
+
+from rich.table import Column, Table
+
+from lakehouse.audit import StreamProof, audit_stream
+from lakehouse.cli.auditing import Auditing, Kind, plain, show_finding
+from lakehouse.cli.context import Context
+
+
+def _prove(auditing: Auditing, name: str) -> StreamProof:
+    stream = auditing.declared.streams[name]
+    return audit_stream(auditing.catalog, name, (*stream.tables, stream.quarantine_table), scan=auditing.scan)
+
+
+def _show(context: Context, proofs: Sequence[StreamProof]) -> None:
+    for proof in proofs:
+        _show_one(context, proof)
+
+
+def _show_one(context: Context, proof: StreamProof) -> None:
+    title = f"{proof.stream}: {proof.read:,} records read, {proof.seals} seals, proven from {proof.proven_from or '-'}"
+    lines = Table(
+        Column("table", no_wrap=True),
+        Column("partition", justify="right"),
+        Column("offsets", no_wrap=True),
+        Column("rows", justify="right"),
+        Column("decided by", no_wrap=True),
+        title=title,
+        title_justify="left",
+    )
+    for proven in proof.ranges:
+        span = f"[{proven.first}, {proven.end})" if proven.first is not None else f"none below {proven.end}"
+        lines.add_row(proven.table, str(proven.partition), plain(span), f"{proven.rows:,}", proven.decided_by)
+    context.out.print(lines)
+    for finding in proof.findings:
+        show_finding(context, finding)
+
+
+STREAMS = Kind("streams", lambda declared: sorted(declared.streams), _prove, _show)

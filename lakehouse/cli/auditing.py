@@ -1,0 +1,81 @@
+"""What the kinds of proof of `lakehouse audit` have in common."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from lakehouse.audit import Finding
+from lakehouse.catalog import LakeCatalog
+from lakehouse.cli.context import Context
+from lakehouse.tables import Declarations
+
+
+class Proof(Protocol):
+    """What was proven of one thing."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken."""
+        ...
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        ...
+
+
+P = TypeVar("P", bound=Proof)
+
+
+@dataclass(frozen=True)
+class Auditing:
+    """What a proof needs, and how thorough it is to be.
+
+    Attributes:
+        scan: read the Kafka offsets of every row.
+        full: compare every key of a mirror.
+    """
+
+    catalog: LakeCatalog
+    declared: Declarations
+    scan: bool = False
+    full: bool = False
+
+
+def _sure(proof: object) -> Sequence[str]:
+    del proof
+    return ()
+
+
+@dataclass(frozen=True)
+class Kind(Generic[P]):
+    """One kind of thing that can be proven.
+
+    Attributes:
+        title: what it is called in the JSON, in the plural.
+        names: of all that are declared.
+        prove: makes the proof of one.
+        show: prints proofs as tables.
+        unsure: what a proof had to leave open, if that must not pass for a good end.
+    """
+
+    title: str
+    names: Callable[[Declarations], Iterable[str]]
+    prove: Callable[[Auditing, str], P]
+    show: Callable[[Context, Sequence[P]], None]
+    unsure: Callable[[P], Sequence[str]] = _sure
+
+
+def plain(text: str) -> str:
+    """A text as it is, not as markup."""
+    return text.replace("[", r"\[")
+
+
+def show_finding(context: Context, finding: Finding) -> None:
+    """Print one broken promise."""
+    where = [finding.table]
+    if finding.partition is not None:
+        where.append(f"partition {finding.partition}")
+    if finding.offsets:
+        where.append(f"offsets {finding.offsets}")
+    line = f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}"
+    context.out.print(line, style="red", soft_wrap=True, markup=False, highlight=False)
