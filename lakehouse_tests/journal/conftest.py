@@ -1,3 +1,3 @@
-from lakehouse_tests.journal.kept import kept
+from lakehouse_tests.journal.kept import kept, kept_anywhere, kept_by_rest
 
-__all__ = ["kept"]
+__all__ = ["kept", "kept_anywhere", "kept_by_rest"]

@@ -98,14 +98,32 @@ def event(name: str, **said: Any) -> Event:
     )
 
 
-@pytest.fixture
-def kept(lake: Lake) -> Iterator[Kept]:
-    """Both catalogs."""
+def keeping(lake: Lake) -> Kept:
+    """Let a lake keep a log."""
     tables = {
         name: Table(name=name, schema=COLUMNS, description="Numbers.", owner="us")
         for name in (f"{lake.namespace}.a", f"{lake.namespace}.b")
     }
     for table in (*tables.values(), AUDIT_LOG):
         apply(plan(table, lake.catalog), lake.catalog)
-    yield Kept(lake, Declarations({**tables, AUDIT_LOG.name: AUDIT_LOG}, {}, {}))
+    return Kept(lake, Declarations({**tables, AUDIT_LOG.name: AUDIT_LOG}, {}, {}))
+
+
+@pytest.fixture
+def kept(sql_lake: Lake) -> Kept:
+    """On the embedded catalog."""
+    return keeping(sql_lake)
+
+
+@pytest.fixture
+def kept_anywhere(lake: Lake) -> Iterator[Kept]:
+    """On both catalogs."""
+    yield keeping(lake)
     lake.catalog.drop_table(AUDIT_LOG.identifier)
+
+
+@pytest.fixture
+def kept_by_rest(rest_lake: Lake) -> Iterator[Kept]:
+    """On the REST catalog, whose answers can be lost."""
+    yield keeping(rest_lake)
+    rest_lake.catalog.drop_table(AUDIT_LOG.identifier)

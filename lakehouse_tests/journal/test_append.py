@@ -13,6 +13,7 @@ from lakehouse.commit.failpoints import InjectedFault
 from lakehouse.journal import Appended, News, Position, append
 from lakehouse.journal.event import Known
 from lakehouse.tables import AUDIT_LOG
+from lakehouse_tests.fixtures.rest_catalog import Fault
 from lakehouse_tests.journal.kept import Kept, event
 
 
@@ -21,16 +22,16 @@ def of(*names: str, **said: object) -> Callable[[Position, Known], News]:
     return lambda position, _: News(tuple(event(name, **said) for name in names), position)
 
 
-def test_two_reconcilers_at_once_write_every_commit_once(kept: Kept) -> None:
+def test_two_reconcilers_at_once_write_every_commit_once(kept_anywhere: Kept) -> None:
     for number in range(3):
-        kept.write(kept.a, number)
-        kept.write(kept.b, number)
+        kept_anywhere.write(kept_anywhere.a, number)
+        kept_anywhere.write(kept_anywhere.b, number)
     both = threading.Barrier(2)
 
     def look() -> Appended:
         first = [True]
-        catalog = open_catalog(kept.lake.settings)
-        source = kept.source(catalog)
+        catalog = open_catalog(kept_anywhere.lake.settings)
+        source = kept_anywhere.source(catalog)
 
         def together(position: Position, known: Known) -> News:
             found = source(position, known)
@@ -43,17 +44,17 @@ def test_two_reconcilers_at_once_write_every_commit_once(kept: Kept) -> None:
     with ThreadPoolExecutor(2) as pool:
         found = [job.result(60) for job in [pool.submit(look) for _ in range(2)]]
     assert sorted(len(one.events) for one in found) == [0, 6]
-    assert len(kept.ids()) == len(set(kept.ids())) == 6
+    assert len(kept_anywhere.ids()) == len(set(kept_anywhere.ids())) == 6
 
 
-def test_many_that_write_different_things_lose_none(kept: Kept) -> None:
+def test_many_that_write_different_things_lose_none(kept_anywhere: Kept) -> None:
     def tell(number: int) -> None:
-        append(open_catalog(kept.lake.settings), [of(f"{number}", "everybody's")], writer=f"{number}")
+        append(open_catalog(kept_anywhere.lake.settings), [of(f"{number}", "everybody's")], writer=f"{number}")
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(tell, range(6)))
-    assert sorted(kept.ids()) == ["0", "1", "2", "3", "4", "5", "everybody's"]
-    log = kept.lake.load(AUDIT_LOG.name)
+    assert sorted(kept_anywhere.ids()) == ["0", "1", "2", "3", "4", "5", "everybody's"]
+    log = kept_anywhere.lake.load(AUDIT_LOG.name)
     assert not abandoned_branches(log, older_than=-datetime.resolution), "who lost a race cleans up"
     assert len(log.inspect.files()) <= 6
 
@@ -77,14 +78,14 @@ def test_a_writer_that_dies_before_it_publishes_leaves_nothing_and_keeps_nobody(
     assert len(kept.record().events) == 1
 
 
-@pytest.mark.parametrize("fault", ["apply-then-cut", "cut", "503", "apply-then-503"])
 @pytest.mark.rest
-def test_a_lost_answer_neither_loses_nor_doubles_a_row(rest_lake: object, kept: Kept, fault: str) -> None:
-    rest = kept.lake.rest
-    if rest is None:
-        pytest.skip("answers are lost on the REST catalog only")
-    kept.write(kept.a, 1)
-    rest.fail_next(fault, skip=2)  # pyright: ignore[reportArgumentType] - open the branch, write, and then publish
-    kept.record()
-    kept.record()
-    assert len(kept.ids()) == 1
+@pytest.mark.parametrize("fault", ["apply-then-cut", "cut", "503", "apply-then-503"])
+def test_a_lost_answer_neither_loses_nor_doubles_a_row(kept_by_rest: Kept, fault: Fault) -> None:
+    rest = kept_by_rest.lake.rest
+    assert rest is not None
+    kept_by_rest.write(kept_by_rest.a, 1)
+    rest.fail_next(fault, on="transaction", skip=2)  # the branch is opened, then written, then published
+    kept_by_rest.record()
+    assert rest.faults()["done"] == 1
+    kept_by_rest.record()
+    assert len(kept_by_rest.ids()) == 1
