@@ -12,29 +12,15 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.cli.audit_derived import DERIVED
 from lakehouse.cli.audit_mirrors import MIRRORS
-from lakehouse.cli.audit_release import show_releases
+from lakehouse.cli.audit_release import RELEASES
 from lakehouse.cli.audit_streams import STREAMS
-from lakehouse.cli.auditing import Auditing, Kind, show_finding
+from lakehouse.cli.auditing import Auditing, Kind
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.errors import LakehouseError
-from lakehouse.release.audit import ReleaseProof, audit_release
 from lakehouse.tables import Declarations
 
-
-def _prove_release(auditing: Auditing, name: str) -> ReleaseProof:
-    return audit_release(auditing.catalog, auditing.declared.releases[name])
-
-
-def _show_releases(context: Context, proofs: Sequence[ReleaseProof]) -> None:
-    show_releases(context, proofs)
-    for proof in proofs:
-        for finding in proof.findings:
-            show_finding(context, finding)
-
-
-RELEASES = Kind("releases", lambda declared: sorted(declared.releases), _prove_release, _show_releases)
 KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES)
 Proofs = list[tuple[Kind[Any], list[Any]]]
 

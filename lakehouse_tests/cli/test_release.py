@@ -2,16 +2,12 @@
 
 import getpass
 import json
-from io import StringIO
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from lakehouse.catalog import remove_ref
 from lakehouse.cli import app
-from lakehouse.cli.audit_release import release_proofs, show_releases
-from lakehouse.cli.context import Context
 from lakehouse.release.names import tag_of
 from lakehouse.tables import Declarations
 from lakehouse_tests.fixtures.lakes import Lake
@@ -100,15 +96,22 @@ def test_what_cannot_be_done_is_one_line(group: Group) -> None:
     assert "has no release x" in call("rollback", "things", "x", "--why", "x").stderr
 
 
-def test_the_audit_shows_each_release(group: Group) -> None:
+def audited(group: Group, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     declared = Declarations({}, {}, {}, releases={"things": group.declared})
-    context = Context(out=Console(file=StringIO(), width=160), err=Console(file=StringIO()))
-    released(group)
-    (proof,) = release_proofs(context, declared, group.catalog, [])
-    assert proof.holds
-    assert release_proofs(context, declared, group.catalog, ["other"]) == []
-    show_releases(context, [proof])
-    shown = context.out.file
-    assert isinstance(shown, StringIO)
-    assert f"things  │ {proof.current} │      3 │ {DATE}   │        1" in shown.getvalue()
-    assert proof.as_json()["findings"] == ()
+    monkeypatch.setattr("lakehouse.cli.audit.declarations_of", lambda _: declared)
+    monkeypatch.setattr("lakehouse.cli.audit.catalog_of", lambda _: group.catalog)
+    return CliRunner().invoke(app, ("audit", *words), env={"COLUMNS": "160"})
+
+
+def test_the_audit_judges_each_release(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "nothing yet" in audited(group, monkeypatch).stdout
+    made = released(group)
+    good = audited(group, monkeypatch)
+    assert good.exit_code == 0, good.output
+    assert f"things  │ {made} │      3 │ {DATE}   │        1" in good.stdout
+    group.change("b", remove_ref(tag_of(made)))
+    bad = audited(group, monkeypatch, "things")
+    assert bad.exit_code == 1
+    assert f"BROKEN tag_missing: {group.name('b')}: {group.name('b')} has no tag {tag_of(made)}." in bad.stdout
+    told = json.loads(audited(group, monkeypatch, "--json").stdout)
+    assert (told["holds"], told["releases"][0]["group"], told["releases"][0]["holds"]) == (False, "things", False)
