@@ -31,7 +31,7 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
 
     Mirrors that are behind their changelogs after that are brought up to date: their steps wait for new messages, and
     a run that was killed between changelog and mirror has left none. Then derived tables are computed, and released.
-    Checks that were skipped, because there was nothing new in their tables, are asked for on their own.
+    Checks that were not run, because there was nothing new in their tables, are asked for on their own.
     """
     outcome, lag, tags = Outcome(), None, {PROCESS_TAG: mark}
     with _dagster(context) as (defs, instance):
@@ -55,12 +55,13 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
 
         if outcome.failures.keys() <= mirrors:
             derive_news(lake, defs, run, lambda text: say(context, text))
-        if outcome.skipped and not outcome.failures:
-            if waiting := _never_made(defs, instance, lake):
-                # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
-                say(context, f"computed for the first time: {', '.join('.'.join(key.path) for key in waiting)}")
-                run(waiting)
-            outcome.add(_execute(defs.resolve_job_def(PROVE_JOB), instance, tags))
+        if outcome.skipped and not outcome.failures and (waiting := _never_made(defs, instance, lake)):
+            # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
+            say(context, f"computed for the first time: {', '.join('.'.join(key.path) for key in waiting)}")
+            run(waiting)
+        if not outcome.failures and (unasked := defs.resolve_asset_graph().asset_check_keys - outcome.asked):
+            prove = defs.resolve_job_def(PROVE_JOB).get_subset(asset_check_selection=unasked)
+            outcome.add(_execute(prove, instance, tags))
         release_rest(lake, outcome.steps, run)
         _log(context, lake, instance)
     return outcome

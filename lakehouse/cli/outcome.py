@@ -62,6 +62,11 @@ class Outcome:
         failed = [c for c in self.checks.values() if not c.passed and c.severity is dg.AssetCheckSeverity.ERROR]
         return not self.failures and not failed and bool(self.checks)
 
+    @property
+    def asked(self) -> set[dg.AssetCheckKey]:
+        """The checks that have a result."""
+        return {check.asset_check_key for check in self.checks.values()}
+
     def add(self, result: dg.ExecuteInProcessResult) -> None:
         """Take in what one more run did."""
         self.runs.append(result.run_id)
