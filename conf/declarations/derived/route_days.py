@@ -1,7 +1,6 @@
 """How each route did on each day, for people who look at months. One can be computed alone, by a backfill from the UI.
 
-New flights have the newest month computed by itself; older ones are for a backfill, or for `lakehouse run`, which
-computes all of them. So nothing else is computed from this table.
+A partitioned table is computed in a run of its own, so nothing else is computed from this one.
 """
 
 from datetime import date
