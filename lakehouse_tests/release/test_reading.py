@@ -4,8 +4,12 @@ Guarded mechanisms: members are read at what was released and not at `main`; tag
 tag is believed only where it names what was recorded.
 """
 
+import itertools
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Self
 
 import pytest
 from pyiceberg.table.update import SetSnapshotRefUpdate
@@ -13,6 +17,7 @@ from pyiceberg.table.update import SetSnapshotRefUpdate
 from lakehouse.catalog import open_catalog, remove_ref
 from lakehouse.commit import Attempt
 from lakehouse.release.errors import NothingReleased, ReleaseGone, ReleaseUnknown, TagMoved
+from lakehouse.release.gate import Check, Result
 from lakehouse.release.names import tag_of
 from lakehouse.release.reading import OpenRelease, open_release
 from lakehouse.release.rollback import rollback
@@ -23,17 +28,16 @@ from lakehouse_tests.release.conftest import Group, MakeGroup, make_group
 RELEASES = 30
 
 
-class Readers:
-    """Threads that go through all members by the pointer, again and again, and note what they see."""
+class Meanwhile:
+    """Threads that do something again and again, with a catalog of their own, as another program would."""
 
-    def __init__(self, group: Group, *pauses: float) -> None:
+    def __init__(self, group: Group, *does: tuple[Callable[[Group], None], float]) -> None:
         self._group = group
         self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._read, args=(pause,)) for pause in pauses]
-        self.seen: list[list[int]] = []
+        self._threads = [threading.Thread(target=self._repeat, args=one) for one in does]
         self.wrong: list[Exception] = []
 
-    def __enter__(self) -> "Readers":
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
         return self
@@ -43,33 +47,61 @@ class Readers:
         for thread in self._threads:
             thread.join()
 
-    def _read(self, pause: float) -> None:
-        catalog = open_catalog(self._group.lake.settings)  # of its own, as another program's
-        while not self._over.is_set():
+    def _repeat(self, do: Callable[[Group], None], pause: float) -> None:
+        lake = self._group.lake
+        own = replace(self._group, lake=replace(lake, catalog=open_catalog(lake.settings)))
+        while not self._over.wait(pause):
             try:
-                opened = open_release(catalog, self._group.declared.name)
-                found: list[int] = []
-                for name in opened.tables:
-                    time.sleep(pause)
-                    found.append(max(opened.arrow(name)["n"].to_pylist()))
-            except Exception as error:  # noqa: BLE001 - whatever a reader meets is what this is about
+                do(own)
+            except Exception as error:  # noqa: BLE001 - whatever is met is what this is about
                 self.wrong.append(error)
-            else:
-                self.seen.append(found)
+
+
+class Seen(list[tuple[int, ...]]):
+    """What readers saw: the newest row of each member."""
+
+    def reader(self, pause: float) -> Callable[[Group], None]:
+        """Goes through all members by the pointer, with a pause before each."""
+
+        def read(group: Group) -> None:
+            opened = group.open()
+            found: list[int] = []
+            for name in opened.tables:
+                time.sleep(pause)
+                found.append(max(opened.arrow(name)["n"].to_pylist()))
+            self.append(tuple(found))
+
+        return read
 
 
 @pytest.mark.slow
 def test_slow_readers_see_one_vintage_during_thirty_releases(lake: Lake) -> None:
     group = make_group(lake, keep=5)
-    group.make()
-    group.release()
-    with Readers(group, 0.01, 0.2) as readers:
-        for vintage in range(2, RELEASES + 2):
-            group.write_all({"a": vintage, "b": vintage, "c": vintage})
-            assert group.release(f"run-{vintage}").outcome == "released"
-    assert not readers.wrong, readers.wrong[0]
-    assert all(len(set(found)) == 1 for found in readers.seen), readers.seen
-    assert len({found[0] for found in readers.seen}) > RELEASES / 3
+    stream = itertools.count(1000)
+    read_by: dict[int, int] = {}
+
+    def goes_on(writer: Group) -> None:
+        writer.write("a", next(stream), kind="ingest")
+
+    def release(vintage: int) -> None:
+        """`b` and `c` anew, from what the stream has come to."""
+        read = group.head("a")
+        read_by[vintage] = max(group.load("a").scan(snapshot_id=read).to_arrow()["n"].to_pylist())
+        group.write_all({"b": vintage, "c": vintage}, inputs={"a": read})
+        judged = [Check(group.name("a"), "good", (Result("passed", read),)), *group.checks("b", "c")]
+        done = group.release(f"run-{vintage}", judged, dated=frozenset(group.members[1:]))
+        assert done.outcome == "released"
+
+    goes_on(group)
+    release(1)
+    seen = Seen()
+    with Meanwhile(group, (goes_on, 0.3), (seen.reader(0), 0.1), (seen.reader(0.2), 0)) as meanwhile:
+        for vintage in range(2, RELEASES + 1):
+            release(vintage)
+    assert not meanwhile.wrong, meanwhile.wrong[0]
+    assert all((a, b) == (read_by[c], c) for a, b, c in seen), list(seen)
+    assert len({c for *_, c in seen}) > RELEASES / 5
+    assert next(stream) > 1000 + RELEASES / 5, "the stream went on"
 
 
 def test_a_reader_may_take_until_its_release_is_no_longer_kept(group: Group) -> None:
@@ -93,13 +125,14 @@ def test_rolling_back_while_they_read_shows_one_vintage(sql_group: MakeGroup) ->
     for _ in range(2):
         group.make()
         ids.append(group.release().id)
-    with Readers(group, 0, 0.02) as readers:
+    seen = Seen()
+    with Meanwhile(group, (seen.reader(0), 0.01), (seen.reader(0.02), 0)) as meanwhile:
         for turn in range(8):
             attempt = Attempt(f"cli-{turn}", f"release:{group.declared.name}")
             rollback(group.catalog, group.declared.name, ids[turn % 2], attempt, by="ann", why="test")
-    assert not readers.wrong, readers.wrong[0]
-    assert {tuple(found) for found in readers.seen} <= {(1, 1, 1), (2, 2, 2)}
-    assert len(readers.seen) > 2
+    assert not meanwhile.wrong, meanwhile.wrong[0]
+    assert set(seen) <= {(1, 1, 1), (2, 2, 2)}
+    assert len(seen) > 2
 
 
 def test_an_older_release_is_open_as_long_as_it_is_kept(sql_group: MakeGroup) -> None:
