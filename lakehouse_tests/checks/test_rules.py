@@ -80,6 +80,12 @@ def value(result: dg.AssetCheckResult, key: str) -> Any:
     return result.metadata[key].value
 
 
+def records(result: dg.AssetCheckResult, key: str) -> list[Mapping[str, Any]]:
+    found = result.metadata[key]
+    assert isinstance(found, dg.TableMetadataValue)
+    return [record.data for record in found.records]
+
+
 def shown(result: dg.AssetCheckResult) -> str:
     return f"{result.description} " + " ".join(str(one.value) for one in result.metadata.values())
 
@@ -133,7 +139,7 @@ def test_what_refers_to_nothing_is_counted_with_its_values(judged_on_either: Jud
         2,
     )
     assert value(found, "share") == pytest.approx(4 / 9, abs=1e-6)
-    assert [record.data["missing"] for record in value(found, "examples")] == [
+    assert [record["missing"] for record in records(found, "examples")] == [
         "tailnum=X9: 3 rows",
         "tailnum=Y1: 1 rows",
     ]
@@ -142,7 +148,7 @@ def test_what_refers_to_nothing_is_counted_with_its_values(judged_on_either: Jud
     assert not judged_on_either.judges("raw.flights")["references_raw_planes"].blocking
     planes.append([{"plane": "X9"}, {"plane": "Y1"}])
     assert judged_on_either.ask("raw.flights", "references_raw_planes").passed
-    assert all(jobs == 1 for jobs in made.jobs)
+    assert all(jobs <= 2 for jobs in made.jobs), "one, and one that hands out the smaller table"
 
 
 def test_a_table_that_does_not_exist_yet_has_nothing_to_refer_to(judged: Judged) -> None:
@@ -259,7 +265,7 @@ def test_what_the_step_sealed_of_this_very_snapshot_is_not_judged_again(judged: 
     assert (found.passed, found.severity, things.sessions) == (False, dg.AssetCheckSeverity.WARN, 0)
     assert value(found, "snapshot id") == str(snapshot)
     assert value(found, "rows: share: less_than_or_equal_to(1.0)") == 7, "a known gap, followed over time"
-    assert {record.data["answered from"] for record in value(found, "rules")} == {"seal"}
+    assert {record["answered from"] for record in records(found, "rules")} == {"seal"}
     assert "share: less_than_or_equal_to(1.0) (7 of 9 rows)" in str(found.description)
     assert judged.judges("mart.things")["contract_rules"].blocking
 
@@ -287,7 +293,7 @@ def test_what_no_seal_says_of_all_rows_is_judged(
 ) -> None:
     change(things)
     found = judged.ask("mart.things", "contract_rules")
-    broken = {record.data["rule"]: record.data for record in value(found, "rules")}
+    broken = {record["rule"]: record for record in records(found, "rules")}
     assert broken["share: less_than_or_equal_to(1.0)"]["broken by"] == 1
     assert broken["id: required, but null"]["answered from"] == "manifests"
     assert broken["at least 1 row"]["answered from"] == "summary"

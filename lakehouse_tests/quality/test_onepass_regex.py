@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
@@ -131,7 +131,9 @@ def test_known_differences_are_bridged(either_session: SparkSession) -> None:
 
 
 @pytest.mark.spark
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+)
 @given(patterns=st.lists(RANDOM, min_size=20, max_size=40))
 def test_random_patterns_find_the_same(either_session: SparkSession, patterns: list[str]) -> None:
     assert disagreements(either_session, patterns) == []

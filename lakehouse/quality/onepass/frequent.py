@@ -31,7 +31,7 @@ def most_frequent(found: DataFrame) -> Frequent:
         found: a row for each value, with its number of rows and its texts.
     """
     # Totals beside each value rather than an aggregate of its own: that would compute the values twice.
-    all_of_them = Window.partitionBy()
+    all_of_them = Window.partitionBy(f.lit(True))  # Connect warns of a window without a partition
     totals = f.count(f.lit(1)).over(all_of_them).alias("values"), f.sum(ROWS).over(all_of_them).alias("rows")
     top = found.select(ROWS, TEXTS, *totals).orderBy(f.desc(ROWS), TEXTS).limit(_SHOWN).collect()
     if not top:

@@ -4,7 +4,7 @@ So the price of a rule is that of reading its column once, or nothing, however m
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.types import NestedField, PrimitiveType
@@ -50,35 +50,60 @@ def judge_snapshot(
     questions = questions_of(declared)
     known = Statistics.of(scope.files(), _fields(declared, scope, questions))
     rows, deletes = known.rows, scope.has_deletes
-    broken = [broken_by_manifests(question, known, has_deletes=deletes) for question in questions]
-    sources: list[AnsweredBy] = ["scan" if found is None else "manifests" for found in broken]
+    answers = [_Answer(q, broken_by_manifests(q, known, has_deletes=deletes), "manifests") for q in questions]
     with Asking(declared, scope, session) as spark:
-        unanswered = [question for question, found in zip(questions, broken, strict=True) if found is None]
+        unanswered = [answer for answer in answers if answer.broken is None]
         if unanswered or counting:
-            rows, found_by_scan = spark.broken(unanswered)
-            scanned = iter(found_by_scan)
-            broken = [next(scanned) if found is None else found for found in broken]
-        if counting:
-            total = RowCount(rows, rows)
+            rows = _scan(spark, unanswered)
         # Where metadata answers all, nobody reads a file for the sake of examples.
-        worth = any(found and source == "scan" for found, source in zip(broken, sources, strict=True))
-        failed = [question for question, found in zip(questions, broken, strict=True) if found and worth]
-        examples = _examples(spark, declared, failed)
+        if any(answer.broken for answer in unanswered):
+            _find_examples(spark, declared, [answer for answer in answers if answer.broken])
         jobs = spark.jobs
-    verdicts = [
-        RuleVerdict(q.column.name, q.rule, q.severity, found or 0, rows, source, examples.get(id(q), ()))
-        for q, found, source in zip(questions, broken, sources, strict=True)
-    ]
-    source = "scan" if counting else "summary"
     return ContractReport(
         table=declared.name,
         snapshot_id=snapshot_id,
         since=scope.since,
         whole_because=scope.whole_because,
         rows=rows,
-        verdicts=(*verdicts, *_of_the_table(declared, total, source)),
+        verdicts=(
+            *(answer.verdict(rows) for answer in answers),
+            *(_of_the_table(declared, RowCount(rows, rows), "scan") if counting else _of_the_table(declared, total)),
+        ),
         jobs=jobs,
     )
+
+
+@dataclass
+class _Answer:
+    """What is known of one rule so far."""
+
+    question: Question
+    broken: int | None
+    source: AnsweredBy
+    examples: tuple[str, ...] = ()
+
+    def verdict(self, rows: int) -> RuleVerdict:
+        question = self.question
+        return RuleVerdict(
+            question.column.name, question.rule, question.severity, self.broken or 0, rows, self.source, self.examples
+        )
+
+
+def _scan(spark: Asking, unanswered: list[_Answer]) -> int:
+    """Answer what is open; returns the number of rows."""
+    rows, counts = spark.broken([answer.question for answer in unanswered])
+    for answer, count in zip(unanswered, counts, strict=True):
+        answer.broken, answer.source = count, "scan"
+    return rows
+
+
+def _find_examples(spark: Asking, declared: Table, broken: list[_Answer]) -> None:
+    """Examples of those rules of which something may be shown."""
+    showable = [answer for answer in broken if Shown.of(answer.question, declared)]
+    if showable:
+        found = spark.examples([answer.question for answer in showable])
+        for answer, examples in zip(showable, found, strict=True):
+            answer.examples = examples
 
 
 def _fields(declared: Table, scope: Scope, questions: Sequence[Question]) -> dict[str, NestedField]:
@@ -94,14 +119,7 @@ def _fields(declared: Table, scope: Scope, questions: Sequence[Question]) -> dic
     return {name: column for name, column in found.items() if isinstance(column.field_type, PrimitiveType)}
 
 
-def _examples(spark: Asking, declared: Table, broken: list[Question]) -> dict[int, tuple[str, ...]]:
-    """Examples of those rules of which something may be shown, by the rule's identity."""
-    showable = [question for question in broken if Shown.of(question, declared)]
-    found = spark.examples(showable) if showable else []
-    return {id(question): examples for question, examples in zip(showable, found, strict=True)}
-
-
-def _of_the_table(declared: Table, total: RowCount, source: AnsweredBy) -> list[RuleVerdict]:
+def _of_the_table(declared: Table, total: RowCount, source: AnsweredBy = "summary") -> list[RuleVerdict]:
     """Rules on the number of rows, of which the snapshot's total decides."""
     limited = row_limits(declared)
     return [
