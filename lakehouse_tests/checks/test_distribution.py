@@ -67,6 +67,7 @@ class House:
     open_session: Callable[[], AbstractContextManager[SparkSession]]
     instance: dg.DagsterInstance
     sessions: list[str] = field(default_factory=list[str])
+    meanwhile: Callable[[], object] = lambda: None
 
     def write(self, data: Sequence[dict[str, Any]], name: str = "raw.things", **inputs: int) -> int:
         """Put rows in the place of those that are there; returns the snapshot."""
@@ -93,6 +94,7 @@ class House:
     @contextmanager
     def session(self) -> Iterator[SparkSession]:
         self.sessions.append("asked")
+        self.meanwhile()
         with self.open_session() as spark:
             yield spark
 
@@ -206,6 +208,17 @@ def test_a_snapshot_is_measured_once_for_all_checks_and_never_again(house: MakeH
     assert len(made.sessions) == 1, "what was measured is known"
     assert {text(one, "statistics") for one in again.values()} == {"kept from an earlier check"}
     assert len(made.lake.catalog.load_table(STATISTICS.identifier).scan().to_arrow()) == 2
+
+
+def test_rows_that_land_meanwhile_are_not_measured(house: MakeHouse) -> None:
+    """Spark looks a table up anew on every action; a check names one snapshot, and judges that."""
+    made = house(Histogram(column="size"), SameValues(column="size", table="raw.originals"))
+    made.write(rows(), "raw.originals")
+    made.write(rows())
+    made.meanwhile = lambda: made.write(rows(3, shift=7))
+    found = made.ask()
+    assert number(found["histogram_size"], "rows") == 200
+    assert number(found["same_values_size"], "rows") == 200
 
 
 def test_a_sample_is_compared_with_what_it_was_drawn_from(house: MakeHouse) -> None:
