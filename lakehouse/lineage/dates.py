@@ -23,7 +23,7 @@ from pyiceberg.utils.datetime import days_to_date
 
 from lakehouse.commit import SealBroken
 from lakehouse.lineage.expected_dates import CannotCheckDates, ExpectedDates, expectation
-from lakehouse.lineage.manifests import has_deletes, live_files
+from lakehouse.lineage.manifests import Manifests
 from lakehouse.tables import Derived
 
 DatesDecidedBy = Literal["manifests", "manifests and scan", "empty"]
@@ -129,10 +129,11 @@ class _Judged:
     def look(self) -> None:
         """Judge every live file."""
         field_id = self._field_id()
-        deletes = has_deletes(self.table, self.snapshot)
+        manifests = Manifests.of(self.table, self.snapshot)
+        deletes = manifests.with_deletes
         expected = expectation(self.table, self.snapshot, self._declared)
         undecided: dict[str, ExpectedDates] = {}
-        for added_by, file in live_files(self.table, self.snapshot):
+        for added_by, file in manifests.live_files():
             self.files += 1
             self.rows += file.record_count
             wanted = expected(added_by)

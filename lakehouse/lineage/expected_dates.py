@@ -9,7 +9,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.commit import Seal
 from lakehouse.commit.attempt import ATTEMPT_KEY
-from lakehouse.commit.history import ancestry, attempt_of, is_rewrite, summary_of
+from lakehouse.commit.history import ancestry, is_rewrite, summary_of
 from lakehouse.commit.seal import PREFIX, VERSION_KEY
 from lakehouse.errors import LakehouseError
 from lakehouse.lineage.sealed import DERIVE, made
@@ -75,30 +75,30 @@ class _OfEachAttempt:
     def __init__(self, table: Table, snapshot: Snapshot) -> None:
         self._name = ".".join(table.name())
         self._history = {each.snapshot_id: each for each in ancestry(table, snapshot.snapshot_id)}
+        self._said = {number: summary_of(each) for number, each in self._history.items()}
         self._sealed = {
-            summary[ATTEMPT_KEY]: each
-            for each in self._history.values()
-            if VERSION_KEY in (summary := summary_of(each)) and summary[PREFIX + "kind"] == DERIVE
+            said[ATTEMPT_KEY]: number
+            for number, said in self._said.items()
+            if VERSION_KEY in said and said[PREFIX + "kind"] == DERIVE
         }
         self._whole = any(each.parent_snapshot_id is None for each in self._history.values())
         self._known: dict[str, ExpectedDates] = {}
 
     def __call__(self, added_by: int | None) -> ExpectedDates | None:
-        commit = self._history.get(added_by) if added_by is not None else None
-        if commit is None:
+        if added_by is None or added_by not in self._history:
             return ExpectedDates(frozenset(), "a run whose seal has expired", sure=False)
-        attempt = attempt_of(commit)
+        attempt = self._said[added_by].get(ATTEMPT_KEY)
         if attempt in self._sealed:
             return self._of(attempt)
-        if is_rewrite(commit):  # the rows of several runs, in new files
+        if is_rewrite(self._history[added_by]):  # the rows of several runs, in new files
             every = [self._of(attempt).dates for attempt in self._sealed]
             return ExpectedDates(frozenset[date]().union(*every), "every run of the table", sure=self._whole)
         return None
 
     def _of(self, attempt: str) -> ExpectedDates:
         if attempt not in self._known:
-            snapshot = self._sealed[attempt]
-            seal = Seal.from_summary(summary_of(snapshot), where=f"{self._name} snapshot {snapshot.snapshot_id}")
+            number = self._sealed[attempt]
+            seal = Seal.from_summary(self._said[number], where=f"{self._name} snapshot {number}")
             assert seal is not None
             self._known[attempt] = _of_seal(seal)
         return self._known[attempt]

@@ -5,71 +5,118 @@ as long as reading the entries. All manifests of a table have few schemas betwee
 """
 
 import json
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Self
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Generic, Self, TypeVar
 
 from pyiceberg.avro.decoder import new_decoder
-from pyiceberg.avro.file import AvroFile
+from pyiceberg.avro.file import META_SCHEMA, AvroFile, AvroFileHeader
 from pyiceberg.avro.reader import Reader
-from pyiceberg.avro.resolver import resolve_reader
+from pyiceberg.avro.resolver import construct_reader, resolve_reader
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import (
     DEFAULT_READ_VERSION,
     MANIFEST_ENTRY_SCHEMAS,
+    MANIFEST_LIST_FILE_SCHEMAS,
     DataFile,
     DataFileContent,
     FileFormat,
     ManifestContent,
     ManifestEntry,
     ManifestEntryStatus,
+    ManifestFile,
+    PartitionFieldSummary,
 )
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 _SCHEMA = "avro.schema"
+_Row = TypeVar("_Row", ManifestFile, ManifestEntry)
 
 
-def live_files(table: Table, snapshot: Snapshot) -> Iterator[tuple[int | None, DataFile]]:
-    """The data files of a snapshot, each with the id of the snapshot that added it."""
-    for manifest in snapshot.manifests(table.io):
-        if manifest.content != ManifestContent.DATA:
-            continue
-        for entry in _entries(table.io, manifest.manifest_path):
-            if entry.status != ManifestEntryStatus.DELETED:
-                # An entry that does not say which snapshot added it was added by that of its manifest.
-                added_by = manifest.added_snapshot_id if entry.snapshot_id is None else entry.snapshot_id
-                yield added_by, entry.data_file
+@dataclass(frozen=True)
+class Manifests:
+    """The manifests of a snapshot, read as they are asked for."""
+
+    io: FileIO
+    files: tuple[ManifestFile, ...]
+
+    @classmethod
+    def of(cls, table: Table, snapshot: Snapshot) -> "Manifests":
+        """Read the list of manifests."""
+        return cls(table.io, tuple(_rows(_ListReader, table.io, snapshot.manifest_list)))
+
+    @property
+    def with_deletes(self) -> bool:
+        """Whether rows of live data files may be deleted."""
+        return any(manifest.content == ManifestContent.DELETES for manifest in self.files)
+
+    def live_files(self) -> Iterator[tuple[int | None, DataFile]]:
+        """The data files, each with the id of the snapshot that added it."""
+        for manifest in self.files:
+            if manifest.content != ManifestContent.DATA:
+                continue
+            for entry in _rows(_ManifestReader, self.io, manifest.manifest_path):
+                if entry.status != ManifestEntryStatus.DELETED:
+                    # An entry that does not say which snapshot added it was added by that of its manifest.
+                    added_by = manifest.added_snapshot_id if entry.snapshot_id is None else entry.snapshot_id
+                    yield added_by, entry.data_file
 
 
-def has_deletes(table: Table, snapshot: Snapshot) -> bool:
-    """Whether rows of live data files may be deleted."""
-    return any(manifest.content == ManifestContent.DELETES for manifest in snapshot.manifests(table.io))
-
-
-class _ManifestReader(AvroFile[ManifestEntry]):
+class _PreparedReader(AvroFile[_Row], Generic[_Row]):
     """PyIceberg's reader of Avro files, which prepares itself once for all files of one schema."""
+
+    prepared: Callable[[str], Reader]
 
     def __enter__(self) -> Self:
         """Open it."""
         with self.input_file.open() as stream:
             self.decoder = new_decoder(stream.read())
-        self.header = self._read_header()
-        self.reader = _prepared(self.header.meta[_SCHEMA])
+        self.header = _header().read(self.decoder)
+        self.reader = type(self).prepared(self.header.meta[_SCHEMA])
         return self
 
 
-@lru_cache(maxsize=64)
-def _prepared(schema: str) -> Reader:
+@cache
+def _header() -> Reader:
+    return construct_reader(META_SCHEMA, {-1: AvroFileHeader})
+
+
+@lru_cache(maxsize=16)
+def _list_reader(schema: str) -> Reader:
     return resolve_reader(
-        AvroSchemaConversion().avro_to_iceberg(json.loads(schema)),
+        _parsed(schema),
+        MANIFEST_LIST_FILE_SCHEMAS[DEFAULT_READ_VERSION],
+        {-1: ManifestFile, 508: PartitionFieldSummary},
+        {517: ManifestContent},
+    )
+
+
+@lru_cache(maxsize=64)
+def _entry_reader(schema: str) -> Reader:
+    return resolve_reader(
+        _parsed(schema),
         MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
         {-1: ManifestEntry, 2: DataFile},
         {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
     )
 
 
-def _entries(io: FileIO, path: str) -> Iterator[ManifestEntry]:
-    with _ManifestReader(io.new_input(path)) as entries:
-        yield from entries
+class _ListReader(_PreparedReader[ManifestFile]):
+    prepared = staticmethod(_list_reader)
+
+
+class _ManifestReader(_PreparedReader[ManifestEntry]):
+    prepared = staticmethod(_entry_reader)
+
+
+def _parsed(schema: str) -> Schema:
+    return AvroSchemaConversion().avro_to_iceberg(json.loads(schema))
+
+
+def _rows(kind: type[_PreparedReader[_Row]], io: FileIO, path: str) -> Iterator[_Row]:
+    with kind(io.new_input(path)) as rows:
+        yield from rows
