@@ -12,7 +12,8 @@ from dagster._core.storage.asset_check_execution_record import (
 from lakehouse.release.gate import Check, Result
 
 SNAPSHOT_KEY = "snapshot id"
-_LOOKED_BACK = 20
+# A stream goes on, and is judged again and again, while tables are computed from what it was.
+_LOOKED_BACK = 50
 
 
 def check_history(instance: DagsterInstance, key: AssetCheckKey) -> Check:
