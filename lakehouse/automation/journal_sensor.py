@@ -56,12 +56,11 @@ def journal_sensor() -> dg.SensorDefinition:
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
         found = unheard(lake.catalog, lake.declarations, context.instance, assets)
-        # What is left for the next look must not pass for seen.
-        rest = added.more or bool(found.waiting)
         return dg.SensorResult(
-            asset_events=list(found.materializations),
-            skip_reason=_summary(added, len(found.materializations)),
-            cursor=json.dumps(asdict(Looked() if rest else now)),
+            asset_events=list(found),
+            skip_reason=_summary(added, len(found)),
+            # What is left for the next look must not pass for seen.
+            cursor=json.dumps(asdict(Looked() if added.more else now)),
         )
 
     return keep_log
@@ -92,7 +91,7 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
 
 def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.AssetKey]) -> int:
     """Report what Dagster never heard of, outside of a sensor; returns how many materializations that were."""
-    found = unheard(lake.catalog, lake.declarations, instance, assets).materializations
+    found = unheard(lake.catalog, lake.declarations, instance, assets)
     for materialization in found:
         instance.report_runless_asset_event(materialization)
     return len(found)

@@ -7,7 +7,6 @@ more: it would then pass for the newest. It is in the audit log all the same.
 
 import uuid
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 import msgspec
 from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterInstance
@@ -28,23 +27,12 @@ _PARTITION = "derived.partition"
 _NO_MATERIALIZATION = ("maintenance", "retire")
 
 
-@dataclass(frozen=True)
-class Unheard:
-    """What to tell Dagster.
-
-    Attributes:
-        materializations: one for each table whose newest publish is not stored.
-        waiting: tables whose newest publish is of a run that has not ended: it may still tell by itself.
-    """
-
-    materializations: tuple[AssetMaterialization, ...]
-    waiting: tuple[str, ...]
-
-
 def unheard(
     catalog: LakeCatalog, declarations: Declarations, instance: DagsterInstance, assets: Collection[AssetKey]
-) -> Unheard:
-    """Compare the newest publish of tables with what Dagster has stored.
+) -> list[AssetMaterialization]:
+    """Compare the newest publish of tables with what Dagster has stored; returns what it is to be told.
+
+    Nothing of a run that has not ended: it may still tell by itself.
 
     Args:
         catalog: where the tables live.
@@ -53,7 +41,6 @@ def unheard(
         assets: which tables are materialized by a run; what checks keep for themselves is not.
     """
     told: list[AssetMaterialization] = []
-    waiting: list[str] = []
     names = [name for name in sorted(declarations.tables) if AssetKey(name.split(".")) in assets]
     for identifier in catalog.locations([tuple(name.split(".")) for name in names]):
         found, key = catalog.load_table(identifier), AssetKey(list(identifier))
@@ -61,12 +48,10 @@ def unheard(
             if _heard(instance, key, sealed):
                 continue
             run = instance.get_run_by_id(sealed.seal.run_id)
-            if run is not None and run.status not in FINISHED:
-                waiting.append(".".join(identifier))
             # Asked again: between the two looks the run may have told, and ended.
-            elif not _heard(instance, key, sealed):
+            if (run is None or run.status in FINISHED) and not _heard(instance, key, sealed):
                 told += _told(declarations.tables[".".join(identifier)], found, sealed, declarations)
-    return Unheard(tuple(told), tuple(waiting))
+    return told
 
 
 def _newest(table: IcebergTable) -> list[Sealed]:

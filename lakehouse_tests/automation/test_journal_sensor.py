@@ -108,7 +108,7 @@ def test_a_run_that_has_not_ended_tells_by_itself(mart: Mart) -> None:
     first = mart.tick()
     assert not first.asset_events
     mart.instance.report_run_failed(under_way)
-    assert mart.tick(first.cursor).asset_events, "the look before has not passed for one that saw everything"
+    assert mart.tick(first.cursor).asset_events, "its end is a reason to look again"
 
 
 def test_an_older_publish_is_not_told_when_a_newer_one_was(mart: Mart) -> None:

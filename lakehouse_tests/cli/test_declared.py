@@ -23,9 +23,11 @@ things = Table(name="mine.things", schema=Things, description="Things.", owner="
 stream = Stream(name="things", topic="things", route=ToTable("mine.things"))
 """
 ALL = {
-    "changelog.flights", "mine.things", "mirror.flights", "mirror.flights_tombstones", "quarantine.flight_changes",
+    "changelog.flights", "features.airport_load", "features.carrier_fleet", "features.hourly_weather",
+    "features.route_days", "features.route_history", "features.training", "lakehouse.audit_log",
+    "lakehouse.statistics", "mine.things", "mirror.flights", "mirror.flights_tombstones", "quarantine.flight_changes",
     "quarantine.flights", "quarantine.mirror_flights", "quarantine.reference", "quarantine.things", "raw.airlines",
-    "raw.airports", "raw.flights", "raw.planes", "raw.weather",
+    "raw.airports", "raw.flights", "raw.planes", "raw.weather", "release.analytics",
 }  # fmt: skip
 
 
