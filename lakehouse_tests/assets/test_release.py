@@ -16,7 +16,7 @@ from lakehouse.assets import release_asset
 from lakehouse.checks import required_checks
 from lakehouse.commit.history import head_of, last_seal
 from lakehouse.release.reading import OpenRelease, open_release
-from lakehouse.resources import Lake
+from lakehouse.resources import Lake, WrittenByStream
 from lakehouse.runtime import RUNTIME_DATE_TAG
 from lakehouse.settings import IngestSettings, KafkaSettings, Settings
 from lakehouse.state import State
@@ -226,3 +226,12 @@ def test_an_asset_of_ones_own_reads_a_release_and_says_so(shop: Shop) -> None:
     assert sealed is not None
     assert sealed.seal.inputs == {"mart.one": released}
     assert shop.lake.arrow("mart.reader")["n"].to_pylist() == [2]
+
+
+def test_nobody_else_moves_the_pointer(shop: Shop) -> None:
+    @dg.asset
+    def meddling(context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]) -> None:
+        with pytest.raises(WrittenByStream, match=r"Table release\.shop is written by the release shop"):
+            lake.write(context, "release.shop", pa.table({"id": ["x"]}))
+
+    assert dg.materialize([meddling], instance=shop.instance, resources={"lake": shop.lake}).success
