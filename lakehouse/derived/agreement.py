@@ -15,6 +15,7 @@ from lakehouse.commit import Attempt
 from lakehouse.derived.inputs import Input
 from lakehouse.derived.mixture import REST, mixture_of
 from lakehouse.derived.refusals import DeriveRefused
+from lakehouse.derived.statement import DeriveStatement
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.settings import Parameters
 
@@ -74,7 +75,7 @@ def repair(asked: Asked, by_hand: Sequence[str] = ()) -> str:
     words = ["lakehouse", "derive", asked.table, "--upstream", "--downstream"]
     words += ["--runtime-date", asked.attempt.runtime_date]
     for name, value in asked.parameters.items():
-        words += ["--parameter", f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"]
+        words += ["--parameter", f"{name}={value if isinstance(value, str) else _json(value)}"]
     first = f"materialize {', '.join(by_hand)} for the same date and parameters, and then " if by_hand else ""
     return (
         f"{first}compute it with all derived tables above it and below these, in one run: `{shlex.join(words)}`. "
@@ -91,12 +92,28 @@ def _differs(asked: Asked, one: Input) -> list[str]:
     if one.date != asked.attempt.runtime_date:
         found.append(f"its runtime date is {one.date or 'not known'}")
     if one.parameters_digest != asked.attempt.parameters_digest:
-        found.append(f"its parameters are others ({one.parameters_digest or 'not known'})")
+        found.append(f"its parameters are others ({_others(asked.parameters, one)})")
     for digest, partitions in mixture_of(one.seal).items():
         if digest not in (one.parameters_digest, asked.attempt.parameters_digest):
             which = "part of it was" if REST in partitions else f"its partitions {', '.join(partitions)} were"
             found.append(f"{which} computed with other parameters ({digest})")
     return found
+
+
+def _others(mine: Parameters, one: Input) -> str:
+    """Which parameters an input was computed with in place of the run's own, as far as its seal says."""
+    said = DeriveStatement.from_keys(one.seal.statement) if one.seal is not None else None
+    theirs = said.parameters if said is not None else mine
+    told = [
+        f"{name} is {_json(theirs.get(name))}, here {_json(mine.get(name))}"
+        for name in sorted({*theirs, *mine})
+        if theirs.get(name) != mine.get(name)
+    ]
+    return "; ".join(told) or one.parameters_digest or "not known"
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _message(asked: Asked, inputs: Sequence[Input], differing: Sequence[str]) -> str:
@@ -105,7 +122,7 @@ def _message(asked: Asked, inputs: Sequence[Input], differing: Sequence[str]) ->
         f"{asked.table} was not computed: its inputs do not agree with this run, or with each other.",
         *(f"- {text}" for text in differing),
         f"This run: runtime date {attempt.runtime_date}, parameters {attempt.parameters_digest} "
-        f"{msgspec.json.encode(dict(asked.parameters)).decode()}, run {attempt.run_id}.",
+        f"{_json(dict(asked.parameters))}, run {attempt.run_id}.",
         "Inputs:",
     ]
     for one in inputs:

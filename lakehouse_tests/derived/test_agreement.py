@@ -78,9 +78,10 @@ def test_another_date_is_named_with_every_input_and_the_command(office: Workshop
 
 @pytest.mark.usefixtures("shops")
 def test_the_same_date_with_other_parameters_is_refused(office: Workshop, tip: Derived) -> None:
-    office.computed(office.declarations.derived[office.name("two")], parameters='{"share": 0.7}')
+    two = office.declarations.derived[office.name("two")]
+    office.computed(two, digest='{"share": 0.7}', parameters={"share": 0.7})
     error = refused(office, tip)
-    assert f"{office.name('two')}: its parameters are others" in error.message
+    assert f"{office.name('two')}: its parameters are others (share is 0.7, here null)" in error.message
     assert "its runtime date is" not in error.message
 
 

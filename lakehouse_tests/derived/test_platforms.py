@@ -37,8 +37,9 @@ def test_a_function_and_a_sql_text(remote: Workshop) -> None:
     said = remote.said("totals")[1]
     assert said.scanned == {remote.name("sales"): remote.head("sales")}
     assert said.column_lineage["total"] == ((remote.name("sales"), "amount"),)
-    text = "SELECT shop, total FROM totals WHERE total >= :least AND :runtime_date IS NOT NULL"
-    remote.run(remote.derived("large", compute=text, inputs={"totals": "totals"}), parameters={"least": 4})
+    text = "SELECT shop, total FROM totals WHERE total >= 2 * :least AND :runtime_date IS NOT NULL"
+    remote.run(remote.derived("large", compute=text, inputs={"totals": "totals"}), parameters={"least": 2})
+    assert remote.rows("large") == [("Bonn", 4)]
 
 
 def test_increments(remote: Workshop) -> None:

@@ -110,11 +110,11 @@ class Workshop:
         seal = Seal.of(who, "write", statement={}, previous=previous)
         return publish(self.catalog, [seal_branch(self.catalog, base, who, seal)]).snapshots[name]
 
-    def computed(self, one: Derived, *, run: str = "run", day: str = DAY, parameters: str = "{}", **more: str) -> int:
+    def computed(self, one: Derived, *, run: str = "run", day: str = DAY, digest: str = "{}", **more: Any) -> int:
         """What a step of a derived table leaves behind, without a step: a row, and a seal that names its inputs."""
         short = one.table.identifier[1]
         base = read_bases(self.catalog, [one.name])[one.name]
-        who = Attempt(run_id=run, step=f"derive:{one.name}", runtime_date=day, parameters_digest=parameters)
+        who = Attempt(run_id=run, step=f"derive:{one.name}", runtime_date=day, parameters_digest=digest)
         schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
         row = {"shop": "Kiel", "total": 1, "runtime_date": date.fromisoformat(day)}
         stage_arrow(self.catalog, pa.Table.from_pylist([row], schema=schema), base, who, replacing=True)
