@@ -20,6 +20,8 @@ from lakehouse_tests.fixtures.broker import REPOSITORY
 
 NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
 MIRROR = {"mirror/flights", "mirror/flights_tombstones", "quarantine/mirror_flights"}
+FEATURES = ("hourly_weather", "airport_load", "route_days", "route_history", "carrier_fleet", "training")
+DERIVED = {f"features/{name}" for name in FEATURES}
 SECRET = "correct-horse-battery-staple"
 
 
@@ -38,31 +40,38 @@ def demo() -> dg.Definitions:
 def test_the_demo_is_complete() -> None:
     defs = demo()
     specs = {"/".join(spec.key.path): spec for spec in defs.resolve_all_asset_specs()}
-    assert set(specs) == {
+    landed = {
         *(f"raw/{name}" for name in ("flights", "weather", "planes", "airports", "airlines")),
         *(f"quarantine/{name}" for name in ("flights", "reference", "flight_changes")),
         "changelog/flights",
-        *MIRROR,
     }
+    assert set(specs) == {*landed, *MIRROR, *DERIVED, "release/analytics"}
     for name, spec in specs.items():
         assert spec.description
         assert spec.owners
-        assert spec.kinds == ({"iceberg", "spark"} if name in MIRROR else {"iceberg", "kafka", "spark"})
+        kinds = {"iceberg", "spark", "kafka"} if name in landed else {"iceberg", "spark"}
+        assert spec.kinds == (kinds if name != "release/analytics" else {"iceberg"})
         assert spec.code_version
         assert spec.skippable
         assert isinstance(spec.metadata["dagster/column_schema"], dg.TableSchema)
     streams = {"flights", "reference", "flight_changes"}
-    assert {spec.group_name for spec in specs.values()} == streams
+    assert {spec.group_name for spec in specs.values()} == {*streams, "features", "releases"}
     sensors = {sensor.name for sensor in defs.sensors or []}
-    assert sensors == {*(f"{stream}_lag" for stream in streams), "mirror_flights_follows"}
+    of_streams = {f"{stream}_lag" for stream in streams}
+    assert sensors == {*of_streams, "mirror_flights_follows", "derived_tables_and_releases", "audit_log"}
     pools = {definition.node_def.pool for definition in defs.assets or []}  # pyright: ignore
-    assert pools == {*(f"stream_{stream}" for stream in streams), "mirror_flights"}
+    derived = {f"derive_{name.replace('/', '__')}" for name in DERIVED}
+    assert pools == {*(f"stream_{stream}" for stream in streams), "mirror_flights", *derived, "release_analytics"}
     checks = {key.to_user_string() for key in defs.resolve_asset_graph().asset_check_keys}
-    landed = [name for name in specs if name not in MIRROR]
-    assert len([check for check in checks if check.split(":")[0] in landed]) == 9 + 6 + 6
+    of_stream = ("exactly_once", "contract_rules", "freshness_and_lag")
+    assert len([c for c in checks if c.split(":")[0] in landed and c.split(":")[1] in of_stream]) == 9 + 6 + 6
     assert "mirror/flights:mirror_is_its_changelog" in checks
     assert "raw/weather:contract_rules" in checks
     assert "quarantine/flights:exactly_once" in checks
+    proofs = ("runtime_date", "vintage", "lineage", "contract_rules", "unique_key")
+    assert {f"{name}:{check}" for name in DERIVED for check in proofs} <= checks
+    gaps = {"raw/flights:references_raw_planes", "raw/flights:references_raw_airports"}
+    assert {*gaps, "raw/planes:histogram_year"} <= checks
 
 
 def test_a_mirror_follows_its_changelog_in_the_same_graph(conf: Path) -> None:
