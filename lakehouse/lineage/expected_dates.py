@@ -10,6 +10,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse.commit import Seal
 from lakehouse.commit.attempt import ATTEMPT_KEY
 from lakehouse.commit.history import ancestry, is_rewrite, summary_of
+from lakehouse.commit.judge import MAINTENANCE
 from lakehouse.commit.seal import PREFIX, VERSION_KEY
 from lakehouse.errors import LakehouseError
 from lakehouse.lineage.sealed import DERIVE, made
@@ -61,12 +62,12 @@ def _of_the_last_seal(table: Table, snapshot: Snapshot) -> ExpectedDates | None:
     step = made(table, snapshot.snapshot_id)
     if step.seal is not None and step.seal.kind == DERIVE:
         return _of_seal(step.seal)
-    if step.known and step.seal is None:
-        return None
-    raise CannotCheckDates(
-        f"{'.'.join(table.name())}: the seal of the run that computed snapshot {snapshot.snapshot_id} has expired.",
-        remedy="compute the table anew",
-    )
+    if not step.known or (step.seal is not None and step.seal.kind == MAINTENANCE):
+        raise CannotCheckDates(
+            f"{'.'.join(table.name())}: the seal of the run that computed snapshot {snapshot.snapshot_id} has expired.",
+            remedy="compute the table anew",
+        )
+    return None  # nobody computed it
 
 
 class _OfEachAttempt:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 
 import msgspec
 from pyiceberg.table import Table
@@ -75,16 +74,12 @@ class Derivation:
         scanned: table → snapshot that Spark's plan names; 0 where it was read without one.
         dates: input → runtime date that it carried; empty for a dateless one.
         differs: why a backfill was allowed to join inputs that do not agree; empty for none.
-        mode: `full` or `incremental`.
-        partition: which parts were computed; empty for the whole.
     """
 
     declared: Mapping[str, str]
     scanned: Mapping[str, int]
     dates: Mapping[str, str]
     differs: str
-    mode: str
-    partition: tuple[str, ...]
 
     @classmethod
     def of(cls, seal: Seal) -> "Derivation | None":
@@ -97,11 +92,4 @@ class Derivation:
             scanned=msgspec.json.decode(said["derived.scanned"], type=dict[str, int]),
             dates=msgspec.json.decode(said.get("derived.dates", _EMPTY), type=dict[str, str]),
             differs=said.get("derived.differs", ""),
-            mode=said.get("derived.mode", ""),
-            partition=tuple(msgspec.json.decode(said.get("derived.partition", "[]"), type=list[str])),
         )
-
-
-def runtime_date_of(seal: Seal) -> date | None:
-    """The date that a seal was written for; None where it gives none."""
-    return date.fromisoformat(seal.runtime_date) if seal.runtime_date else None
