@@ -119,7 +119,7 @@ def _unknown(one: Candidate) -> Reason | None:
     if not one.same:
         return Reason(one.name, "it holds nothing yet", f"materialize it: {materialize(one.name)}")
     if one.sealed is None or one.sealed.snapshot_id not in one.same:
-        problem = f"snapshot {one.same[-1]} was written outside the protocol, so nobody can say what it was made from"
+        problem = f"nobody sealed snapshot {one.same[-1]}: it was written outside the protocol, or its seal has expired"
         return Reason(one.name, problem, f"make it anew: {materialize(one.name)}")
     if one.dated and not one.sealed.seal.runtime_date:
         return Reason(one.name, "its seal carries no runtime date", f"make it anew: {materialize(one.name)}")
@@ -137,16 +137,23 @@ def _judged(one: Candidate, check: Check) -> Reason | None:
         told = result.told.rstrip(".") or "see its report"
         problem = f"{label} failed on snapshot {result.snapshot_id}: {told}"
         return Reason(one.name, problem, f"correct it and make it anew: {materialize(one.name)}")
-    newest = check.results[0] if check.results else None
+    return Reason(one.name, *_unjudged(label, check.results[0] if check.results else None, one.same[0]))
+
+
+def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]:
+    """Why no result is about what is to be released, and what to do."""
     if newest is None:
-        return Reason(one.name, f"{label} was never run", _PROVE)
-    if newest.outcome == "running":
-        return Reason(one.name, f"{label} is not done yet (run {newest.run_id[:8]})", "wait for it")
-    if newest.outcome == "errored":
-        problem = f"{label} errored, so it says neither good nor bad (run {newest.run_id[:8]})"
-        return Reason(one.name, problem, f"look into that run, then {_PROVE}")
-    problem = f"{label} judged snapshot {newest.snapshot_id}, and {one.same[0]} is to be released"
-    return Reason(one.name, problem, _PROVE)
+        return f"{label} was never run", _PROVE
+    run = f"(run {newest.run_id[:8]})"
+    match newest:
+        case Result(outcome="running"):
+            return f"{label} is not done yet {run}", "wait for it"
+        case Result(outcome="errored"):
+            return f"{label} errored, so it says neither good nor bad {run}", f"look into that run, then {_PROVE}"
+        case Result(snapshot_id=None):
+            return f"{label} does not name what it judged", "add `snapshot id` to its metadata"
+        case _:
+            return f"{label} judged snapshot {newest.snapshot_id}, and {wanted} is to be released", _PROVE
 
 
 def _disagreement(what: str, values: Mapping[str, str]) -> list[Reason]:

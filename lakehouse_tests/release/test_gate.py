@@ -30,7 +30,7 @@ def held(group: Group, checks: list[Check] | None = None, **more: object) -> str
     return caught.value.message
 
 
-def test_never_run_errored_failed_and_running_are_four_words(made: Group) -> None:
+def test_never_run_errored_failed_and_running_are_words_of_their_own(made: Group) -> None:
     name, at = made.name("b"), made.head("b")
     told = held(made, [Check(name, "runtime_date")])
     assert f"- {name}: check runtime_date was never run. To repair: judge it: `dg launch --job prove`" in told
@@ -41,6 +41,8 @@ def test_never_run_errored_failed_and_running_are_four_words(made: Group) -> Non
     assert f"check runtime_date failed on snapshot {at}: One file has another date. To repair: correct it" in told
     told = held(made, [Check(name, "runtime_date", (Result("running", run_id="12345678-9"),))])
     assert "check runtime_date is not done yet (run 12345678)" in told
+    told = held(made, [Check(name, "of_ones_own", (Result("passed"),))])
+    assert "check of_ones_own does not name what it judged. To repair: add `snapshot id` to its metadata" in told
 
 
 def test_every_reason_is_in_one_message(made: Group) -> None:
