@@ -222,12 +222,10 @@ def test_files_without_statistics_are_scanned(contract: MakeContract) -> None:
 
 
 def test_numbers_that_are_none_are_no_less_and_no_more_than_a_bound(contract: MakeContract) -> None:
-    nan = float("nan")
     things = contract(
         {"id": KEY, "x": pa.Column(T.DoubleType(), [Check.ge(0), Check.le(9), Check.ne(5)], nullable=True)}
     )
     things.sql("INSERT INTO lake.raw.things VALUES (1, double('NaN')), (2, 1.0), (3, null)")
-    assert nan != nan
     report = things.judge()
     assert [broken for broken, _ in found(report).values()] == [0, 1, 1, 0]
     things.sql("DELETE FROM lake.raw.things WHERE id = 1")
