@@ -28,7 +28,8 @@ def show_mirrored(context: Context, lake: Lake, outcome: Outcome, names: Sequenc
 
 def _done(states: Sequence[MirrorState], outcome: Outcome) -> Table:
     numbers = ("changes", "inserted", "updated", "deleted", "refused", "rows")
-    shown = Table(Column("mirror", no_wrap=True), *(Column(n, justify="right", no_wrap=True) for n in numbers))
+    columns = [Column("mirror", no_wrap=True), *(Column(n, justify="right", no_wrap=True) for n in numbers)]
+    shown = Table(*columns, show_edge=False)  # with edges, numbers of a million do not fit into 80 columns
     for state in states:
         done = outcome.mirrored.get(state.mirror, Mirrored())
         counts = (done.changes, done.inserted, done.updated, done.deleted, done.refused, state.rows)

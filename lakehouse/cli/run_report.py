@@ -18,6 +18,7 @@ from lakehouse.resources import Lake
 from lakehouse.tables import Stream
 
 _SHOWN = 20
+_WIDE = 100  # columns; where a report is piped there are 80, and `lakehouse tables` has the snapshots as well
 
 
 def show_report(context: Context, lake: Lake, outcome: Outcome) -> None:
@@ -25,7 +26,7 @@ def show_report(context: Context, lake: Lake, outcome: Outcome) -> None:
     names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(tuple(name.split("."))))
     group = read_group(lake.catalog, names) if names else {}
     context.out.print()
-    context.out.print(_tables(group, outcome))
+    context.out.print(_tables(group, outcome, snapshots=context.out.width >= _WIDE))
     context.out.print(_streams(group, lake.declarations.streams.values(), outcome))
     for stream in lake.declarations.streams.values():
         _show_balance(context, group, stream)
@@ -58,23 +59,18 @@ def rows_of(pinned: Pinned) -> int:
     return int(summary_of(snapshot).get("total-records", "0")) if snapshot else 0
 
 
-def _tables(group: Mapping[str, Pinned], outcome: Outcome) -> Table:
+def _tables(group: Mapping[str, Pinned], outcome: Outcome, *, snapshots: bool) -> Table:
     shown = Table(
         Column("table", no_wrap=True),
-        Column("rows added", justify="right"),
+        Column("rows added", justify="right", no_wrap=True),
         Column("rows", justify="right", no_wrap=True),
-        Column("snapshot", no_wrap=True),
+        *([Column("snapshot", no_wrap=True)] if snapshots else []),
         "checks",
     )
     for name, pinned in group.items():
         checks = [check for (table, _), check in outcome.checks.items() if table == name]
-        shown.add_row(
-            name,
-            f"{outcome.added.get(name, 0):,}",
-            f"{rows_of(pinned):,}",
-            str(pinned.snapshot_id or ""),
-            _verdict(checks),
-        )
+        snapshot = [str(pinned.snapshot_id or "")] if snapshots else []
+        shown.add_row(name, f"{outcome.added.get(name, 0):,}", f"{rows_of(pinned):,}", *snapshot, _verdict(checks))
     return shown
 
 
