@@ -1,5 +1,6 @@
 """`lakehouse run` on the demo, from nothing, and again."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from lakehouse_tests.fixtures.broker import state_with_jars
 from lakehouse_tests.fixtures.spark import free_port
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(1200)]
 OWN_ASSET = Path(__file__).parents[2] / "docs" / "own-asset.md"
 LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
 
@@ -41,6 +42,14 @@ def test_the_demo_lands_and_a_second_run_adds_nothing(tmp_path: Path, jars: Path
     assert "1,009,870 messages of topic flight_changes = 1,009,870 in changelog.flights + 0 in" in first
     for table, rows in (("weather", "26,115"), ("planes", "3,322"), ("airports", "1,458"), ("airlines", "16")):
         assert f"{rows} in raw.{table}" in first
+    assert "336,776 flights in raw.flights = 336,776 rows in features.training" in first
+    assert "All 6 derived tables are of runtime date" in first
+    release = re.search(r"Readers of analytics see release (analytics-\S+):", first)
+    assert release
+    # Known gaps of the data, which are warnings by declaration, with their size.
+    assert "50,094 of 336,776 rows have one of 721 values of tailnum that no row of raw.planes has" in first
+    assert "7,602 of 336,776 rows have one of 4 values of dest that no row of raw.airports has" in first
+    assert "http://127.0.0.1:3000/assets/raw/planes?view=checks&checkDetail=histogram_year" in first
     for reason in ("not_json", "not_an_object", "wrong_type", "missing_field", "out_of_range", "unknown_route"):
         assert reason in first
     assert "0 failed" in first
@@ -50,7 +59,13 @@ def test_the_demo_lands_and_a_second_run_adds_nothing(tmp_path: Path, jars: Path
     assert mirrored in second
     assert "336,783 messages of topic flights = 336,776 in raw.flights + 7 in quarantine.flights" in second
     assert "0 failed" in second
-    assert "Every promise holds" in lakehouse("audit")
+    assert f"Readers of analytics see release {release[1]}:" in second
+    audit = lakehouse("audit")
+    assert "Every promise holds" in audit
+    assert "features.training" in audit
+    assert release[1] in audit
+    shown = json.loads(lakehouse("release", "show", "analytics", "--json"))
+    assert [(one["table"], one["rows"]) for one in shown["members"]][-1] == ("features.training", 336_776)
     assert "down" in lakehouse("status"), "what was started is stopped"
 
     # An asset that is added later is computed although its inputs have nothing new.
