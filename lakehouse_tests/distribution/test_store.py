@@ -74,7 +74,7 @@ def test_history_is_what_came_before_oldest_first(sql_lake: Lake) -> None:
     assert found.before("s", snapshots[3], 9) == []
 
 
-def test_a_seal_without_rows_and_a_rewrite_are_the_same_content(sql_lake: Lake) -> None:
+def test_a_seal_without_rows_is_the_same_content(sql_lake: Lake) -> None:
     name = sql_lake.create("things")
     assert content(sql_lake, name) is None
     snapshot = write(sql_lake, name, 1)
