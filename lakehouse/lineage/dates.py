@@ -22,8 +22,8 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.utils.datetime import days_to_date
 
 from lakehouse.commit import SealBroken
+from lakehouse.commit.manifests import Manifests
 from lakehouse.lineage.expected_dates import CannotCheckDates, ExpectedDates, expectation
-from lakehouse.lineage.manifests import Manifests
 from lakehouse.tables import Derived
 
 DatesDecidedBy = Literal["manifests", "manifests and scan", "empty"]

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
+from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.commit.history import ancestry, is_rewrite, is_seal_only
+from lakehouse.commit.manifests import Manifests
 from lakehouse.commit.rebase import added_files
 from lakehouse.errors import LakehouseError
 
@@ -65,14 +67,12 @@ class Scope:
     @property
     def has_deletes(self) -> bool:
         """Whether some rows of the files may be deleted, so that what files say of their rows is an upper bound."""
-        return self.since is None and any(m.content == ManifestContent.DELETES and _lives(m) for m in self._manifests)
+        return self.since is None and self._manifests.with_deletes
 
     def files(self) -> Iterable[DataFile]:
         """The data files that hold them."""
         if self.since is None:
-            for manifest in self._manifests:
-                if manifest.content == ManifestContent.DATA and _lives(manifest):
-                    yield from (entry.data_file for entry in manifest.fetch_manifest_entry(self.table.io))
+            yield from (file for _, file in self._manifests.live_files())
             return
         for commit in ancestry(self.table, self.snapshot.snapshot_id):
             if commit.snapshot_id == self.since:
@@ -88,18 +88,14 @@ class Scope:
         between = {"start-snapshot-id": str(self.since), "end-snapshot-id": str(self.snapshot.snapshot_id)}
         return spark.read.options(**between).table(name)
 
-    @property
-    def _manifests(self) -> list[ManifestFile]:
-        return self.snapshot.manifests(self.table.io)
+    @cached_property
+    def _manifests(self) -> Manifests:
+        return Manifests.of(self.table, self.snapshot)
 
 
 def quoted(name: str) -> str:
     """A table's name for Spark."""
     return ".".join(f"`{part}`" for part in ("lake", *name.split(".")))
-
-
-def _lives(manifest: ManifestFile) -> bool:
-    return manifest.has_added_files() or manifest.has_existing_files()
 
 
 def _operation(commit: Snapshot) -> Operation | None:
