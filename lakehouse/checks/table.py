@@ -1,6 +1,6 @@
 """The checks that a table's own declaration asks for: one op, each question answered for itself."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 
@@ -11,12 +11,17 @@ from lakehouse.checks.distribution import distribution_judges
 from lakehouse.checks.judge import Asked, Judge
 from lakehouse.checks.rules import rule_judges
 from lakehouse.checks.trust import trust_judges
+from lakehouse.errors import LakehouseError
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.tables import Declarations, Table
 
 
+class ChecksUnanswered(LakehouseError):
+    """Several checks of a table could not be answered, which is not the same as failed."""
+
+
 def judges_of(table: Table, declarations: Declarations) -> list[Judge]:
-    """Every check of a table, the cheap ones first: what they say stays said if a later one cannot be answered."""
+    """Every check of a table, the cheap ones first."""
     return [
         *trust_judges(table, declarations),
         *rule_judges(table, declarations),
@@ -58,6 +63,28 @@ def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefi
                 yield session()
 
             asked = Asked(lake, table, shared, context.instance, context.log.info, context.run.run_id)
-            yield from (judge.answer(asked) for judge in judges if judge.name in wanted)
+            yield from _answers(asked, [judge for judge in judges if judge.name in wanted])
 
     return judge_table
+
+
+def _answers(asked: Asked, judges: Sequence[Judge]) -> Iterator[dg.AssetCheckResult]:
+    """Answer what can be answered; what cannot is said together at the end.
+
+    Raises:
+        LakehouseError: the one that kept a check from an answer.
+        ChecksUnanswered: there were several.
+    """
+    errors: dict[str, LakehouseError] = {}
+    for judge in judges:
+        try:
+            result = judge.answer(asked)
+        except LakehouseError as error:
+            errors[judge.name] = error
+        else:
+            yield result
+    if len(errors) == 1:
+        raise next(iter(errors.values()))
+    if errors:
+        told = "\n".join(f"- {name}: {error}" for name, error in errors.items())
+        raise ChecksUnanswered(f"{asked.table.name}: {len(errors)} checks could not be answered.\n{told}")
