@@ -28,8 +28,9 @@ SPARK_IMPORTS = "from pyspark.sql import functions as F\n\nfrom lakehouse.resour
 
 def fly(house: House) -> None:
     """Put three flights into raw.flights; how they came there is no matter here."""
-    for kind in ("tables", "streams"):
-        shutil.copy(REPOSITORY / "conf" / "declarations" / kind / "flights.py", _target(house, kind))
+    shutil.copy(REPOSITORY / "conf" / "declarations" / "streams" / "flights.py", _target(house, "streams", "flights"))
+    for name in ("flights", "planes", "airports", "airlines"):  # which flights refer to
+        shutil.copy(REPOSITORY / "conf" / "declarations" / "tables" / f"{name}.py", _target(house, "tables", name))
     lake = house.lake()
     lake.ensure(["raw.flights", "quarantine.flights"])
     table = lake.declared("raw.flights")
@@ -45,8 +46,8 @@ def fly(house: House) -> None:
     publish(lake.catalog, [seal_branch(lake.catalog, base, attempt, seal)])
 
 
-def _target(house: House, kind: str) -> Path:
-    return house.conf / "declarations" / f"{kind}_flights.py"
+def _target(house: House, kind: str, name: str) -> Path:
+    return house.conf / "declarations" / f"{kind}_{name}.py"
 
 
 def busy(house: House) -> dict[tuple[str, int, int], int]:
