@@ -38,9 +38,7 @@ def mirror_asset(tables: MirrorTables) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[Any]]:
         failpoint("dagster.mirror.begin")
         rebuild = asks_for_rebuild(context.run)
-        attempt = attempt_of(
-            context, lake.settings, step=f"mirror:{declared.name}", code_version=mirror_digest(tables)
-        )
+        attempt = attempt_of(context, lake.settings, step=f"mirror:{declared.name}", code_version=mirror_digest(tables))
         # The changelog as well: this step may run before the first ingest.
         for name in lake.ensure([log.name, *(table.name for table in tables.tables)]):
             context.log.info(f"created table {name}")

@@ -78,7 +78,11 @@ _CHECKS: Mapping[str, tuple[str, Answer]] = {
 def mirror_check_specs(tables: MirrorTables) -> list[dg.AssetCheckSpec]:
     """Which checks a mirror has; all of them are the mirror table's."""
     key = dg.AssetKey(list(tables.mirror_table.identifier))
-    return [dg.AssetCheckSpec(name, asset=key, description=told) for name, (told, _) in _CHECKS.items()]
+    return [
+        # A mirror that is not its changelog is no ground to compute on, or to release.
+        dg.AssetCheckSpec(name, asset=key, description=told, blocking=name == mirror_fold.NAME)
+        for name, (told, _) in _CHECKS.items()
+    ]
 
 
 def mirror_checks(tables: MirrorTables, declarations: Declarations) -> dg.AssetChecksDefinition:

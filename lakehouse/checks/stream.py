@@ -49,7 +49,8 @@ _NAMES = (exactly_once.NAME, contract.NAME, freshness.NAME)
 
 
 def _spec(name: str, key: dg.AssetKey, description: str) -> dg.AssetCheckSpec:
-    return dg.AssetCheckSpec(name, asset=key, description=description)
+    # What cannot be shown to hold every record once is no ground to compute on, or to release.
+    return dg.AssetCheckSpec(name, asset=key, description=description, blocking=name == exactly_once.NAME)
 
 
 def _tables(selected: Set[dg.AssetCheckKey], name: str) -> dict[str, dg.AssetKey]:
