@@ -16,7 +16,7 @@ def _prove(auditing: Auditing, name: str) -> ReleaseProof:
 def _show(context: Context, proofs: Sequence[ReleaseProof]) -> None:
     lines = Table(
         Column("release", no_wrap=True),
-        Column("current"),
+        Column("current", overflow="fold"),
         Column("tables", justify="right"),
         Column("runtime date", no_wrap=True),
         Column("readable", justify="right"),
