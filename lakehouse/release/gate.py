@@ -12,7 +12,7 @@ from lakehouse.lineage.vintage import Vintage
 from lakehouse.release.candidates import Candidate
 
 Outcome = Literal["passed", "failed", "errored", "running"]
-_PROVE = "judge it: `dg launch --job prove`"
+_PROVE = "judge it: `lakehouse run` asks every check"
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ def _line(sentence: str) -> str:
 
 
 def materialize(*names: str) -> str:
-    """The command that makes tables anew, all of them in one run."""
-    return f"`dg launch --assets {','.join(name.replace('.', '/') for name in names)}`"
+    """How to make tables anew, all of them in one run."""
+    return f"`lakehouse derive {' '.join(names)} --downstream` (what is no derived table: Materialize in Dagster's UI)"
 
 
 def _unknown(one: Candidate) -> Reason | None:

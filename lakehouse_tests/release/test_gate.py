@@ -33,7 +33,7 @@ def held(group: Group, checks: list[Check] | None = None, **more: object) -> str
 def test_never_run_errored_failed_and_running_are_words_of_their_own(made: Group) -> None:
     name, at = made.name("b"), made.head("b")
     told = held(made, [Check(name, "runtime_date")])
-    assert f"- {name}: check runtime_date was never run. To repair: judge it: `dg launch --job prove`" in told
+    assert f"- {name}: check runtime_date was never run. To repair: judge it: `lakehouse run`" in told
     told = held(made, [Check(name, "runtime_date", (Result("errored", run_id="12345678-9"),))])
     assert "check runtime_date errored, so it says neither good nor bad (run 12345678)" in told
     failed = Result("failed", at, told="One file has another date.")
@@ -76,7 +76,7 @@ def test_dates_that_differ(made: Group) -> None:
     made.write("c", 2, a=made.head("a"), b=made.head("b"))
     told = held(made)
     assert f"the runtime dates of the members differ ({DATE}: {made.name('a')}, {made.name('c')}; 2013-05-15" in told
-    assert f"one run: `dg launch --assets {','.join(n.replace('.', '/') for n in made.members)}`" in told
+    assert f"one run: `lakehouse derive {' '.join(made.members)} --downstream`" in told
 
 
 def test_parameters_that_differ(made: Group) -> None:
@@ -99,7 +99,7 @@ def test_a_middle_table_that_was_made_anew_is_named(made: Group) -> None:
     made.write("b", 2)
     told = held(made)
     assert f"{made.name('b')} was read in 2 versions: {made.name('c')} ← {made.name('b')}" in told
-    assert f"make anew what reads it: `dg launch --assets {made.name('c').replace('.', '/')}`" in told
+    assert f"make anew what reads it: `lakehouse derive {made.name('c')} --downstream`" in told
     assert made.open().id == first.id
     made.write("c", 2, a=made.head("a"), b=made.head("b"))
     assert made.release().outcome == "released"
