@@ -161,13 +161,28 @@ def _execute(
     tags: Mapping[str, str],
     assets: Sequence[dg.AssetKey] | None = None,
 ) -> dg.ExecuteInProcessResult:
-    return job.execute_in_process(
+    """Run assets, or a job as it is.
+
+    Raises:
+        KeyboardInterrupt: a signal ended the run. Dagster makes a failed run of that, and nothing is to run after it.
+    """
+    result = job.execute_in_process(
         instance=instance,
         raise_on_error=False,
         run_config={"loggers": {"console": {}}},
         tags={USER_TAG: _user(), **tags},
         asset_selection=assets,
     )
+    if result.filter_events(_says_interrupted):
+        raise KeyboardInterrupt
+    return result
+
+
+def _says_interrupted(event: dg.DagsterEvent) -> bool:
+    if event.event_type is not dg.DagsterEventType.RUN_FAILURE:
+        return False
+    reason = event.job_failure_data.failure_reason
+    return reason is not None and reason.value == "UNEXPECTED_TERMINATION"
 
 
 def _user() -> str:
