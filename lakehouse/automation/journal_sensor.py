@@ -13,8 +13,8 @@ from dagster import DagsterInstance
 
 from lakehouse.automation.run_history import named, newest_end, run_news
 from lakehouse.automation.unheard import unheard
+from lakehouse.commit import TableBusy
 from lakehouse.journal import Appended, append, reconcile
-from lakehouse.journal.append import LogBusy
 from lakehouse.resources import Lake
 from lakehouse.tables import AUDIT_LOG
 
@@ -51,7 +51,7 @@ def journal_sensor() -> dg.SensorDefinition:
             return dg.SensorResult(skip_reason="nothing happened since the last look")
         try:
             added = complete_log(lake, context.instance, writer="sensor audit_log")
-        except LogBusy as busy:
+        except TableBusy as busy:
             return dg.SensorResult(skip_reason=str(busy))
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
@@ -75,8 +75,8 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
         writer: who does it.
 
     Raises:
-        LogBusy: others appended first again and again; nothing is lost.
-        CommitError: the log cannot be written now; see `lakehouse.journal.append`.
+        TableBusy: others appended first again and again; nothing is lost.
+        CommitError: the log cannot be written now; see `lakehouse.commit.append`.
     """
     lake.ensure([AUDIT_LOG.name])
     return append(

@@ -2,9 +2,10 @@
 
 The rooms in the order of the story: `attempt` (who writes), `together` and `base` (where it begins), `stage` (data on
 a branch, sealed), `judge` (what became of the table meanwhile), `rebase`, `publish`, `lease` (who reads a table in
-ranges), `group` (reading several tables), `housekeeping`.
+ranges), `group` (reading several tables), `append` (what many append to), `housekeeping`.
 """
 
+from lakehouse.commit.append import Missing, append_absent, stage_rows
 from lakehouse.commit.attempt import Attempt
 from lakehouse.commit.base import Base, read_bases
 from lakehouse.commit.errors import (
@@ -17,6 +18,7 @@ from lakehouse.commit.errors import (
     SchemaChanged,
     SealBroken,
     Superseded,
+    TableBusy,
     TableReplaced,
 )
 from lakehouse.commit.failpoints import failpoint
@@ -36,6 +38,7 @@ __all__ = [
     "ForeignCommit",
     "Lease",
     "MainMoved",
+    "Missing",
     "Pinned",
     "PublishUnresolved",
     "Published",
@@ -46,8 +49,10 @@ __all__ = [
     "Sealed",
     "Staged",
     "Superseded",
+    "TableBusy",
     "TableReplaced",
     "abandoned_branches",
+    "append_absent",
     "branch_table",
     "drop_branch",
     "failpoint",
@@ -61,5 +66,6 @@ __all__ = [
     "seal_branch",
     "seals",
     "stage_files",
+    "stage_rows",
     "take_lease",
 ]

@@ -39,5 +39,9 @@ class PublishUnresolved(CommitError):
     """The outcome of a publish could not be established; files stay where they are."""
 
 
+class TableBusy(CommitError):
+    """Others appended to the table again and again while we tried."""
+
+
 class SealBroken(LakehouseError):
     """A snapshot carries a seal that cannot be read, or that was changed after it was written."""

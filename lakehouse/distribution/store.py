@@ -4,33 +4,24 @@ Dagster's database may be thrown away, and an expired snapshot cannot be measure
 `docs/decisions/0007-statistics-are-a-table.md`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.expressions import EqualTo
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table as IcebergTable
-from pyiceberg.table import Transaction
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Base, MainMoved, Seal, Staged, Superseded, open_branch, publish, read_bases
+from lakehouse.commit import Attempt, Base, Missing, append_absent, read_bases
 from lakehouse.commit.history import ancestry, is_rewrite, is_seal_only
-from lakehouse.commit.stage import commit_on_branch, seal_on
 from lakehouse.distribution.statistics import ColumnStatistics
-from lakehouse.errors import LakehouseError
 from lakehouse.tables import STATISTICS, apply, plan
 
-_TRIES = 8
-
-
-class StatisticsNotKept(LakehouseError):
-    """Others wrote the table of statistics, again and again."""
+KIND = "statistics"
 
 
 @dataclass(frozen=True)
@@ -122,55 +113,39 @@ def keep_statistics(
     snapshot are never there twice, whoever else measures at the same time.
 
     Raises:
-        StatisticsNotKept: others were faster in every try.
+        TableBusy: others were faster in every try.
     """
     apply(plan(STATISTICS, catalog), catalog)
-    for _ in range(_TRIES):
-        base = read_bases(catalog, [STATISTICS.name])[STATISTICS.name]
-        uuid = str(table.metadata.table_uuid)
-        there = {
-            row["column_name"]
-            for row in _rows(base, ".".join(table.name()), "table_uuid", "column_name", "snapshot_id")
-            if (row["table_uuid"], row["snapshot_id"]) == (uuid, content.snapshot_id)
-        }
-        rows = [
-            {
-                "table_name": ".".join(table.name()),
-                "table_uuid": uuid,
-                "column_name": column,
-                "snapshot_id": content.snapshot_id,
-                "committed_at": datetime.fromtimestamp(content.timestamp_ms / 1000, UTC),
-                "statistics": msgspec.json.encode(statistics).decode(),
-                "run_id": run_id,
-            }
-            for column, statistics in measured.items()
-            if column not in there
-        ]
-        if not rows:
-            return 0
-        try:
-            _append(catalog, base, Attempt(run_id=run_id, step="statistics"), rows)
-        except (Superseded, MainMoved):
-            continue
-        return len(rows)
-    raise StatisticsNotKept(
-        f"{STATISTICS.name}: others wrote first {_TRIES} times in a row.", remedy="run the check again."
+    attempt = Attempt(run_id=run_id, step=KIND)
+    added = append_absent(
+        catalog, STATISTICS.name, attempt, KIND, lambda base: _unkept(base, table, content, measured, run_id)
     )
+    return len(added.rows)
 
 
-def _append(catalog: LakeCatalog, base: Base, attempt: Attempt, rows: Sequence[Mapping[str, object]]) -> None:
-    schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
-    data = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
-    previous = base.sealed.seal if base.sealed else None
-    seal = Seal.of(attempt, "statistics", statement={"statistics.added": str(len(rows))}, previous=previous)
-
-    def write(transaction: Transaction) -> None:
-        transaction.append(data, snapshot_properties=attempt.marks, branch=attempt.branch)
-        seal_on(transaction, attempt.branch, seal)
-
-    open_branch(catalog, base, attempt)
-    head = commit_on_branch(catalog, base, attempt.branch, write)
-    publish(catalog, [Staged(base, attempt, attempt.branch, head, seal)])
+def _unkept(
+    base: Base, table: IcebergTable, content: Snapshot, measured: Mapping[str, ColumnStatistics], run_id: str
+) -> Missing:
+    name, uuid = ".".join(table.name()), str(table.metadata.table_uuid)
+    there = {
+        row["column_name"]
+        for row in _rows(base, name, "table_uuid", "column_name", "snapshot_id")
+        if (row["table_uuid"], row["snapshot_id"]) == (uuid, content.snapshot_id)
+    }
+    rows = [
+        {
+            "table_name": name,
+            "table_uuid": uuid,
+            "column_name": column,
+            "snapshot_id": content.snapshot_id,
+            "committed_at": datetime.fromtimestamp(content.timestamp_ms / 1000, UTC),
+            "statistics": msgspec.json.encode(statistics).decode(),
+            "run_id": run_id,
+        }
+        for column, statistics in measured.items()
+        if column not in there
+    ]
+    return Missing(rows, {"statistics.added": str(len(rows))})
 
 
 def _rows(base: Base, table_name: str, *columns: str) -> list[dict[str, Any]]:

@@ -10,15 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo
-from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.table import Table, Transaction
+from pyiceberg.table import Table
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Base, Seal, open_branch, publish, seal_branch
+from lakehouse.commit import Attempt, Base, Seal, publish, stage_rows
 from lakehouse.commit.history import head_of
-from lakehouse.commit.stage import commit_on_branch
 from lakehouse.release.errors import NothingReleased, PointerDamaged, ReleaseGone, ReleaseUnknown
 from lakehouse.release.statement import Member, PointerStatement
 
@@ -104,18 +101,10 @@ def move_pointer(
         CommitError: one of its other kinds; the pointer is where it was.
     """
     base = pointer.base
-    schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
-    row = pa.Table.from_pylist([_shown(to)], schema=schema)
-
-    def write(transaction: Transaction) -> None:
-        transaction.append(row, snapshot_properties=attempt.marks, branch=attempt.branch)
-
-    open_branch(catalog, base, attempt)
-    commit_on_branch(catalog, base, attempt.branch, write)
     previous = base.sealed.seal if base.sealed else None
     inputs = {member.table: member.snapshot_id for member in to.members}
     seal = Seal.of(attempt, to.kind, statement=statement.to_keys(), previous=previous, inputs=inputs)
-    return publish(catalog, [seal_branch(catalog, base, attempt, seal)]).snapshots[base.name]
+    return publish(catalog, [stage_rows(catalog, base, attempt, [_shown(to)], seal)]).snapshots[base.name]
 
 
 def moves(table: Table, where: BooleanExpression | None = None) -> list[Move]:

@@ -130,7 +130,7 @@ def test_losing_a_race_is_no_failure(sql_lake: Lake, monkeypatch: pytest.MonkeyP
             publish(sql_lake.catalog, [seal_branch(sql_lake.catalog, base, other, seal)])
         return publish(catalog, staged)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr("lakehouse.distribution.store.publish", publish_late)
+    monkeypatch.setattr("lakehouse.commit.append.publish", publish_late)
     assert keep(sql_lake, name, snapshot) == 2
     assert len(raced) == 3
     assert kept(sql_lake, name).at("n", snapshot.snapshot_id) == FOUND["n"]
