@@ -16,11 +16,14 @@ from lakehouse.resources.materialized import materialized
 from lakehouse.resources.writing import WriteMode, WrittenByStream, write_table
 from lakehouse.runtime import StepContext, attempt_of
 from lakehouse.settings import KafkaSettings, Settings
-from lakehouse.tables import Declarations, Mirror, Stream, Table, apply, load_declarations, plan
+from lakehouse.tables import OWN_TABLES, Declarations, Mirror, Stream, Table, apply, load_declarations, plan
 from lakehouse.tables.changes import AddColumn, RelaxColumn, WidenColumn
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_OWN = "write to a table of your own."
 
 
 class NotDeclared(LakehouseError):
@@ -184,18 +187,19 @@ class Lake:
 
         Raises:
             NotDeclared: nobody declared the table.
-            WrittenByStream: a stream, mirror or derivation writes it, and a table has one writer.
+            WrittenByStream: a stream, mirror, derivation or release writes it, or the lakehouse itself, and a table
+                has one writer.
             DoesNotFit: the data are not what is declared; nothing was published.
             RulesBroken: rows break a blocking rule; nothing was published.
             Superseded: another run wrote the table meanwhile; nothing was published.
         """
         self._follow_step()
+        if name in OWN_TABLES:
+            raise WrittenByStream(f"Table {name} is written by the lakehouse itself.", remedy=_OWN)
         table = self.declared(name)
         if (writer := self.declarations.writer(name)) is not None:
             kind = type(writer).__name__.lower()
-            raise WrittenByStream(
-                f"Table {name} is written by the {kind} {writer.name}.", remedy="write to a table of your own."
-            )
+            raise WrittenByStream(f"Table {name} is written by the {kind} {writer.name}.", remedy=_OWN)
         self.ensure([name])
         attempt = attempt_of(context, self.settings, step=f"write:{name}")
         written = write_table(self.catalog, table, attempt, data, mode=mode, inputs=self._read)

@@ -27,7 +27,7 @@ WriteMode = Literal["append", "overwrite"]
 
 
 class WrittenByStream(LakehouseError):
-    """A stream, mirror or derivation writes this table, and a table has one writer."""
+    """A stream, mirror, derivation, release or the lakehouse itself writes this table, and a table has one writer."""
 
 
 @dataclass(frozen=True)

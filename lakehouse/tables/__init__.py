@@ -5,7 +5,7 @@ from lakehouse.tables.audit_log import AUDIT_LOG
 from lakehouse.tables.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.tables.changelog import Changelog
 from lakehouse.tables.column import COORDINATES, Column
-from lakehouse.tables.declarations import Declarations, load_declarations
+from lakehouse.tables.declarations import OWN_TABLES, Declarations, load_declarations
 from lakehouse.tables.derived import Derived, derived
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.expectation import (
@@ -34,6 +34,7 @@ __all__ = [
     "AUDIT_LOG",
     "COORDINATES",
     "ORDERED",
+    "OWN_TABLES",
     "STATISTICS",
     "ByDay",
     "ByField",

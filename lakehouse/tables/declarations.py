@@ -21,6 +21,7 @@ from lakehouse.tables.table import Table
 
 _Item = TypeVar("_Item", Table, Stream, Changelog, Mirror, Derived, Release)
 Writer = Stream | Mirror | Derived | Release
+OWN_TABLES = frozenset({AUDIT_LOG.name, STATISTICS.name})  # which the lakehouse writes about all others
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,13 @@ def test_a_table_has_one_writer(mart: House) -> None:
         attempt(mart, "raw.flights", GOOD)
 
 
+@pytest.mark.parametrize("name", ["lakehouse.audit_log", "lakehouse.statistics"])
+def test_what_the_lakehouse_keeps_about_tables_is_its_own(mart: House, name: str) -> None:
+    with pytest.raises(WrittenByStream, match=f"{name} is written by the lakehouse itself"):
+        attempt(mart, name, GOOD)
+    assert not mart.lake().catalog.table_exists(name)
+
+
 def test_what_nobody_declared_is_not_written(mart: House) -> None:
     with pytest.raises(NotDeclared, match=r"mart\.secret"):
         attempt(mart, "mart.secret", GOOD)
