@@ -95,6 +95,6 @@ def _measured(asked: Asked, table: Table, pinned: Pinned, wanted: Iterable[str])
     with asked.session() as spark:
         fresh = measure(frame_of(spark, table.name, pinned.snapshot_id), missing)
     seconds = time.monotonic() - began
-    asked.inform(f"{len(fresh)} columns of {table.name} measured in {seconds:.1f} s")
+    asked.inform(f"{len(fresh)} column{'s' if len(fresh) > 1 else ''} of {table.name} measured in {seconds:.1f} s")
     keep_statistics(catalog, pinned.table, content, fresh, run_id=asked.run_id)
     return Measured(pinned, content, {**found, **fresh}, kept, f"measured by Spark in {seconds:.1f} s")
