@@ -225,6 +225,8 @@ def test_parameters_are_numbers_texts_and_flags_wherever_they_come_from(conf: Pa
         ("{runtime_date: 1}", "cannot name a parameter"),
         ("{api_token: abc}", "names a secret"),
         ("{days: [1, 2]}", "days is no text, number or flag"),
+        ("{limit: .inf}", "limit is no finite number"),
+        ("{limit: .nan}", "limit is no finite number"),
         ("[1]", "keys below it"),
     ],
 )

@@ -1,5 +1,6 @@
 """Run-wide parameters: what every derived table of a run is computed with, beside its date."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import cast
@@ -19,6 +20,8 @@ def problem_of(name: str, value: object) -> str | None:
         return "names a secret, and parameters are written into every seal"
     if not isinstance(value, bool | int | float | str):
         return "is no text, number or flag"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "is no finite number, and JSON, in which seals keep parameters, has no others"
     return None
 
 
