@@ -62,10 +62,17 @@ def next_increment(name: str, base: Base, followed: Input, *, rebuild: bool) -> 
         rebuild: begin with the input's first row, whatever was read before.
 
     Raises:
-        HistoryLost: the input no longer continues what was read, or did more than append.
+        HistoryLost: the input no longer continues what was read, or did more than append; or nobody can say what was
+            read.
     """
-    read = _read_before(base, followed.name)
-    if rebuild or read is None:
+    read = None if rebuild else _read_before(base, followed.name)
+    if read is None:
+        if base.has_rows and not rebuild:
+            raise HistoryLost(
+                f"{name} holds rows, and its newest seal does not say up to where {followed.name} was read for them: "
+                "it followed another table, or the seal of the run that computed them has expired.",
+                remedy=_REBUILD.format(table=name),
+            )
         return Increment(followed, None, 1)
     appends = 0
     for snapshot in ancestry(followed.table, followed.snapshot_id):

@@ -3,15 +3,18 @@
 Guarded mechanism: the position is the input's snapshot in the table's own seal, and in nothing else.
 """
 
+from datetime import UTC, datetime, timedelta
+
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 
-from lakehouse.commit import leases
+from lakehouse.commit import Attempt, Seal, leases, publish, read_bases, seal_branch
 from lakehouse.commit.failpoints import InjectedFault
+from lakehouse.commit.judge import MAINTENANCE
 from lakehouse.commit.lease import lease_tag
 from lakehouse.derived.refusals import HistoryLost, RowsOfOthers
 from lakehouse.tables import Derived
-from lakehouse_tests.derived.workshop import Workshop
+from lakehouse_tests.derived.workshop import SALES, Workshop, table_of
 
 pytestmark = pytest.mark.spark
 COLUMNS = {"shop": T.StringType(), "amount": T.LongType()}
@@ -84,6 +87,33 @@ def test_an_input_that_did_more_than_append_is_refused_until_a_rebuild(workshop:
     workshop.run(copied, run="two", rebuild=True)
     assert workshop.rows("copied") == [("Rome", 7)]
     assert workshop.said("copied")[1].mode == "full"
+
+
+def test_rows_are_not_added_to_those_of_a_table_that_was_followed_before(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one")
+    workshop.declare(table_of(workshop.name("corrected"), SALES))
+    workshop.write("corrected", [{"id": 1, "shop": "Rome", "amount": 7}])
+    other = workshop.derived(
+        "copied", COLUMNS, COPY, inputs={"sales": "corrected"}, mode="incremental", follows="sales"
+    )
+    with pytest.raises(HistoryLost, match=r"followed another table.*--rebuild"):
+        workshop.run(other, run="two")
+    workshop.run(other, run="two", rebuild=True)
+    assert workshop.rows("copied") == [("Rome", 7)]
+
+
+def test_a_position_that_has_expired_is_not_taken_for_the_beginning(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one")
+    base = read_bases(workshop.catalog, [copied.name])[copied.name]
+    keeper = Attempt("keeper", "maintenance")
+    seal = Seal.of(keeper, MAINTENANCE, statement={}, previous=base.sealed.seal if base.sealed else None)
+    publish(workshop.catalog, [seal_branch(workshop.catalog, base, keeper, seal)])
+    with workshop.load("copied").maintenance.expire_snapshots() as expired:
+        expired.older_than(datetime.now(UTC) + timedelta(days=1))
+    assert len(workshop.load("copied").metadata.snapshots) == 1
+    with pytest.raises(HistoryLost, match=r"has expired.*--rebuild"):
+        workshop.run(copied, run="two")
+    assert workshop.rows("copied") == FIRST
 
 
 def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, copied: Derived) -> None:
