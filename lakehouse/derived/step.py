@@ -23,8 +23,8 @@ _TRIES = 5
 def derive(step: DeriveStep) -> DeriveReport:
     """Compute a derived table, or some of its partitions, and publish it.
 
-    Of two runs that compute the same at once, one publishes. A run that computes other partitions than the winner, or
-    that maintenance was quicker than, has lost nothing but time: it begins again on what is there now.
+    Of two runs that compute the same at once, one publishes. A run that computes partitions which the winner has not,
+    or that maintenance was quicker than, has lost nothing but time: it begins again on what is there now.
 
     Raises:
         DeriveRefused: inputs, history or rows are not what they have to be; nothing was published.
@@ -37,7 +37,7 @@ def derive(step: DeriveStep) -> DeriveReport:
         try:
             return _derive(step)
         except (MainMoved, Superseded) as overtaken:
-            if tries_left == 0 or (isinstance(overtaken, Superseded) and not _untouched(step)):
+            if tries_left == 0 or (isinstance(overtaken, Superseded) and _outdone(step)):
                 raise
             step.inform(f"once more, on what is there now: {overtaken.message}")
             step = replace(step, attempt=step.attempt.again())
@@ -99,14 +99,15 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
     )
 
 
-def _untouched(step: DeriveStep) -> bool:
-    """Whether what this step computes for is as it was before the race: the winner has computed other partitions."""
-    if step.part is None or not step.part.keys:
-        return False
+def _outdone(step: DeriveStep) -> bool:
+    """Whether the winner of the race has computed all that this step is for, and not just some of its partitions."""
     table = step.catalog.load_table(step.derived.table.identifier)
     winner = made(table, head_of(table)).seal
     said = DeriveStatement.from_keys(winner.statement) if winner is not None else None
-    return bool(said and said.partition and not set(said.partition) & set(step.part.shown))
+    if said is None or not said.partition:
+        return True
+    part = step.part or Part(step.derived)
+    return bool(part.keys) and set(part.keys) <= part.keys_in(said.partition)
 
 
 __all__ = ["DeriveReport", "DeriveStep", "derive"]

@@ -131,6 +131,21 @@ def test_two_runs_of_one_day_at_once_end_as_one(workshop: Workshop, by_day: Deri
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("keys", [[], ["2013-01-01", "2013-01-03"], ["2013-01-01", "2013-01-02", "2013-01-03"]])
+def test_a_run_that_was_outdone_in_one_of_its_days_computes_the_others(
+    workshop: Workshop, by_day: Derived, keys: list[str]
+) -> None:
+    def overtaken(sales: DataFrame) -> DataFrame:
+        if workshop.head("days") is None:
+            workshop.run(by_day, keys=["2013-01-01"], run="quicker")
+        return sales.select("day", "amount")
+
+    slow = workshop.step(by_day, keys=keys, run="slower")
+    derive(replace(slow, derived=replace(by_day, compute=overtaken)))
+    assert workshop.rows("days", "amount") == [(n,) for n in range(1, 5) if not keys or f"2013-01-0{n}" in keys]
+
+
+@pytest.mark.spark
 def test_rows_of_no_partition_stop_a_run_of_the_whole_table(workshop: Workshop, by_day: Derived) -> None:
     workshop.run(by_day, run="one")
     assert workshop.rows("days", "amount") == [(1,), (2,), (3,), (4,)]
