@@ -85,6 +85,10 @@ class Question:
     @property
     def repair(self) -> str:
         """The command that computes the table and all above it anew, for its date and parameters if they are known."""
+        return self.repaired_by()
+
+    def repaired_by(self, *, rebuild: bool = False) -> str:
+        """The same, which computes incremental tables from all rows if asked."""
         try:
             seal = self.seal
         except (SealBroken, CannotJudge):
@@ -92,7 +96,7 @@ class Question:
         text = seal.statement.get("derived.parameters", "{}")
         parameters = msgspec.json.decode(text, type=dict[str, bool | int | float | str])
         run = Attempt(seal.run_id, seal.step, runtime_date=seal.runtime_date)
-        return f"To repair: {agreement.repair(agreement.Asked(self.declared.name, run, parameters))}"
+        return f"To repair: {agreement.repair(agreement.Asked(self.declared.name, run, parameters), rebuild=rebuild)}"
 
     def nothing_yet(self) -> dg.AssetCheckResult:
         """Before the first run."""

@@ -44,7 +44,7 @@ def _answer(question: Question) -> dg.AssetCheckResult:
         if question.backfill:
             text = f"Computed as a declared backfill ({question.backfill}) although {sentences(differ)}"
         else:
-            text = f"{sentences(differ)} {question.repair}"
+            text = f"{sentences(differ)} {question.repaired_by(rebuild=found.rebuild)}"
         rows = [("vintage", text) for text in differ]
         return question.result(text, "seals", passed=False, told=told | findings(rows), warn=bool(question.backfill))
     if found.undecided:

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakehouse.assets.derived import derived_version
-from lakehouse.commit import Pinned, Seal, read_group
+from lakehouse.commit import Pinned, read_group
 from lakehouse.derived.component import component_of, external_inputs
 from lakehouse.derived.statement import DeriveStatement
 from lakehouse.lineage.content import Content, compare
+from lakehouse.lineage.origins import origins_of
 from lakehouse.lineage.sealed import made
 from lakehouse.resources import Lake
 from lakehouse.tables.derivation import order
@@ -56,7 +57,11 @@ def _why(name: str, lake: Lake, found: Mapping[str, Pinned]) -> str:
         return f"{name} is declared otherwise by now"
     if said.parameters != lake.settings.parameters:
         return f"{name} was computed with other parameters"
-    return next((f"{given} has news" for given in one.inputs.values() if _moved(given, seal, found[given])), "")
+    # New rows would not mend the old ones of an incremental table; of all others each part has to be as of now.
+    read = [seal.inputs] if one.mode == "incremental" else [origin.inputs for origin in origins_of(seal)]
+    return next(
+        (f"{given} has news" for given in one.inputs.values() for at in read if _moved(at.get(given), found[given])), ""
+    )
 
 
 def _apart(tables: Sequence[str], found: Mapping[str, Pinned]) -> str:
@@ -66,6 +71,5 @@ def _apart(tables: Sequence[str], found: Mapping[str, Pinned]) -> str:
     return f"derived tables are of {' and '.join(dates)}" if len(dates) > 1 else ""
 
 
-def _moved(name: str, seal: Seal, now: Pinned) -> bool:
-    read = seal.inputs.get(name)
+def _moved(read: int | None, now: Pinned) -> bool:
     return read is None or now.snapshot_id is None or compare(now.table, read, now.snapshot_id) is not Content.SAME

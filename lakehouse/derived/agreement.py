@@ -13,9 +13,10 @@ import msgspec
 
 from lakehouse.commit import Attempt
 from lakehouse.derived.inputs import Input
-from lakehouse.derived.mixture import REST, mixture_of
+from lakehouse.derived.mixture import mixture_of
 from lakehouse.derived.refusals import DeriveRefused
 from lakehouse.derived.statement import DeriveStatement
+from lakehouse.lineage.origins import REST
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.settings import Parameters
 
@@ -61,18 +62,21 @@ def agree(asked: Asked, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
     differing += vintage.broken
     if differing and not asked.backfill:
         by_hand = [one.name for one in inputs if one.external and wrong[one.name]]
-        raise InputsDisagree(_message(asked, inputs, differing), remedy=repair(asked, by_hand), inputs=inputs)
+        remedy = repair(asked, by_hand, rebuild=vintage.rebuild)
+        raise InputsDisagree(_message(asked, inputs, differing), remedy=remedy, inputs=inputs)
     return differing
 
 
-def repair(asked: Asked, by_hand: Sequence[str] = ()) -> str:
+def repair(asked: Asked, by_hand: Sequence[str] = (), *, rebuild: bool = False) -> str:
     """What makes the inputs agree: all derived tables above, and what is computed from these, in one run.
 
     Args:
         asked: what the run asks for.
         by_hand: inputs that no derivation writes, and that have to be written anew before.
+        rebuild: whether incremental tables have to be computed from all rows, as new ones would not mend the old.
     """
     words = ["lakehouse", "derive", asked.table, "--upstream", "--downstream"]
+    words += ["--rebuild"] if rebuild else []
     words += ["--runtime-date", asked.attempt.runtime_date]
     for name, value in asked.parameters.items():
         words += ["--parameter", f"{name}={value if isinstance(value, str) else _json(value)}"]

@@ -1,17 +1,22 @@
-"""With which parameters each part of a table was computed: a run of some partitions leaves the others as they were.
+"""How each part of a table was computed, and from what: a run of some partitions leaves the others as they were.
 
-Without this, a month that was computed again with other parameters would be out of sight as soon as the next month is
-computed: the newest seal would say nothing of it.
+Without this, a month that was computed again with other parameters, or from corrected inputs, would be out of sight as
+soon as the next month is computed: the newest run says nothing of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from lakehouse.commit.seal import Seal
+from lakehouse.derived.inputs import Input
 from lakehouse.derived.parts import Part
 from lakehouse.derived.statement import KIND, DeriveStatement
+from lakehouse.lineage.content import Content, compare
+from lakehouse.lineage.origins import REST, Origin, origins_of
 
-REST = "*"  # every partition that is named nowhere else; of a table without partitions, some of its rows
+Label = TypeVar("Label")
 Mixture = Mapping[str, tuple[str, ...]]
+TOLD_APART = 20  # origins in one seal: a table of more of them is surely mixed, and its seal has to stay small
 
 
 def mixture_of(seal: Seal | None) -> Mixture:
@@ -22,23 +27,92 @@ def mixture_of(seal: Seal | None) -> Mixture:
     return said.computed_with or {seal.parameters_digest: (REST,)}
 
 
-def mixed(before: Mixture, part: Part, digest: str, *, appending: bool) -> Mixture:
-    """What `before` becomes with a run.
+def mixed(
+    before: Mapping[Label, tuple[str, ...]], part: Part, label: Label, *, appending: bool
+) -> dict[Label, tuple[str, ...]]:
+    """What `before` becomes with a run; its own label comes last.
 
     Args:
         before: of the table as the run found it.
         part: what the run computes.
-        digest: of the run's parameters.
+        label: of the run: what tells it from others, such as the digest of its parameters.
         appending: whether rows stay beside those of the run, as in an incremental table.
     """
     if appending:
-        return {**before, digest: (REST,)}
+        return {**{one: shown for one, shown in before.items() if one != label}, label: (REST,)}
     if not part.keys:
-        return {digest: (REST,)}
+        return {label: (REST,)}
     keys = {one: part.keys_in(shown) - set(part.keys) for one, shown in before.items()}
-    rest = {one for one, shown in before.items() if REST in shown}
-    keys[digest] = keys.get(digest, set()) | set(part.keys)
+    keys[label] = keys.pop(label, set()) | set(part.keys)
+    every = part.every
+    named = every is not None and every <= set[str]().union(*keys.values())
+    rest = set[Label]() if named else {one for one, shown in before.items() if REST in shown}
     found = {
         one: (REST,) if one in rest else Part(part.derived, tuple(sorted(held))).shown for one, held in keys.items()
     }
     return {one: shown for one, shown in found.items() if shown}
+
+
+def origins_after(
+    before: Seal | None, part: Part, inputs: Sequence[Input], *, appending: bool, added: int
+) -> tuple[Origin, ...]:
+    """From what each part of a table was computed once a run has published.
+
+    Inputs that have the same content are told by the newest snapshot: whoever asks later may not find what tells that
+    they are the same. What an incremental table follows is told by the end of what it has read.
+
+    Args:
+        before: what the table's seal says as the run found it.
+        part: what the run computes.
+        inputs: of the run.
+        appending: whether rows stay beside those of the run.
+        added: how many rows it has added; none are of no origin.
+    """
+    now = {one.name: one.snapshot_id for one in inputs}
+    if not appending and not part.keys:
+        return (Origin(now),)
+    found: dict[tuple[tuple[str, int], ...], tuple[str, ...]] = {}
+    for origin in origins_of(before):
+        label = tuple(sorted(_as_now(origin, inputs, _followed(part)).items()))
+        found[label] = tuple(dict.fromkeys((*found.get(label, ()), *origin.partitions)))
+    if added or not appending or not found:
+        found = mixed(found, part, tuple(sorted(now.items())), appending=appending)
+    return _bounded([Origin(dict(label), shown) for label, shown in found.items()], part)
+
+
+def moved_since(before: Seal | None, inputs: Iterable[Input], *, follows: str) -> list[str]:
+    """Inputs that rows of a table were computed from, and whose content is, or may be, another one by now.
+
+    Args:
+        before: what the table's seal says.
+        inputs: of the run.
+        follows: the input of which other rows are expected.
+    """
+    read = [(one, origin.inputs.get(one.name)) for origin in origins_of(before) for one in inputs]
+    return sorted({one.name for one, at in read if at is not None and one.name != follows and not _same(one, at)})
+
+
+def _followed(part: Part) -> str:
+    return part.derived.inputs[part.derived.follows] if part.derived.follows is not None else ""
+
+
+def _as_now(origin: Origin, inputs: Iterable[Input], follows: str) -> dict[str, int]:
+    now = {one.name: one for one in inputs}
+    return {
+        name: now[name].snapshot_id if name in now and (name == follows or _same(now[name], at)) else at
+        for name, at in origin.inputs.items()
+    }
+
+
+def _same(one: Input, at: int) -> bool:
+    return compare(one.table, at, one.snapshot_id) is Content.SAME
+
+
+def _bounded(origins: list[Origin], part: Part) -> tuple[Origin, ...]:
+    """The newest origins; what is older is one, of nothing that can be told."""
+    if len(origins) <= TOLD_APART:
+        return tuple(origins)
+    older, newer = origins[: 1 - TOLD_APART], origins[1 - TOLD_APART :]
+    shown = [text for origin in older for text in origin.partitions]
+    partitions = (REST,) if REST in shown else Part(part.derived, tuple(sorted(part.keys_in(shown)))).shown
+    return (Origin({}, partitions), *newer)

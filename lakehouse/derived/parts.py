@@ -71,6 +71,18 @@ class Part:
             for first, end in self._windows()
         )
 
+    @property
+    def every(self) -> set[str] | None:
+        """All declared keys; None where there is no end to them."""
+        match self.derived.partitions:
+            case ByValue(values=values):
+                return set(values)
+            case ByDay(end=date() as end) | ByMonth(end=date() as end):
+                first = _first(self.derived.partitions)
+                return self.keys_in([f"{first}..{end - _DAY}"]) if first < end else set()
+            case _:
+                return None
+
     def keys_in(self, shown: Iterable[str]) -> set[str]:
         """The keys that texts as of `shown` stand for; a text that is neither key nor range stands for none."""
         if isinstance(self.derived.partitions, ByValue):

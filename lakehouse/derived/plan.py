@@ -13,6 +13,7 @@ from lakehouse.commit.lease import lease_tag
 from lakehouse.derived.agreement import Asked, agree
 from lakehouse.derived.increment import Increment, next_increment
 from lakehouse.derived.inputs import Input, read_inputs
+from lakehouse.derived.mixture import moved_since
 from lakehouse.derived.parts import Part
 from lakehouse.derived.pins import Pin
 from lakehouse.derived.refusals import RowsOfOthers
@@ -110,6 +111,8 @@ def _increment(step: DeriveStep, base: Base, inputs: Mapping[str, Input]) -> Inc
     found = next_increment(step.name, base, inputs[step.derived.follows], rebuild=step.rebuild)
     if found.start is not None:
         _require_parameters(step, base)
+        if found.appends:
+            _require_unmoved(step, base, inputs, found.followed)
     if lease_tag(step.name) not in leases(found.followed.table):
         take_lease(step.catalog, found.lease(step.name, at_start=True))
     return found
@@ -129,6 +132,24 @@ def _require_parameters(step: DeriveStep, base: Base) -> None:
         f"({seal.parameters_digest}, this run's are {step.attempt.parameters_digest}).",
         remedy=f"compute all anew, by `lakehouse derive {step.name} --rebuild` (run tag lakehouse/rebuild=true).",
     )
+
+
+def _require_unmoved(step: DeriveStep, base: Base, inputs: Mapping[str, Input], followed: Input) -> None:
+    """Refuse to add rows to those that were computed from another content of what is read in full.
+
+    Raises:
+        RowsOfOthers: they were, or nobody can tell any more, and this is no declared backfill.
+    """
+    before = made(base.table, base.snapshot_id).seal
+    moved = moved_since(before, inputs.values(), follows=followed.name)
+    if moved and not step.backfill:
+        raise RowsOfOthers(
+            f"{step.name} holds rows that were computed from another version of {', '.join(moved)}, and what is new in "
+            f"{followed.name} would be computed from the one of now: two versions in one table.",
+            remedy=f"compute all anew, by `lakehouse derive {step.name} --rebuild` (run tag lakehouse/rebuild=true). A "
+            "table whose other inputs change often is better computed in full. If it is meant, say why with "
+            "`--backfill <reason>` (run tag lakehouse/backfill).",
+        )
 
 
 def notes_of(step: DeriveStep, work: Work) -> tuple[str, ...]:

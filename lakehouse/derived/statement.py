@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from lakehouse.lineage.origins import FOLLOWS_KEY, KEY, Origin, follows_in, origins_in
 from lakehouse.settings import Parameter
 
 KIND = "derive"
@@ -30,6 +31,8 @@ class DeriveStatement:
         partition: what was computed: partition keys, ranges of them as `first..last`; empty for the whole table.
         computed_with: digest of parameters → the partitions that were computed with them, by this run or before; `*`
             stands for all others.
+        computed_from: which partitions were computed from which snapshots, by this run or before; the newest last.
+        follows: the input of which an incremental table reads each row once; empty where it is computed in full.
         differs: why inputs may disagree, where they do.
         column_lineage: column → the columns (table, column) that it is computed from.
         rules: contract rule → severity, and how many rows broke it.
@@ -44,6 +47,8 @@ class DeriveStatement:
     dates: Mapping[str, str] = field(default_factory=dict[str, str])
     partition: tuple[str, ...] = ()
     computed_with: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    computed_from: tuple[Origin, ...] = ()
+    follows: str = ""
     differs: str = ""
     column_lineage: ColumnLineage = field(default_factory=dict[str, tuple[tuple[str, str], ...]])
     rules: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -60,6 +65,8 @@ class DeriveStatement:
             "derived.dates": _json(self.dates),
             "derived.partition": _json(self.partition),
             "derived.computed_with": _json(self.computed_with),
+            KEY: _json(self.computed_from),
+            FOLLOWS_KEY: self.follows,
             "derived.differs": self.differs,
             "derived.column_lineage": _json(self.column_lineage),
             "quality.rules": _json(self.rules),
@@ -80,6 +87,8 @@ class DeriveStatement:
             dates=msgspec.json.decode(keys["derived.dates"], type=dict[str, str]),
             partition=tuple(msgspec.json.decode(keys["derived.partition"], type=list[str])),
             computed_with=msgspec.json.decode(keys.get("derived.computed_with", "{}"), type=dict[str, tuple[str, ...]]),
+            computed_from=origins_in(keys),
+            follows=follows_in(keys),
             differs=keys["derived.differs"],
             column_lineage=msgspec.json.decode(
                 keys["derived.column_lineage"], type=dict[str, tuple[tuple[str, str], ...]]

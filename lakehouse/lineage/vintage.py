@@ -1,19 +1,22 @@
 """Is everything that a table was computed from of one vintage?
 
 A table that is reached in two ways (a diamond) has to be the same in both. The ways are those that the seals name, up
-to the tables that nobody computes; metadata alone is read, and of each table once.
+to the tables that nobody computes; metadata alone is read, and of each table once. A table whose parts were computed
+from different snapshots is reached in as many ways by itself.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import zip_longest
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from lakehouse.commit import Seal, SealBroken
 from lakehouse.lineage.content import Content, compare
+from lakehouse.lineage.origins import follows_in, origins_of
 from lakehouse.lineage.sealed import made
 
 
@@ -25,12 +28,17 @@ class Reading:
         path: from the table that was asked about to the one that is read.
         written_ms: when the snapshot was written; 0 where its entry has expired.
         seal: what its writer said; None where nobody did, or it has expired.
+        parts: for each table of the path but the last, which part of it the way leads through; empty for all of it.
+        rebuild: whether an incremental table on the way has read the next one in full, so that only a computation of
+            all its rows would read another version of it.
     """
 
     path: tuple[str, ...]
     snapshot_id: int
     written_ms: int = 0
     seal: Seal | None = None
+    parts: tuple[str, ...] = ()
+    rebuild: bool = False
 
     @property
     def table(self) -> str:
@@ -39,8 +47,8 @@ class Reading:
 
     @property
     def way(self) -> str:
-        """The path for a person: `a ← b ← c`."""
-        return " ← ".join(self.path)
+        """The path for a person: `a ← b (partitions …) ← c`."""
+        return _way(self.path, self.parts)
 
     def __str__(self) -> str:
         """The path, the snapshot, and whose it is."""
@@ -69,6 +77,11 @@ class Difference:
     def paths(self) -> dict[str, list[str]]:
         """Content, by a snapshot that has it → the ways on which it is read: `a ← b ← c`."""
         return {f"snapshot {group[-1].snapshot_id}": [reading.way for reading in group] for group in self.contents}
+
+    @property
+    def rebuild(self) -> bool:
+        """Whether incremental tables among those have to be computed from all rows."""
+        return any(reading.rebuild for group in self.contents[:-1] for reading in group)
 
     @property
     def outdated(self) -> tuple[str, ...]:
@@ -113,6 +126,11 @@ class Vintage:
         """Whether it is proven that everything is of one vintage."""
         return not self.differences and not self.undecided and not self.broken
 
+    @property
+    def rebuild(self) -> bool:
+        """Whether a repair has to compute incremental tables from all rows."""
+        return any(difference.rebuild for difference in self.differences)
+
 
 def check_vintage(load: Callable[[str], Table], at: Mapping[str, int]) -> Vintage:
     """Walk everything that some tables were computed from, and compare what was read of each ancestor.
@@ -145,11 +163,37 @@ def check_vintage(load: Callable[[str], Table], at: Mapping[str, int]) -> Vintag
         if not step.known:
             gone = f"of snapshot {reading.snapshot_id} of {reading.table} nobody can say what it was computed from"
             undecided.append(Undecided(reading.path, f"{gone}: its entry, or that of its seal, has expired"))
-        for name, snapshot_id in (step.seal.inputs if step.seal else {}).items():
-            waiting.append(Reading((*reading.path, name), snapshot_id))
-    found = tuple(readings.values())
-    differences, unknown = _compared(found, loaded)
-    return Vintage(found, differences, (*undecided, *unknown), tuple(broken))
+        for found in _read_by(readings[node]):
+            if isinstance(found, Undecided):
+                undecided.append(found)
+            else:
+                waiting.append(found)
+    every = tuple(readings.values())
+    differences, unknown = _compared(every, loaded)
+    return Vintage(every, differences, (*undecided, *unknown), tuple(broken))
+
+
+def _read_by(reading: Reading) -> Iterator[Reading | Undecided]:
+    """What a table was computed from, each part of it from its own inputs."""
+    origins = origins_of(reading.seal)
+    follows = follows_in(reading.seal.statement) if reading.seal else ""
+    for origin in origins:
+        part = origin.among(origins)
+        if part and not origin.inputs:
+            reason = f"{part} of {reading.table} were computed from too many versions of its inputs to be told apart"
+            yield Undecided(reading.path, reason)
+        for name, snapshot_id in origin.inputs.items():
+            yield Reading(
+                (*reading.path, name),
+                snapshot_id,
+                parts=(*reading.parts, part),
+                rebuild=reading.rebuild or bool(follows and name != follows),
+            )
+
+
+def _way(path: Sequence[str], parts: Sequence[str]) -> str:
+    told = [f"{name} ({part})" if part else name for name, part in zip_longest(path, parts, fillvalue="")]
+    return " ← ".join(told)
 
 
 def _described(reading: Reading, table: Table, seal: Seal | None) -> Reading:

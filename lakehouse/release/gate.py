@@ -96,8 +96,11 @@ def mixed(vintage: Vintage) -> list[Reason]:
     reasons: list[Reason] = []
     for found in vintage.differences:
         # Where it is the older content itself that is a member, whoever read the newer one has to look again.
-        anew = found.outdated or tuple(name for reading in found.contents[-1] for name in reversed(reading.path[:-1]))
-        reasons.append(Reason(found.ancestor, _line(str(found)), f"make anew what reads it: {materialize(*anew)}"))
+        newest = found.contents[-1]
+        anew = found.outdated or tuple(name for reading in newest for name in reversed(reading.path[:-1]))
+        rebuild = found.rebuild if found.outdated else any(reading.rebuild for reading in newest)
+        made = materialize(*anew, rebuild=rebuild)
+        reasons.append(Reason(found.ancestor, _line(str(found)), f"make anew what reads it: {made}"))
     for unknown in vintage.undecided:
         made = materialize(unknown.path[0])
         reasons.append(Reason(unknown.path[0], _line(str(unknown)), f"make it anew: {made}"))
@@ -109,9 +112,11 @@ def _line(sentence: str) -> str:
     return sentence.rstrip(".")
 
 
-def materialize(*names: str) -> str:
-    """How to make tables anew, all of them in one run."""
-    return f"`lakehouse derive {' '.join(names)} --downstream` (what is no derived table: Materialize in Dagster's UI)"
+def materialize(*names: str, rebuild: bool = False) -> str:
+    """How to make tables anew, all of them in one run; incremental ones from all rows, if asked."""
+    anew = " --rebuild" if rebuild else ""
+    by_hand = "(what is no derived table: Materialize in Dagster's UI)"
+    return f"`lakehouse derive {' '.join(names)} --downstream{anew}` {by_hand}"
 
 
 def _unknown(one: Candidate) -> Reason | None:

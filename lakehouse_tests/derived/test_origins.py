@@ -1,0 +1,195 @@
+"""Which part of a table was computed from which snapshots is never forgotten, and stays small.
+
+Guarded mechanism: the running map in the seal, `derived.computed_from`.
+"""
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import pyspark.sql.types as T  # noqa: N812
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lakehouse.commit import Attempt, Seal
+from lakehouse.derived.inputs import Input
+from lakehouse.derived.mixture import TOLD_APART, mixed, origins_after
+from lakehouse.derived.parts import Part, part_of
+from lakehouse.derived.plan import prepare
+from lakehouse.derived.refusals import RowsOfOthers
+from lakehouse.derived.statement import KIND, DeriveStatement
+from lakehouse.lineage.origins import REST, Origin
+from lakehouse.tables import ByDay, ByMonth, ByValue, Derived, Partitions
+from lakehouse_tests.derived.workshop import TOTALS, Workshop, make_workshop, no_spark, table_of
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.lineage.computed import A, Computed, lake_of
+
+FIRST = date(2013, 1, 1)
+DAYS = [(FIRST + timedelta(n)).isoformat() for n in range(30)]
+OTHER = "raw.other"
+
+
+def by(partitions: Partitions) -> Derived:
+    layout = {ByDay: "day(day)", ByMonth: "month(day)", ByValue: "shop"}[type(partitions)]
+    table = table_of("d.parts", {"day": T.DateType(), "shop": T.StringType()}, derived=True, partitioning=(layout,))
+    return Derived(table=table, inputs={"a": A}, compute="SELECT 1", partitions=partitions)
+
+
+BY_DAY = by(ByDay(column="day", start=FIRST))
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Computed:
+    """Two tables that somebody writes."""
+    lake = lake_of(tmp_path, [A, OTHER])
+    lake.source()
+    lake.source(OTHER)
+    return lake
+
+
+def at(lake: Computed, *names: str, **told: int) -> list[Input]:
+    """Inputs where `main` is, or at the snapshot that is told."""
+    return [Input(n, n, lake.load(n), told.get(n, lake.head(n)), False, True, None) for n in names or (A,)]
+
+
+def seal_of(inputs: list[Input], origins: tuple[Origin, ...]) -> Seal:
+    said = DeriveStatement(mode="full", added=1, total=1, computed_from=origins)
+    read = {one.name: one.snapshot_id for one in inputs}
+    return Seal.of(Attempt("run", "derive:d.parts"), KIND, statement=said.to_keys(), previous=None, inputs=read)
+
+
+def after(before: Seal | None, part: Part, inputs: list[Input], *, appending: bool = False, added: int = 1) -> Seal:
+    return seal_of(inputs, origins_after(before, part, inputs, appending=appending, added=added))
+
+
+def told(seal: Seal) -> dict[tuple[str, ...], dict[str, int]]:
+    said = DeriveStatement.from_keys(seal.statement)
+    assert said
+    return {origin.partitions: dict(origin.inputs) for origin in said.computed_from}
+
+
+def test_a_run_of_some_days_leaves_the_others_of_what_they_were_and_one_of_all_forgets(lake: Computed) -> None:
+    old = lake.head(A)
+    seal = after(None, part_of(BY_DAY, DAYS[:3]), at(lake))
+    new = lake.source()
+    seal = after(seal, part_of(BY_DAY, DAYS[1:2]), at(lake))
+    assert told(seal) == {(DAYS[0], DAYS[2]): {A: old}, (DAYS[1],): {A: new}}
+    assert told(after(seal, Part(BY_DAY), at(lake))) == {(REST,): {A: new}}
+    seal = after(seal, part_of(BY_DAY, [DAYS[0], DAYS[2]]), at(lake))
+    assert told(seal) == {(f"{DAYS[0]}..{DAYS[2]}",): {A: new}}
+
+
+def test_what_has_the_same_rows_is_told_by_the_newest_before_what_proves_it_has_expired(lake: Computed) -> None:
+    seal = after(None, part_of(BY_DAY, DAYS[:1]), at(lake))
+    lake.rewrite(A)
+    seal = after(seal, part_of(BY_DAY, DAYS[1:2]), at(lake))
+    assert told(seal) == {(f"{DAYS[0]}..{DAYS[1]}",): {A: lake.head(A)}}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(runs=st.lists(st.tuples(st.sets(st.integers(0, 3), max_size=3), st.integers(0, 2)), max_size=8))
+def test_origins_are_what_a_model_that_keeps_every_partition_says(
+    versions: tuple[Computed, list[int]], runs: list[tuple[set[int], int]]
+) -> None:
+    lake, snapshots = versions
+    table, keys, model, seal = lake.load(A), DAYS[:4], dict[str, int](), None
+    for numbers, version in runs:
+        chosen = [keys[n] for n in sorted(numbers)]
+        inputs = [Input("a", A, table, snapshots[version], False, True, None)]
+        seal = after(seal, part_of(BY_DAY, chosen), inputs)
+        model |= dict.fromkeys(chosen or keys, snapshots[version])
+    found = told(seal) if seal else {}
+    named = {key: read[A] for shown, read in found.items() for key in Part(BY_DAY).keys_in(shown)}
+    rest = next((read[A] for shown, read in found.items() if REST in shown), None)
+    assert {key: named.get(key, rest) for key in model} == model
+
+
+@pytest.fixture(name="versions")
+def three_versions(lake: Computed) -> tuple[Computed, list[int]]:
+    return lake, [lake.source() for _ in range(3)]
+
+
+def test_the_seal_stays_small_and_says_what_it_no_longer_tells_apart(lake: Computed) -> None:
+    table, seal = lake.load(A), None
+
+    def version(number: int) -> list[Input]:
+        return [Input("a", A, table, number, False, True, None)]
+
+    for number, key in enumerate(DAYS):
+        seal = after(seal, part_of(BY_DAY, [key]), version(number))
+    assert seal
+    found = told(seal)
+    assert len(found) == TOLD_APART
+    lost = DAYS[: 31 - TOLD_APART]
+    assert found[f"{lost[0]}..{lost[-1]}",] == {}
+    assert found[DAYS[-1],] == {A: len(DAYS) - 1}
+    assert {} not in told(after(seal, part_of(BY_DAY, lost), version(len(DAYS)))).values(), "computed anew, so known"
+
+
+@pytest.mark.parametrize(
+    ("partitions", "keys"),
+    [
+        (ByValue(column="shop", values=("Kiel", "Bonn")), ["Bonn", "Kiel"]),
+        (ByDay(column="day", start=FIRST, end=date(2013, 1, 4)), DAYS[:3]),
+        (ByMonth(column="day", start=FIRST, end=date(2013, 3, 1)), ["2013-01-01", "2013-02-01"]),
+    ],
+)
+def test_nothing_is_left_of_a_run_of_all_once_every_partition_was_computed_again(
+    partitions: Partitions, keys: list[str]
+) -> None:
+    part = part_of(by(partitions), keys)
+    assert part.every == set(keys)
+    assert mixed({"old": (REST,)}, part, "new", appending=False) == {"new": part.shown}
+    some = part_of(by(partitions), keys[:1])
+    assert mixed({"old": (REST,)}, some, "new", appending=False) == {"old": (REST,), "new": some.shown}
+    assert Part(BY_DAY).every is None
+
+
+def growing() -> Derived:
+    table = table_of("d.parts", TOTALS, derived=True, write_mode="append")
+    more = {"mode": "incremental", "follows": "a"}
+    return Derived(table=table, inputs={"a": A, "other": OTHER}, compute="SELECT 1", **more)  # type: ignore[arg-type]
+
+
+def test_what_a_growing_table_follows_is_told_by_its_end_and_what_it_reads_in_full_by_each_version(
+    lake: Computed,
+) -> None:
+    part, other = Part(growing()), lake.head(OTHER)
+    seal = after(None, part, at(lake, A, OTHER), appending=True)
+    lake.source()
+    seal = after(seal, part, at(lake, A, OTHER), appending=True)
+    assert told(seal) == {(REST,): {A: lake.head(A), OTHER: other}}
+    lake.source(OTHER)
+    idle = after(seal, part, at(lake, A, OTHER), appending=True, added=0)
+    assert told(idle) == told(seal), "no row was computed from the new version"
+    lake.source()
+    seal = after(idle, part, at(lake, A, OTHER), appending=True)
+    said = DeriveStatement.from_keys(seal.statement)
+    assert said
+    assert [dict(each.inputs) for each in said.computed_from] == [
+        {A: lake.head(A), OTHER: other},
+        {A: lake.head(A), OTHER: lake.head(OTHER)},
+    ]
+
+
+@pytest.fixture
+def office(sql_lake: Lake) -> Workshop:
+    workshop = make_workshop(sql_lake, no_spark)
+    workshop.write("shops", [{"shop": "Kiel", "city": "Kiel"}])
+    return workshop
+
+
+def test_new_rows_are_not_put_beside_those_of_another_version_of_what_is_read_in_full(office: Workshop) -> None:
+    inputs = {"sales": "sales", "shops": "shops"}
+    one = office.derived("log", compute="SELECT 1", inputs=inputs, mode="incremental", follows="sales")
+    office.computed(one)
+    office.sell(("Rome", 7))
+    prepare(office.step(one, run="new sales alone"))
+    office.write("shops", [{"shop": "Rome", "city": "Rome"}])
+    with pytest.raises(RowsOfOthers, match=rf"another version of {office.name('shops')}, .*--rebuild"):
+        prepare(office.step(one, run="new shops"))
+    prepare(office.step(one, run="new shops", rebuild=True))
+    prepare(office.step(one, run="new shops", backfill="shops as they were known then"))
+    office.computed(one)
+    office.write("shops", [{"shop": "Bonn", "city": "Bonn"}])
+    prepare(office.step(one, run="nothing to add"))
