@@ -19,7 +19,7 @@ from lakehouse.automation import (
     lag_sensor,
     mirror_sensor,
 )
-from lakehouse.checks import mirror_checks, required_checks, stream_checks, table_checks
+from lakehouse.checks import expect_unanswered, mirror_checks, required_checks, stream_checks, table_checks
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
 from lakehouse.tables import Declarations, load_declarations
@@ -59,6 +59,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
             if table.identifier[0] != OWN_NAMESPACE and (found := table_checks(table, declarations)) is not None
         ),
     ]
+    expect_unanswered(checks)
     ours = dg.Definitions(
         assets=[
             *(stream_asset(stream, declarations) for stream in streams),

@@ -4,5 +4,6 @@ from lakehouse.checks.mirror import mirror_checks
 from lakehouse.checks.required import required_checks
 from lakehouse.checks.stream import stream_checks
 from lakehouse.checks.table import table_checks
+from lakehouse.checks.unanswered import expect_unanswered
 
-__all__ = ["mirror_checks", "required_checks", "stream_checks", "table_checks"]
+__all__ = ["expect_unanswered", "mirror_checks", "required_checks", "stream_checks", "table_checks"]
