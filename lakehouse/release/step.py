@@ -95,6 +95,9 @@ def release(step: ReleaseStep) -> Released:
     began = time.monotonic()
     tables, pointer = _look(step)
     if (begun := begun_before(tables, step.dated, step.release.name, _root(step), pointer.statement)) is not None:
+        # What it has judged may have been judged again since.
+        if reasons := held_by(begun.found, step.checks):
+            raise ReleaseHeld(step.release.name, reasons)
         step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
         return _move(step, pointer, begun, outcome="completed", began=began)
     judged = judged_by(step.checks)

@@ -13,11 +13,11 @@ import pytest
 
 from lakehouse.catalog import open_catalog
 from lakehouse.release.audit import audit_release
-from lakehouse.release.gate import Check
+from lakehouse.release.gate import Check, ReleaseHeld, Result
 from lakehouse.release.step import ReleaseStep, release
 from lakehouse.settings import CatalogSettings
 from lakehouse_tests.commit.children import _CONTEXT, PATIENCE_SECONDS
-from lakehouse_tests.release.conftest import Group
+from lakehouse_tests.release.conftest import Group, MakeGroup
 
 pytestmark = [pytest.mark.kill, pytest.mark.slow]
 
@@ -81,6 +81,16 @@ def test_the_retry_completes_what_was_judged_though_a_writer_went_on(group: Grou
     done = group.release("retry", checks=[], root_run_id="killed")
     assert done.outcome == "completed"
     assert group.vintages() == [1, 1, 1]
+
+
+def test_what_was_found_wrong_since_is_not_completed(sql_group: MakeGroup) -> None:
+    group = sql_group()
+    group.make()
+    kill_at(group, "release.tagged")
+    since = Result("failed", group.head("a"), "later", "One file has another date.")
+    with pytest.raises(ReleaseHeld, match="check good failed on snapshot"):
+        group.release("retry", group.checks(a=since), root_run_id="killed")
+    assert group.load_pointer() is None
 
 
 def test_another_run_makes_its_own_and_drops_what_is_left(group: Group) -> None:
