@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from lakehouse.commit import Seal
 from lakehouse.errors import LakehouseError
+from lakehouse.lineage.sealed import Derivation
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.release.candidates import Candidate
 
@@ -88,7 +90,7 @@ def held_by(found: Mapping[str, Candidate], checks: Iterable[Check]) -> list[Rea
     seals = {name: one.sealed.seal for name, one in known.items() if one.dated and one.sealed}
     reasons += _disagreement("runtime dates", {name: seal.runtime_date for name, seal in seals.items()})
     reasons += _disagreement("parameters", {name: seal.parameters_digest for name, seal in seals.items()})
-    return reasons
+    return [*reasons, *(reason for name, seal in seals.items() if (reason := _odd_parts(name, seal)) is not None)]
 
 
 def mixed(vintage: Vintage) -> list[Reason]:
@@ -159,6 +161,17 @@ def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]
             return f"{label} does not name what it judged", "add `snapshot id` to its metadata"
         case _:
             return f"{label} judged snapshot {newest.snapshot_id}, and {wanted} is to be released", _PROVE
+
+
+def _odd_parts(name: str, seal: Seal) -> Reason | None:
+    """Why a member is not of one set of parameters by itself: earlier runs have computed parts of it with others."""
+    said = Derivation.of(seal)
+    odd = {one: parts for one, parts in (said.computed_with if said else {}).items() if one != seal.parameters_digest}
+    if not odd:
+        return None
+    told = "; ".join(f"{one}: {', '.join(parts)}" for one, parts in sorted(odd.items()))
+    problem = f"parts of it were computed with other parameters than {seal.parameters_digest} ({told}; * is the rest)"
+    return Reason(name, problem, f"compute it whole: {materialize(name)}; with --rebuild if it is incremental")
 
 
 def _disagreement(what: str, values: Mapping[str, str]) -> list[Reason]:

@@ -1,6 +1,6 @@
 """A group of three tiny tables, `c` computed from `a` and `b`, that are written and released without Spark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,10 +54,19 @@ class Group:
         return at
 
     def write(
-        self, short: str, number: int, *, date: str = DATE, parameters: str = "p", kind: str = "derive", **inputs: int
+        self,
+        short: str,
+        number: int,
+        *,
+        date: str = DATE,
+        parameters: str = "p",
+        kind: str = "derive",
+        said: Mapping[str, str] | None = None,
+        **inputs: int,
     ) -> int:
         """Append the row `number` to a member, as a step of its own that has read `inputs`; returns the seal."""
-        return self.write_all({short: number}, date=date, parameters=parameters, kind=kind, inputs=inputs)[short]
+        told = {"date": date, "parameters": parameters, "kind": kind}
+        return self.write_all({short: number}, **told, said=said, inputs=inputs)[short]
 
     def write_all(
         self,
@@ -66,6 +75,7 @@ class Group:
         date: str = DATE,
         parameters: str = "p",
         kind: str = "derive",
+        said: Mapping[str, str] | None = None,
         inputs: dict[str, int] | None = None,
     ) -> dict[str, int]:
         """Append a row to each of some members, published together."""
@@ -76,9 +86,9 @@ class Group:
         for short, number in numbers.items():
             base = bases[self.name(short)]
             stage_files(self.catalog, base, attempt, self.lake.files(base.name, [number]))
-            said = {"derived.parameters": f'{{"p":"{parameters}"}}'}
+            statement = said or {"derived.parameters": f'{{"p":"{parameters}"}}'}
             previous = base.sealed.seal if base.sealed else None
-            seal = Seal.of(attempt, kind, statement=said, previous=previous, inputs=read)
+            seal = Seal.of(attempt, kind, statement=statement, previous=previous, inputs=read)
             staged.append(seal_branch(self.catalog, base, attempt, seal))
         published = publish(self.catalog, staged).snapshots
         return {short: published[self.name(short)] for short in numbers}

@@ -4,6 +4,7 @@ import pytest
 
 from lakehouse.commit import Attempt, Seal, read_bases
 from lakehouse.commit.history import is_rewrite
+from lakehouse.derived.statement import DeriveStatement
 from lakehouse.release.candidates import candidates
 from lakehouse.release.gate import Check, ReleaseHeld, Result
 from lakehouse.release.step import Released
@@ -69,6 +70,18 @@ def test_the_newest_result_on_the_snapshot_decides(made: Group) -> None:
     for later in (Result("errored"), Result("running"), Result("failed", 17)):
         group = made
         assert group.release(later.outcome, [Check(name, "good", (later, good))]).outcome in ("released", "unchanged")
+
+
+def test_a_member_of_which_a_part_is_of_other_parameters(made: Group) -> None:
+    """Its newest run, and so its seal, is of the right ones; every check of it has passed."""
+    for parts, begins in (({"p": ("*",), "q": ("2013-01-01",)}, "parts of it were"), ({"p": ("*",)}, "")):
+        said = DeriveStatement(mode="full", added=1, total=1, computed_with=parts).to_keys()
+        made.write("a", made.vintage, said=said)
+        made.write("c", made.vintage, a=made.head("a"), b=made.head("b"))
+        if begins:
+            told = held(made)
+            assert f"- {made.name('a')}: {begins} computed with other parameters than p (q: 2013-01-01;" in told
+    assert made.release().outcome == "released"
 
 
 def test_dates_that_differ(made: Group) -> None:
