@@ -8,6 +8,7 @@ import pytest
 
 from lakehouse.checks.table import table_checks
 from lakehouse.checks.trust import trust_judges
+from lakehouse.lineage.origins import Origin
 from lakehouse.resources import Lake
 from lakehouse_tests.audit.document import Document, redigest, seals
 from lakehouse_tests.lineage.computed import OTHER_DAY, TOP, A, B, C, Computed, diamond
@@ -111,6 +112,13 @@ def _two_versions(lake: Computed) -> None:
     lake.compute(TOP)
 
 
+def _two_versions_in_parts(lake: Computed) -> None:
+    old, new = lake.head(A), lake.source()
+    lake.compute(B, computed_from=[Origin({A: old}, ("may",)), Origin({A: new}, ("june",))])
+    lake.compute(C)
+    lake.compute(TOP)
+
+
 def _input_of_another_date(lake: Computed) -> None:
     lake.compute(B, day=OTHER_DAY)
     lake.compute(TOP, dates={B: OTHER_DAY.isoformat(), C: "2024-05-14"})
@@ -166,6 +174,7 @@ def _written_by_somebody(lake: Computed) -> None:
         (_edited_seal_that_fits, {"runtime_date"}, "holds 2 rows of 2024-05-14; run run-derived.top is of 2024-06-01"),
         (_edited_input, {"runtime_date", "vintage", "lineage"}, "derived.b snapshot"),
         (_two_versions, {"vintage"}, "derived.top ← derived.b ← raw.a at snapshot"),
+        (_two_versions_in_parts, {"vintage"}, "derived.top ← derived.b (partition may) ← raw.a at snapshot"),
         (_input_of_another_date, {"runtime_date"}, "derived.b is of 2024-06-01 (run run-derived.b, snapshot"),
         (_input_hiding_its_date, {"runtime_date"}, "derived.b says of itself that it is of 2024-06-01"),
         (_input_with_other_parameters, {"runtime_date"}, "derived.b was computed with other parameters (q)"),

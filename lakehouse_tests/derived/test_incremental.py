@@ -125,6 +125,28 @@ def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, c
     assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
 
 
+def test_a_declared_backfill_keeps_that_rows_are_of_two_versions_and_a_rebuild_ends_it(workshop: Workshop) -> None:
+    workshop.write("shops", [{"shop": shop, "city": "old"} for shop in ("Kiel", "Bonn", "Rome")])
+    both = {"sales": "sales", "shops": "shops"}
+    text = "SELECT shop, city, amount FROM sales JOIN shops USING (shop)"
+    one = workshop.derived(
+        "sold", COLUMNS | {"city": T.StringType()}, text, inputs=both, mode="incremental", follows="sales"
+    )
+    workshop.run(one, run="one")
+    old = workshop.head("shops")
+    workshop.sell(("Rome", 7))
+    workshop.write("shops", [{"shop": "Rome", "city": "new"}], replacing=True)
+    with pytest.raises(RowsOfOthers, match=workshop.name("shops")):
+        workshop.run(one, run="two")
+    workshop.run(one, run="two", backfill="as it was known then")
+    assert workshop.rows("sold", "city") == [("new",), *[("old",)] * 3]
+    said = workshop.said("sold")[1]
+    assert [origin.inputs[workshop.name("shops")] for origin in said.computed_from] == [old, workshop.head("shops")]
+    assert (said.follows, said.differs) == (workshop.name("sales"), "as it was known then")
+    workshop.run(one, run="three", rebuild=True)
+    assert len(workshop.said("sold")[1].computed_from) == 1
+
+
 def test_an_older_run_that_comes_again_is_refused(workshop: Workshop, copied: Derived) -> None:
     workshop.run(copied, run="one")
     workshop.sell(("Rome", 7))

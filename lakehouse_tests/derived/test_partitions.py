@@ -226,3 +226,19 @@ def test_a_partition_of_other_parameters_is_noticed_though_the_newest_is_right(
     workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1})
     workshop.run(one, parameters={"share": 1})
     assert workshop.rows("sum") == [(1,), (2,), (3,)]
+
+
+@pytest.mark.spark
+def test_days_of_before_and_after_a_correction_are_noticed_though_the_newest_run_is_right(
+    workshop: Workshop, by_day: Derived
+) -> None:
+    workshop.run(by_day, keys=["2013-01-01", "2013-01-02"])
+    corrected = [{"id": n, "shop": "Kiel", "day": date(2013, 1, n), "amount": 10 * n} for n in range(1, 5)]
+    workshop.write("sales", corrected, replacing=True)
+    workshop.run(by_day, keys=["2013-01-02", "2013-01-03"], run="two")
+    one = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
+    with pytest.raises(InputsDisagree, match=r"was read in 2 versions: .*days \(partition 2013-01-01\) ← "):
+        workshop.run(one, run="three")
+    workshop.run(by_day, keys=["2013-01-01"], run="three")
+    workshop.run(one, run="three")
+    assert workshop.rows("sum") == [(10,), (20,), (30,)]

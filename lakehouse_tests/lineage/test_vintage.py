@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pyiceberg.table import Table
 
+from lakehouse.lineage.origins import Origin
 from lakehouse.lineage.vintage import Vintage, check_vintage
 from lakehouse_tests.audit.document import seals
 from lakehouse_tests.lineage.computed import TOP, A, B, C, Computed, derived, lake_of
@@ -198,3 +199,72 @@ def test_every_snapshot_is_looked_at_once_however_many_paths_lead_to_it(tmp_path
     assert sorted(asked) == sorted(tables)
     assert len(found.readings) == 2 * 18 + 1
     assert time.perf_counter() - began < 2
+
+
+def _in_parts(lake: Computed, **groups: dict[str, int]) -> None:
+    """B is computed by partitions, each from inputs of its own; the last are those of its newest run."""
+    origins = [Origin(of, (named.replace("rest", "*"),)) for named, of in groups.items()]
+    lake.compute(B, of=origins[-1].inputs, computed_from=origins)
+
+
+def test_partitions_of_two_versions_differ_and_are_named_wherever_the_table_is_read(lake: Computed) -> None:
+    old = lake.source()
+    new = lake.source()
+    _in_parts(lake, may={A: old}, june={A: new})
+    lake.compute(C)
+    lake.compute(TOP)
+    [difference] = vintage(lake, B).differences
+    assert difference.paths == {
+        f"snapshot {old}": [f"{B} (partition may) ← {A}"],
+        f"snapshot {new}": [f"{B} (partition june) ← {A}"],
+    }
+    assert difference.outdated == (B,)
+    [difference] = vintage(lake, TOP).differences
+    assert difference.paths[f"snapshot {old}"] == [f"{TOP} ← {B} (partition may) ← {A}"]
+    assert difference.outdated == (B, TOP)
+    assert [each.ancestor for each in vintage(lake, A, B).differences] == [A], "as members of one release"
+
+
+def test_what_a_whole_run_left_beside_newer_partitions_is_named_as_the_rest(lake: Computed) -> None:
+    old, new = lake.source(), lake.source()
+    _in_parts(lake, rest={A: old}, june={A: new})
+    assert f"{B} (its other partitions) ← {A} at snapshot {old}" in str(vintage(lake, B).differences[0])
+
+
+def test_partitions_of_one_content_are_of_one_vintage_whatever_the_snapshots(lake: Computed) -> None:
+    old = lake.source()
+    lake.rewrite(A)
+    lake.maintain(A)
+    _in_parts(lake, may={A: old}, june={A: lake.head(A)})
+    assert vintage(lake, B).passed
+
+
+def test_parts_that_the_seal_no_longer_tells_apart_are_undecided(lake: Computed) -> None:
+    lake.source()
+    _in_parts(lake, may={}, june={A: lake.head(A)})
+    [undecided] = vintage(lake, B).undecided
+    assert str(undecided).startswith(f"{B}: partition may of {B} ")
+
+
+def test_rows_that_only_a_rebuild_can_renew_are_told_as_such(tmp_path: Path) -> None:
+    """`derived.log` follows A and reads another table in full; the new rows of A alone would not renew the old ones."""
+    log, other = "derived.log", "raw.other"
+    lake = lake_of(tmp_path, [A, other], derived(log, A, other, mode="incremental"), derived(TOP, log, A, other))
+    lake.source()
+    lake.source(other)
+    lake.compute(log, follows=A)
+    lake.source()
+    lake.compute(TOP)
+    found = vintage(lake)
+    assert [each.ancestor for each in found.differences] == [A]
+    assert not found.rebuild, "the next run reads on"
+    lake.compute(log, follows=A)
+    old = {A: lake.head(A), other: lake.head(other)}
+    lake.source(other)
+    lake.compute(TOP)
+    found = vintage(lake)
+    assert [each.ancestor for each in found.differences] == [other]
+    assert found.rebuild
+    new = {**old, other: lake.head(other)}
+    lake.compute(log, follows=A, of=new, computed_from=[Origin(old), Origin(new)])
+    assert f"{log} (some of its rows) ← {other}" in str(vintage(lake, log).differences[0])
