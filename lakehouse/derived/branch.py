@@ -94,7 +94,8 @@ def _without_values(step: DeriveStep) -> Generator[None]:
     except PySparkException as error:
         if (refused := null_found(step.derived.table, error)) is not None:
             raise refused from None
-        secret = [name for name in step.derived.inputs.values() if _holds_secrets(step.declarations.tables[name])]
+        tables = [step.derived.table, *(step.declarations.tables[name] for name in step.derived.inputs.values())]
+        secret = [table.name for table in tables if _holds_secrets(table)]
         if not secret:
             raise
         raise ComputationFailed(
