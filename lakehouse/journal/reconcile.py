@@ -97,8 +97,10 @@ def _breaks(table: Table, walked: Sequence[Snapshot], seen: Seen | None, known: 
     if seen is None:
         began = not walked or walked[-1].parent_snapshot_id is None or (bool(sealed) and not sealed[-1].previous)
         return [] if began else [_gap(table, walked, None, "snapshots were trimmed before the log began")]
+    if walked and walked[-1].parent_snapshot_id == seen.snapshot_id:
+        return []  # trimmed up to the very snapshot that was logged last: nothing is missing
     if seen.seal and any(seal.previous == seen.seal for seal in sealed):
-        return []  # trimmed up to the very seal that was logged last: nothing is missing
+        return [_gap(table, walked, seen, "every seal is, and what was trimmed may have been a commit without one")]
     if not walked or known(commit_events(table, walked)):
         return [_taken_back(table, seen)]
     return [_gap(table, walked, seen, "snapshots were trimmed before they were logged")]

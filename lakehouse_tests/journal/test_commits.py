@@ -2,6 +2,7 @@
 
 import json
 
+from lakehouse.commit.history import ancestry
 from lakehouse_tests.journal.kept import Kept
 
 
@@ -101,6 +102,39 @@ def test_trimming_what_is_logged_is_no_gap(kept: Kept) -> None:
     kept.record()
     assert not kept.rows(kind="gap")
     assert len(set(kept.ids())) == len(kept.ids()) == 8
+
+
+def expire(kept: Kept, keep: int) -> None:
+    """Let all but the newest snapshots of a table expire, as any engine may."""
+    table = kept.lake.load(kept.a)
+    history = [snapshot.snapshot_id for snapshot in ancestry(table, kept.head(kept.a))]
+    with table.maintenance.expire_snapshots() as expired:
+        expired.by_ids(history[keep:])
+
+
+def test_a_commit_from_outside_that_expired_before_it_was_logged_is_a_gap_though_all_seals_are_there(
+    kept: Kept,
+) -> None:
+    kept.write(kept.a, 1)
+    kept.record()
+    table = kept.lake.load(kept.a)
+    table.append(table.scan().to_arrow())
+    kept.write(kept.a, 2)
+    expire(kept, 2)
+    kept.record()
+    [gap] = kept.rows(kind="gap")
+    assert "may have been a commit without" in gap["message"]
+    assert not kept.record().events, "it is said once"
+
+
+def test_what_expired_was_logged_and_is_no_gap(kept: Kept) -> None:
+    kept.write(kept.a, 1)
+    kept.record()
+    table = kept.lake.load(kept.a)
+    table.append(table.scan().to_arrow())
+    expire(kept, 1)
+    kept.record()
+    assert [outcome for _, outcome, _ in kept.told()] == ["published", "foreign"]
 
 
 def test_a_log_that_begins_on_an_old_table_says_what_it_cannot_know(kept: Kept) -> None:
