@@ -5,8 +5,7 @@ from datetime import date, datetime
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Column, Table
+from rich.text import Text
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of
@@ -27,7 +26,7 @@ def log(
 ) -> None:
     """Show who did what to which table, when and by what code: commits, runs, checks, releases and refusals.
 
-    The log is brought up to date by a sensor of `lakehouse dev`, and at the end of `lakehouse run`.
+    Times are UTC. The log is brought up to date by a sensor of `lakehouse dev`, and at the end of `lakehouse run`.
     """
     context = context_of(ctx)
     rows = logged(catalog_of(context), table=table, run=run, kind=kind)
@@ -49,23 +48,18 @@ def _show(context: Context, rows: list[dict[str, Any]]) -> None:
     if not rows:
         context.out.print("Nothing of the kind is logged.")
         return
-    shown = Table(
-        Column("when (UTC)", no_wrap=True),
-        Column("what", no_wrap=True),
-        Column("table", no_wrap=True),
-        Column("run", no_wrap=True),
-        "who",
-        "",
-    )
-    for row in rows:
-        what = f"{row['kind']} {row['outcome']}"
-        style = _STYLES.get(row["severity"] or "")
-        shown.add_row(
-            f"{row['at']:%Y-%m-%d %H:%M:%S}",
-            f"[{style}]{what}[/]" if style else what,
-            row["table_name"] or "",
-            (row["run_id"] or "")[:_SHORT_ID],
-            escape(row["who"] or ""),
-            escape(row["message"]),
-        )
-    context.out.print(shown)
+    # One line for each event, at any width: a table of so many columns would hide the last ones in a terminal of 80.
+    whats = [_what(row) for row in rows]
+    wide = max(map(len, whats))
+    wider = max(len(row["table_name"] or "-") for row in rows)
+    for row, what in zip(rows, whats, strict=True):
+        line = Text(f"{row['at']:%Y-%m-%d %H:%M:%S}  ")
+        line.append(f"{what:<{wide}}", style=_STYLES.get(row["severity"] or "", ""))
+        line.append(f"  {row['table_name'] or '-':<{wider}}  {(row['run_id'] or '-')[:_SHORT_ID]:<{_SHORT_ID}}")
+        line.append(f"  {row['message']}" + (f" ({row['who']})" if row["who"] else ""))
+        context.out.print(line, soft_wrap=True, highlight=False)
+
+
+def _what(row: dict[str, Any]) -> str:
+    warns = " (warning)" if row["severity"] == "WARN" else ""
+    return f"{row['kind']} {row['outcome']}{warns}"

@@ -93,7 +93,7 @@ def event(name: str, **said: Any) -> Event:
         kind="run",
         at=said.pop("at", datetime(2026, 1, 1, tzinfo=UTC)),
         outcome="success",
-        message="It went well.",
+        message=said.pop("message", "It went well."),
         **said,
     )
 

@@ -27,7 +27,7 @@ def record(conf: Path, *events: Event) -> None:
 
 
 def said(conf: Path, *words: str) -> str:
-    result = CliRunner(env={"COLUMNS": "250"}).invoke(app, ["--conf", str(conf), "log", *words])
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["--conf", str(conf), "log", *words])
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -53,3 +53,19 @@ def test_events_are_shown_and_chosen_by_table_run_and_kind(conf: Path) -> None:
     assert of_run[1]["details"] == {"rows": 3}
     assert json.loads(said(conf, "--json", "--kind", "check")) == []
     assert [row["event_id"] for row in json.loads(said(conf, "--json", "--last", "1"))] == ["3"]
+
+
+def test_in_80_columns_every_event_is_one_whole_line(conf: Path) -> None:
+    message = (
+        "references_raw_airports: 7,602 of 336,776 rows have one of 4 values of dest that no row of raw.airports has."
+    )
+    record(
+        conf,
+        event("1", table="features.hourly_weather", run_id="a", root_run_id="a", who="anna", message=message),
+        event("2", run_id="b", root_run_id="b", severity="WARN", message="[bold] is no markup"),
+    )
+    first, second = said(conf).splitlines()
+    assert "features.hourly_weather" in first
+    assert first.endswith(f"{message} (anna)")
+    assert "run success (warning)" in second, "without colours, too, a warning is told from a failure"
+    assert "[bold] is no markup" in second
