@@ -1,6 +1,5 @@
 """`lakehouse derive`: compute derived tables in one run, with their checks, for a date and with parameters."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -9,7 +8,6 @@ import typer
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import declarations_of
-from lakehouse.cli.errors import COULD_NOT_RUN, PROMISE_BROKEN
 from lakehouse.derived.component import upstream_of
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Parameter, Parameters, laid_over
@@ -54,25 +52,15 @@ def derive(
 
 def _run(context: Context, chosen: Sequence[str], tags: Mapping[str, str], *, downstream: bool) -> None:
     # Dagster takes a second to import, and a slip in the command's words is told without.
-    from lakehouse.cli.dagster_home import alive
     from lakehouse.cli.materializing import derive as run_derive
-    from lakehouse.cli.running import ended_by_signals, say, servers
+    from lakehouse.cli.outcome import Outcome
+    from lakehouse.cli.single_run import make_run
 
-    began = time.monotonic()
-    with ended_by_signals(), alive(context.settings.state) as mark, servers(context):
-        outcome = run_derive(context, mark, chosen, tags, downstream=downstream)
-    for table, rows in sorted(outcome.added.items()):
-        context.out.print(f"{table}: {rows:,} rows", highlight=False)
-    for (table, name), check in sorted(outcome.checks.items()):
-        if not check.passed:
-            context.out.print(f"{name} of {table}: {check.description}", markup=False, highlight=False, soft_wrap=True)
-    for step, error in outcome.failures.items():
-        context.err.print(f"{step} failed: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
-    say(context, f"Dagster run {outcome.runs[-1]}, {time.monotonic() - began:.0f} s in all.")
-    if outcome.failures:
-        raise typer.Exit(COULD_NOT_RUN)
-    if not outcome.good:
-        raise typer.Exit(PROMISE_BROKEN)
+    def show(outcome: Outcome) -> None:
+        for table, rows in sorted(outcome.added.items()):
+            context.out.print(f"{table}: {rows:,} rows", highlight=False)
+
+    make_run(context, lambda mark: run_derive(context, mark, chosen, tags, downstream=downstream), show)
 
 
 def _chosen(names: Sequence[str], derived: Mapping[str, Derived], *, upstream: bool) -> list[str]:

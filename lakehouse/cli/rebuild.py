@@ -1,6 +1,5 @@
 """`lakehouse rebuild`: fold a mirror's whole changelog anew, and put the result in the place of what is there."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -9,7 +8,6 @@ from rich.table import Column, Table
 from lakehouse.cdc.standing import mirror_standing
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
-from lakehouse.cli.errors import COULD_NOT_RUN, PROMISE_BROKEN
 from lakehouse.commit import SealBroken, read_group
 from lakehouse.commit.history import summary_of
 from lakehouse.errors import LakehouseError
@@ -42,26 +40,16 @@ def rebuild(
 
 def _rebuild(context: Context, tables: MirrorTables) -> None:
     # Dagster takes a second to import, and a look at what would be done goes without.
-    from lakehouse.cli.dagster_home import alive
     from lakehouse.cli.materializing import rebuild as run_rebuild
     from lakehouse.cli.mirror_report import show_mirrored
-    from lakehouse.cli.running import ended_by_signals, say, servers
+    from lakehouse.cli.single_run import make_run
     from lakehouse.resources import Lake
 
-    began = time.monotonic()
-    with ended_by_signals(), alive(context.settings.state) as mark, servers(context):
-        outcome = run_rebuild(context, mark, tables)
-        show_mirrored(context, Lake(context.settings), outcome, [tables.mirror.name])
-    for (table, name), check in sorted(outcome.checks.items()):
-        if not check.passed:
-            context.out.print(f"{name} of {table}: {check.description}", markup=False, highlight=False, soft_wrap=True)
-    for step, error in outcome.failures.items():
-        context.err.print(f"{step} failed: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
-    say(context, f"Dagster run {outcome.runs[-1]}, {time.monotonic() - began:.0f} s in all.")
-    if outcome.failures:
-        raise typer.Exit(COULD_NOT_RUN)
-    if not outcome.good:
-        raise typer.Exit(PROMISE_BROKEN)
+    make_run(
+        context,
+        lambda mark: run_rebuild(context, mark, tables),
+        lambda outcome: show_mirrored(context, Lake(context.settings), outcome, [tables.mirror.name]),
+    )
 
 
 def mirror_of(context: Context, name: str) -> MirrorTables:

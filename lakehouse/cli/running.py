@@ -1,4 +1,4 @@
-"""What `run` and `dev` have in common: servers that are stopped if we started them, and signals that end us well."""
+"""What commands that run Dagster share: servers that are stopped if we started them, and signals that end us well."""
 
 import signal
 from collections.abc import Generator
@@ -13,14 +13,18 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def servers(context: Context) -> Generator[None]:
-    """Have the broker and, where the platform is Connect, its server running; stop what was not running before."""
+def servers(context: Context, *, broker: bool = True) -> Generator[None]:
+    """Have the broker and, where the platform is Connect, its server running; stop what was not running before.
+
+    Args:
+        context: of the command.
+        broker: whether topics are read or written; what works on tables alone needs none.
+    """
     undo = ExitStack()
     try:
-        broker = local_broker(context)
-        if broker is not None:
-            _start(context, "the Kafka broker", broker, undo)
-            say(context, f"Kafka broker at {broker.bootstrap_servers}")
+        if broker and (kafka := local_broker(context)) is not None:
+            _start(context, "the Kafka broker", kafka, undo)
+            say(context, f"Kafka broker at {kafka.bootstrap_servers}")
         if context.settings.platform.mode == "connect" and (server := connect_server_here(context)) is not None:
             _start(context, "the Spark Connect server", server, undo)
             say(context, f"Spark Connect at {context.settings.platform.remote}")

@@ -19,7 +19,7 @@ from lakehouse.resources import Lake
 from lakehouse.settings import KafkaSettings, Settings, load_settings
 from lakehouse.tables import MirrorTables
 from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
-from lakehouse_tests.fixtures.spark import CONF
+from lakehouse_tests.fixtures.spark import CONF, free_port
 
 _NUMBERS = itertools.count()
 
@@ -115,6 +115,11 @@ class House:
         encoded = [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
         send(self.kafka, self.topic, [Record(value) for value in encoded])
         self.sent += len(encoded)
+
+    def have_own_broker(self) -> None:
+        """From here on Kafka is a broker of this lakehouse's own, which nobody has started."""
+        own = {"bootstrap_servers": f"127.0.0.1:{free_port()}", "local": True}
+        (self.conf / "kafka" / "local.yaml").write_text(yaml.safe_dump(own))
 
     def birds(self, number: int) -> None:
         """Send good records."""

@@ -209,8 +209,10 @@ def test_a_middle_table_of_another_date_stops_the_next_run_and_the_named_command
     monkeypatch.setenv("DAGSTER_HOME", "")
     monkeypatch.setenv("LAKEHOUSE_CONF", "")
     monkeypatch.setenv("LAKEHOUSE_DECLARATIONS", "")
+    shop.have_own_broker()
     done = CliRunner().invoke(app, ["--conf", str(shop.conf), *shlex.split(command[1])[1:]])
     assert done.exit_code == 0, done.output
+    assert not shop.settings.state.kafka.exists(), "no topic is read, so no broker is started"
     seal = last_seal(shop.lake().pin("mart.best")["mart.best"].table)
     assert seal is not None
     assert seal.snapshot_id != before

@@ -67,8 +67,10 @@ def test_killed_before_dagster_hears_of_the_mirror_nothing_happens_twice(house: 
 def test_rebuild_puts_the_folded_changelog_in_the_place_of_the_mirror(house: House, nests: MirrorTables) -> None:
     finished(start(house), 0)
     before = standing(house, nests)
+    house.have_own_broker()
     done = lakehouse(house, "rebuild", "mirror.nests", "--yes")
     assert "changes it folds" in done
+    assert not house.settings.state.kafka.exists(), "no topic is read, so no broker is started"
     after = standing(house, nests)
     assert after.sealed is not None
     assert before.sealed is not None

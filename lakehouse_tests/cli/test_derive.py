@@ -1,4 +1,4 @@
-"""The words of `lakehouse derive`; what it computes: `assets/test_derived_command.py`."""
+"""The words of `lakehouse derive`; what it computes: `assets/test_derived.py`."""
 
 import pytest
 
