@@ -55,11 +55,12 @@ class Followed:
     def _rows(self, run_id: str) -> str:
         """`+842 raw.flights`, `+3 ~12 -1 mirror.flights`; tables to which nothing happened are left out."""
         logs = self._instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
-        told: list[str] = []
+        # A partitioned table has one materialization for each partition of the run, and all tell of the same commit.
+        told: dict[str, None] = {}
         for entry in logs:
             made = entry.asset_materialization
             if made and (counts := _counts(made)):
-                told.append(f"{counts} {'.'.join(made.asset_key.path)}")
+                told[f"{counts} {'.'.join(made.asset_key.path)}"] = None
         return ", ".join(told) or "nothing new"
 
 

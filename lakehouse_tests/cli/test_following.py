@@ -34,3 +34,18 @@ def test_rows_of_a_mirror_that_came_changed_and_went_are_told() -> None:
 def test_a_mirror_to_which_nothing_happened_is_nothing_new() -> None:
     assert told({"rows inserted": 0, "rows updated": 0, "rows deleted": 0}).endswith("succeeded: nothing new\n")
     assert told({"rows added": 7}).endswith("succeeded: +7 mirror.nests\n")
+
+
+def test_a_run_over_many_partitions_is_told_once() -> None:
+    @dg.asset
+    def parts(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
+        for partition in ("a", "b", "c"):
+            context.log_event(dg.AssetMaterialization("parts", partition=partition, metadata={"rows added": 36}))
+        return dg.MaterializeResult(metadata={"rows added": 36})
+
+    printed = io.StringIO()
+    with dg.DagsterInstance.ephemeral() as instance:
+        followed = Followed(Context(err=Console(file=printed, width=200)), instance)
+        dg.materialize([parts], instance=instance)
+        followed.tell()
+    assert printed.getvalue().endswith(": +36 parts\n")
