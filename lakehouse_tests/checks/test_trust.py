@@ -214,6 +214,14 @@ def test_the_repair_is_a_command_for_the_date_and_parameters_that_the_table_has(
     assert "--runtime-date 2024-05-14 --parameter least=3 --parameter 'city=Kiel am See'`" in told
 
 
+def test_the_repair_computes_all_rows_where_new_ones_would_not_mend_the_old(lake: Computed) -> None:
+    lake.compute(B, follows="raw.grows")
+    lake.source()
+    lake.compute(C)
+    lake.compute(TOP)
+    assert "--downstream --rebuild " in str(prove(lake)[0]["vintage"].description)
+
+
 @pytest.mark.parametrize(("prepare", "check"), [("version", "vintage"), ("date", "runtime_date")])
 def test_a_declared_backfill_is_shown_and_stops_nothing(lake: Computed, prepare: str, check: str) -> None:
     if prepare == "version":

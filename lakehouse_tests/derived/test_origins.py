@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakehouse.commit import Attempt, Seal
+from lakehouse.derived.agreement import InputsDisagree
 from lakehouse.derived.inputs import Input
 from lakehouse.derived.mixture import TOLD_APART, mixed, origins_after
 from lakehouse.derived.parts import Part, part_of
@@ -190,6 +191,10 @@ def test_new_rows_are_not_put_beside_those_of_another_version_of_what_is_read_in
         prepare(office.step(one, run="new shops"))
     prepare(office.step(one, run="new shops", rebuild=True))
     prepare(office.step(one, run="new shops", backfill="shops as they were known then"))
-    office.computed(one)
+    office.computed(one, follows=office.name("sales"))
     office.write("shops", [{"shop": "Bonn", "city": "Bonn"}])
     prepare(office.step(one, run="nothing to add"))
+    top = office.derived("top", compute="SELECT 1", inputs={"log": "log", "shops": "shops"})
+    with pytest.raises(InputsDisagree) as caught:
+        prepare(office.step(top, run="top"))
+    assert "--downstream --rebuild " in caught.value.remedy

@@ -1,0 +1,31 @@
+"""What `lakehouse run` takes for a reason to compute."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from lakehouse.cli.news import news
+from lakehouse.lineage.origins import Origin
+from lakehouse.resources import Lake as LakeResource
+from lakehouse_tests.derived.workshop import Workshop, make_workshop, no_spark
+from lakehouse_tests.fixtures.lakes import Lake
+
+
+def told(office: Workshop, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr("lakehouse.cli.news.derived_version", lambda _: "")
+    lake = LakeResource(None, office.declarations)  # type: ignore[arg-type]
+    vars(lake).update(catalog=office.catalog, settings=SimpleNamespace(parameters={}))
+    return [found.why for found in news(lake)]
+
+
+@pytest.mark.parametrize("growing", [{}, {"mode": "incremental", "follows": "sales"}])
+def test_a_part_of_older_inputs_is_news_unless_new_rows_would_not_mend_it(
+    sql_lake: Lake, monkeypatch: pytest.MonkeyPatch, growing: dict[str, str]
+) -> None:
+    office = make_workshop(sql_lake, no_spark)
+    one, sales, old = office.derived("one", **growing), office.name("sales"), office.head("sales")
+    new = office.sell(("Rome", 7))
+    office.computed(one)
+    assert told(office, monkeypatch) == []
+    office.computed(one, computed_from=(Origin({sales: old or 0}, ("may",)), Origin({sales: new}, ("june",))))
+    assert told(office, monkeypatch) == ([] if growing else [f"{sales} has news"])
