@@ -1,6 +1,6 @@
 """The asset of a derived table: computed from its inputs at pinned snapshots, whole or by partition."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
@@ -69,7 +69,7 @@ def derived_asset(
         if report is None:
             return
         failpoint("dagster.derived.before")
-        if one.partitions is not None and not report.statement.partition:
+        if one.partitions is not None and not (report.statement.partition or _partitioned(context)):
             _tell_all_partitions(context, one, report, attempt)
         yield derived_result(report, one, attempt)
 
@@ -128,8 +128,8 @@ def _derive(
     context: dg.AssetExecutionContext, one: Derived, lake: Lake, spark: LakehouseSpark, attempt: Attempt
 ) -> DeriveReport | None:
     """Run the step; None if another run has published the same first, which is a good end and no error."""
-    keys = context.partition_keys if context.has_partition_key or context.has_partition_key_range else ()
     execution = execution_of(context)
+    keys = _keys(context, one, datetime.fromtimestamp(execution.begun_ms / 1000, UTC))
     try:
         step = DeriveStep(
             derived=one,
@@ -150,6 +150,24 @@ def _derive(
         return None
     except (DeriveRefused, DoesNotFit) as refused:
         raise _failure(refused) from None
+
+
+def _partitioned(context: dg.AssetExecutionContext) -> bool:
+    return context.has_partition_key or context.has_partition_key_range
+
+
+def _keys(context: dg.AssetExecutionContext, one: Derived, begun: datetime) -> Sequence[str]:
+    """The partitions that a run is for; none, which is the whole table, if there were no others when it was asked for.
+
+    Where partitions have no end, rows may lie behind the newest one: a run of the whole table has put them there. If
+    they stayed when all partitions are computed, the table would be of two versions of its inputs for ever.
+    """
+    if one.partitions is None or not _partitioned(context):
+        return ()
+    keys = context.partition_keys
+    known = partitions_definition(one.partitions).get_partition_keys(current_time=begun)
+    endless = not isinstance(one.partitions, ByValue) and one.partitions.end is None
+    return () if endless and set(known) <= set(keys) else keys
 
 
 def _failure(refused: DeriveRefused | DoesNotFit) -> dg.Failure:

@@ -291,6 +291,28 @@ def test_a_backfill_of_partitions_is_one_run_that_leaves_the_others_alone(shop: 
     assert found[0].metadata["partitions"].value == "2013-01-01..2013-01-03"
 
 
+ENDLESS = (
+    DECLARED.partition('@derived(table=table("mart.totals"')[0]
+    .replace("ByDay", "ByMonth")
+    .replace(", end=date(2013, 1, 4)", "")
+    .replace("day(day)", "month(day)")
+)
+
+
+def test_a_backfill_of_all_partitions_without_an_end_is_of_one_version(shop: House) -> None:
+    shop.declare("sales", ENDLESS)
+    assert run(shop, "mart.days").success
+    sell(shop, ("Rome", 2, 9))
+    last = dg.MonthlyPartitionsDefinition("2013-01-01").get_last_partition_key()
+    assert last is not None
+    every = {"dagster/asset_partition_range_start": "2013-01-01", "dagster/asset_partition_range_end": last}
+    filled = run(shop, "mart.days", **every)
+    assert filled.success, "the sensor asks for it so when sales have come; the check of the vintage would stop it"
+    assert len(rows(shop, "mart.days")) == 7
+    partitions = [one.materialization.partition for one in filled.get_asset_materialization_events()]
+    assert len(partitions) == len(set(partitions)) > 100
+
+
 def test_after_a_run_of_the_whole_table_no_partition_is_missing(shop: House) -> None:
     assert run(shop, "mart.days").success
     materialized = shop.instance.get_materialized_partitions(dg.AssetKey(["mart", "days"]))
