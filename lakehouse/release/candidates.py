@@ -2,7 +2,8 @@
 
 Commits that leave the content as it is, rewrites and the seals of maintenance, do not matter: what was judged before
 them is released as it was judged. A dated table is up for release as it is now. A dateless one (a stream goes on while
-others are computed and judged) as the other members have read it; if none has, as it was judged last.
+others are computed and judged) as the other members have read it, be it by way of tables that are no members; if none
+has, as it was judged last.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from lakehouse.commit.history import ancestry, head_of, is_rewrite, is_seal_only
 from lakehouse.commit.judge import MAINTENANCE
 from lakehouse.commit.seal import PREFIX
 from lakehouse.lineage.sealed import made
+from lakehouse.lineage.vintage import Reading
 from lakehouse.release.statement import Member
 
 _DELETES = ("total-position-deletes", "total-equality-deletes")
@@ -59,7 +61,10 @@ class Candidate:
 
 
 def candidates(
-    tables: Mapping[str, Table], dated: Iterable[str], judged: Mapping[str, Collection[int]]
+    tables: Mapping[str, Table],
+    dated: Iterable[str],
+    judged: Mapping[str, Collection[int]],
+    above: Iterable[Reading] = (),
 ) -> dict[str, Candidate]:
     """The candidate of each member.
 
@@ -67,12 +72,15 @@ def candidates(
         tables: the members, loaded at one moment.
         dated: names of those that carry a runtime date.
         judged: member → the snapshots that results of its checks name.
+        above: what the dated members were computed from, directly or through tables that are no members.
     """
-    dated = set(dated)
+    dated, ways = set(dated), dict[str, set[int]]()
+    for reading in above:
+        ways.setdefault(reading.table, set()).add(reading.snapshot_id)
     found = {name: candidate_at(table, head_of(table), dated=name in dated) for name, table in tables.items()}
     seals = [one.sealed.seal for one in found.values() if one.sealed]
     for name, table in tables.items():
-        read = {seal.inputs[name] for seal in seals if name in seal.inputs}
+        read = ways.get(name) or {seal.inputs[name] for seal in seals if name in seal.inputs}
         if name not in dated and (at := _newest(table, read or judged.get(name, ()))) is not None:
             found[name] = candidate_at(table, at, dated=False)
     return found

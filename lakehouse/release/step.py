@@ -8,6 +8,7 @@ any other makes its own and drops those tags.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
@@ -15,6 +16,7 @@ from pyiceberg.table import Table
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, failpoint
+from lakehouse.commit.history import head_of
 from lakehouse.commit.together import load_together
 from lakehouse.lineage.vintage import check_vintage
 from lakehouse.release.candidates import Candidate, candidates, changes
@@ -101,11 +103,14 @@ def release(step: ReleaseStep) -> Released:
         step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
         return _move(step, pointer, begun, outcome="completed", began=began)
     judged = judged_by(step.checks)
-    found = candidates(tables, step.dated, judged)
+    load = cache(_loader(step.catalog, tables))
+    dated = {name: head_of(table) for name, table in tables.items() if name in step.dated}
+    heads = {name: head for name, head in dated.items() if head is not None}
+    found = candidates(tables, step.dated, judged, check_vintage(load, heads).readings)
     if (idle := _nothing_new(step, pointer, found)) is not None:
         return idle
     snapshots = {name: one.choose(judged.get(name, ())) for name, one in found.items() if one.same}
-    vintage = check_vintage(_loader(step.catalog, tables), snapshots)
+    vintage = check_vintage(load, snapshots)
     if reasons := [*held_by(found, step.checks), *mixed(vintage)]:
         raise ReleaseHeld(step.release.name, reasons)
     newest = pointer.statement.newest if pointer.statement else ""

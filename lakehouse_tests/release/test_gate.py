@@ -1,5 +1,7 @@
 """The gate: a release is held for each reason in its own words, and goes ahead on results that name its snapshots."""
 
+from dataclasses import replace
+
 import pytest
 
 from lakehouse.commit import Attempt, Seal, read_bases
@@ -182,6 +184,25 @@ def test_a_dateless_member_is_released_as_the_others_read_it(made: Group) -> Non
     done: Released = made.release(checks=[late, *checks[1:]], dated=dated)
     assert done.members[0].snapshot_id == read
     assert made.vintages() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", ["derive", "mirror"])
+def test_a_dateless_member_is_released_as_it_was_read_by_way_of_others(made: Group, kind: str) -> None:
+    """`c` is computed from `b`, which reads the stream `a`; both go on, and `b` may be no member at all."""
+    first = made.head("a")
+    made.write("b", 2, kind=kind, a=first)
+    made.write("c", 2, b=made.head("b"))
+    checks = made.checks()
+    made.write("a", 3)
+    if kind == "mirror":
+        made.write("b", 3, kind=kind, a=made.head("a"))
+    late = [Check(c.table, c.name, (*now.results, *c.results)) for c, now in zip(checks, made.checks(), strict=True)]
+    members = made.members if kind == "mirror" else (made.name("a"), made.name("c"))
+    wanted = [check for check in late if check.table in members]
+    declared = replace(made.declared, members=members)
+    done = made.release(checks=wanted, declared=declared, dated=frozenset({made.name("c")}))
+    assert done.members[0].snapshot_id == first
+    assert made.vintages()[-1] == 2
 
 
 def test_a_dateless_member_that_nobody_read_is_released_as_it_was_judged(sql_group: MakeGroup) -> None:
