@@ -25,7 +25,9 @@ _ABOUT = frozenset(
 )
 # Operators without children whose rows come from the query itself, or from an operator seen elsewhere in the plan.
 # Rows of a checkpoint, or of a frame made in Python, are a LogicalRDD: no plan says where those come from.
-_NO_SOURCE = frozenset({"LocalRelation", "LogicalRDD", "OneRowRelation", "Range", "CTERelationRef", "EmptyRelation"})
+_NO_SOURCE = frozenset(
+    {"LocalRelation", "LogicalRDD", "OneRowRelation", "Range", "CTERelationRef", "EmptyRelation", "UnionLoopRef"}
+)
 
 
 @dataclass(frozen=True)

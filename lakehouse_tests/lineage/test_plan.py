@@ -162,6 +162,15 @@ CASES: dict[str, tuple[Make, set[str], dict[str, set[tuple[str, str]]]]] = {
         {TRIPS},
         {"place": {(TRIPS, "place")}, "share": {(TRIPS, "miles")}},
     ),
+    "recursive query": (
+        _sql(
+            "WITH RECURSIVE days(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM days WHERE n < 3) "
+            "SELECT trips.id FROM trips CROSS JOIN days",
+            TRIPS,
+        ),
+        {TRIPS},
+        {"id": {(TRIPS, "id")}},
+    ),
     "subquery": (
         _sql(
             "SELECT id, (SELECT max(miles) FROM trips) AS longest FROM trips "
