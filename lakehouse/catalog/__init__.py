@@ -1,6 +1,6 @@
 """Where tables live: PyIceberg catalogs with one addition, a commit over several tables at once."""
 
-from lakehouse.catalog.change import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch
+from lakehouse.catalog.change import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch, set_tag
 from lakehouse.catalog.opening import open_catalog
 from lakehouse.catalog.probe import UnsafeCatalog, probe
 
@@ -14,4 +14,5 @@ __all__ = [
     "remove_ref",
     "remove_snapshots",
     "set_branch",
+    "set_tag",
 ]

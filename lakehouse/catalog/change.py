@@ -17,6 +17,8 @@ from pyiceberg.table.update import (
 )
 from pyiceberg.typedef import Identifier
 
+_FOREVER_MS = 2**63 - 1
+
 
 @dataclass(frozen=True)
 class TableChange:
@@ -69,6 +71,19 @@ def set_branch(branch: str, snapshot_id: int, *, like: SnapshotRef | None = None
     retention = like.model_dump(mode="json", by_alias=True, exclude_none=True) if like else {}
     return SetSnapshotRefUpdate.model_validate(
         {**retention, "ref-name": branch, "type": SnapshotRefType.BRANCH, "snapshot-id": snapshot_id}
+    )
+
+
+def set_tag(tag: str, snapshot_id: int) -> TableUpdate:
+    """Let a tag name a snapshot, until it is removed."""
+    return SetSnapshotRefUpdate.model_validate(
+        {
+            "ref-name": tag,
+            "type": SnapshotRefType.TAG,
+            "snapshot-id": snapshot_id,
+            # An explicit age, so that no `history.expire.max-ref-age-ms` of the table ends it.
+            "max-ref-age-ms": _FOREVER_MS,
+        }
     )
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import polars as pl
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
-from pyiceberg.table.update import AssertTableUUID, SetSnapshotRefUpdate
+from pyiceberg.table.update import AssertTableUUID
 
-from lakehouse.catalog import LakeCatalog, TableChange, ref_is
+from lakehouse.catalog import LakeCatalog, TableChange, ref_is, set_tag
 from lakehouse.cdc.changes import Types
 from lakehouse.cdc.evidence import Evidence
 from lakehouse.cdc.fold import STORED
@@ -24,7 +24,6 @@ from lakehouse.commit.history import ancestry, head_of, is_rewrite
 from lakehouse.tables.mirror import BEHIND_COLUMN, DELETED_COLUMN, POSITION_COLUMN, TIME_COLUMN
 
 CHECKPOINT_PREFIX = "lakehouse_checkpoint_"
-_FOREVER_MS = 2**63 - 1
 _PARTS = ("epoch", "commit", "sequence")
 
 
@@ -94,7 +93,7 @@ def set_tags(catalog: LakeCatalog, seen: Evidence) -> Checkpoint:
                 TableChange(
                     held.table.name(),
                     (AssertTableUUID(uuid=held.table.metadata.table_uuid), ref_is(tag, already[name])),
-                    (_tag(tag, snapshots[name]),),
+                    (set_tag(tag, snapshots[name]),),
                 )
                 for name, held in pinned.items()
             ]
@@ -172,10 +171,3 @@ def _sealed_at(table: Table, snapshot_id: int | None) -> tuple[MirrorStatement, 
             return None
     statement = MirrorStatement.from_keys(newest.seal.statement) if newest else None
     return (statement, newest.timestamp_ms) if newest and statement else None
-
-
-def _tag(tag: str, snapshot_id: int) -> SetSnapshotRefUpdate:
-    # An explicit age, so that no `history.expire.max-ref-age-ms` of the table ends it.
-    return SetSnapshotRefUpdate.model_validate(
-        {"ref-name": tag, "type": SnapshotRefType.TAG, "snapshot-id": snapshot_id, "max-ref-age-ms": _FOREVER_MS}
-    )

@@ -4,23 +4,20 @@ A tag protects one snapshot only, and a range can be read only while every snaps
 So the tag `lakehouse_lease_<owner>` stands for all of `main` after it as well; `trim` knows that.
 """
 
-import random
 import re
-import time
 from dataclasses import dataclass
 
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
-from pyiceberg.table.update import AssertTableUUID, SetSnapshotRefUpdate
+from pyiceberg.table.update import AssertTableUUID
 from pyiceberg.typedef import Identifier
 
-from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref
+from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.commit.history import head_of
+from lakehouse.commit.references import commit_missing
 
 LEASE_PREFIX = "lakehouse_lease_"
-_TRIES = 20
-_FOREVER_MS = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,9 @@ def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
     known = table.metadata.snapshot_by_id(lease.snapshot_id) is not None
     if not known or str(table.metadata.table_uuid) != lease.uuid or head_of(table, lease.tag) == lease.snapshot_id:
         return None
-    return TableChange(lease.identifier, (AssertTableUUID(uuid=table.metadata.table_uuid),), (_set_tag(lease),))
+    return TableChange(
+        lease.identifier, (AssertTableUUID(uuid=table.metadata.table_uuid),), (set_tag(lease.tag, lease.snapshot_id),)
+    )
 
 
 def take_lease(catalog: LakeCatalog, lease: Lease) -> bool:
@@ -81,15 +80,13 @@ def take_lease(catalog: LakeCatalog, lease: Lease) -> bool:
     Raises:
         CommitFailedException: other commits came first too often.
     """
-    for _ in range(_TRIES):
+
+    def missing() -> list[TableChange]:
         change = lease_change(catalog, lease)
-        if change is None:
-            return _is_there(catalog, lease)
-        try:
-            catalog.commit_tables([change])
-        except CommitFailedException:
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
-    raise CommitFailedException(f"{'.'.join(lease.identifier)}: the lease {lease.tag} could not be taken")
+        return [] if change is None else [change]
+
+    commit_missing(catalog, missing, what=f"{'.'.join(lease.identifier)}: the lease {lease.tag}")
+    return _is_there(catalog, lease)
 
 
 def release_lease(catalog: LakeCatalog, identifier: Identifier, owner: str) -> bool:
@@ -113,15 +110,3 @@ def _is_there(catalog: LakeCatalog, lease: Lease) -> bool:
         return head_of(catalog.load_table(lease.identifier), lease.tag) == lease.snapshot_id
     except NoSuchTableError:
         return False
-
-
-def _set_tag(lease: Lease) -> SetSnapshotRefUpdate:
-    # An explicit age, so that no `history.expire.max-ref-age-ms` of the table ends it.
-    return SetSnapshotRefUpdate.model_validate(
-        {
-            "ref-name": lease.tag,
-            "type": SnapshotRefType.TAG,
-            "snapshot-id": lease.snapshot_id,
-            "max-ref-age-ms": _FOREVER_MS,
-        }
-    )

@@ -6,29 +6,24 @@ takes, and trimming keeps what a tag names. The tag's name is the same for whoev
 two steps that begin at once the catalog lets one set it, and the other finds it.
 """
 
-import random
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
-from pyiceberg.table.refs import SnapshotRefType
-from pyiceberg.table.update import AssertTableUUID, SetSnapshotRefUpdate
+from pyiceberg.table.update import AssertTableUUID
 
-from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref
+from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.commit import Pinned, read_group
 from lakehouse.commit.history import head_of
-from lakehouse.commit.stage import UNKNOWN_OUTCOME
+from lakehouse.commit.references import commit_missing
 
 PIN_PREFIX = "lakehouse_pin_"
 KEPT = timedelta(days=7)
 _TIME_DIGITS = 11
 _PIN = re.compile(rf"{PIN_PREFIX}(?P<begun>[0-9a-f]{{{_TIME_DIGITS}}})_")
-_TRIES = 30
-_FOREVER_MS = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -58,21 +53,20 @@ def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str
     Raises:
         CommitFailedException: other commits came first too often.
     """
-    for tries_left in reversed(range(_TRIES)):
-        found = _existing(catalog, names)
-        held = {name: Pinned(one.table, head_of(one.table, pin.tag)) for name, one in found.items()}
-        waiting = [one for name, one in found.items() if held[name].snapshot_id is None and one.snapshot_id is not None]
-        if not waiting:
-            return {name: one for name, one in held.items() if one.snapshot_id is not None}
-        try:
-            catalog.commit_tables([_change(one.table, one.snapshot_id, pin) for one in waiting])
-        except CommitFailedException:
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
-        except UNKNOWN_OUTCOME:
-            if tries_left == 0:
-                raise
-            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
-    raise CommitFailedException(f"{', '.join(names)}: {pin.tag} could not be set in {_TRIES} tries")
+    held: dict[str, Pinned] = {}
+
+    def missing() -> list[TableChange]:
+        changes: list[TableChange] = []
+        held.clear()
+        for name, one in _existing(catalog, names).items():
+            if (at := head_of(one.table, pin.tag)) is not None:
+                held[name] = Pinned(one.table, at)
+            elif one.snapshot_id is not None:
+                changes.append(_change(one.table, one.snapshot_id, pin))
+        return changes
+
+    commit_missing(catalog, missing, what=f"{', '.join(names)}: the tag {pin.tag}")
+    return held
 
 
 def _existing(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
@@ -82,21 +76,12 @@ def _existing(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
         return read_group(catalog, [name for name in names if catalog.table_exists(tuple(name.split(".")))])
 
 
-def _change(table: Table, snapshot_id: int | None, pin: Pin) -> TableChange:
-    tag = SetSnapshotRefUpdate.model_validate(
-        {
-            "ref-name": pin.tag,
-            "type": SnapshotRefType.TAG,
-            "snapshot-id": snapshot_id,
-            # An explicit age, so that no `history.expire.max-ref-age-ms` of the table ends it.
-            "max-ref-age-ms": _FOREVER_MS,
-        }
-    )
+def _change(table: Table, snapshot_id: int, pin: Pin) -> TableChange:
     return TableChange(
         table.name(),
         # Where `main` is by now does not matter: what was read of all tables was one moment.
         (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(pin.tag, None)),
-        (tag, *(remove_ref(name) for name in _stale(table, pin))),
+        (set_tag(pin.tag, snapshot_id), *(remove_ref(name) for name in _stale(table, pin))),
     )
 
 

@@ -3,25 +3,20 @@
 While a tag is there, trimming and expiry keep its snapshot, so a reader may take as long as the release is kept.
 """
 
-import random
-import time
 from collections.abc import Collection, Iterable, Sequence
 
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
-from pyiceberg.table.update import AssertTableUUID, SetSnapshotRefUpdate
+from pyiceberg.table.update import AssertTableUUID
 from pyiceberg.typedef import Identifier
 
-from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref
+from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.commit.history import head_of
-from lakehouse.commit.stage import UNKNOWN_OUTCOME
+from lakehouse.commit.references import commit_missing
 from lakehouse.release.errors import TagRefused
 from lakehouse.release.names import id_of, tag_of
 from lakehouse.release.statement import Member
-
-_TRIES = 20
-_FOREVER_MS = 2**63 - 1
 
 
 def set_tags(catalog: LakeCatalog, release_id: str, members: Sequence[Member]) -> None:
@@ -33,21 +28,12 @@ def set_tags(catalog: LakeCatalog, release_id: str, members: Sequence[Member]) -
         TagRefused: a member was dropped or created anew, its snapshot is gone, or the tag names something else.
         CommitFailedException: other commits came first too often; no tag was set.
     """
-    for _ in range(_TRIES):
-        missing = [change for member in members if (change := _missing(catalog, release_id, member)) is not None]
-        if not missing:
-            return
-        try:
-            catalog.commit_tables(missing)
-        except CommitFailedException:
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
-        except UNKNOWN_OUTCOME:
-            # The next look finds out whether it landed; if so, nothing is missing.
-            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
-        else:
-            return
+
+    def missing() -> list[TableChange]:
+        return [change for member in members if (change := _missing(catalog, release_id, member)) is not None]
+
     names = ", ".join(member.table for member in members)
-    raise CommitFailedException(f"{names}: the tag {tag_of(release_id)} could not be set in {_TRIES} tries")
+    commit_missing(catalog, missing, what=f"{names}: the tag {tag_of(release_id)}")
 
 
 def tags_of(table: Table, group: str) -> dict[str, int]:
@@ -75,24 +61,18 @@ def drop_tags(
         CommitFailedException: other commits came first too often; the next release tries again.
     """
     names = [tuple(name.split(".")) for name in tables]
-    for _ in range(_TRIES):
+    dropped: set[str] = set()
+
+    def left() -> list[TableChange]:
         changes: list[TableChange] = []
-        dropped: set[str] = set()
         for table in _existing(catalog, names):
             if outdated := [i for i in tags_of(table, group) if i < before and i not in kept]:
                 changes.append(_without(table, outdated))
                 dropped.update(outdated)
-        if not changes:
-            return []
-        try:
-            catalog.commit_tables(changes)
-        except CommitFailedException:
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
-        except UNKNOWN_OUTCOME:
-            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
-        else:
-            return sorted(dropped, reverse=True)
-    raise CommitFailedException(f"{group}: outdated release tags could not be dropped in {_TRIES} tries")
+        return changes
+
+    commit_missing(catalog, left, what=f"{group}: dropping the tags of outdated releases")
+    return sorted(dropped, reverse=True)
 
 
 def _missing(catalog: LakeCatalog, release_id: str, member: Member) -> TableChange | None:
@@ -119,19 +99,9 @@ def _missing(catalog: LakeCatalog, release_id: str, member: Member) -> TableChan
             f"{member.table}: snapshot {member.snapshot_id}, which was judged, is no longer in the table.", remedy=again
         )
     return TableChange(
-        identifier, (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(tag, None)), (_set(tag, member),)
-    )
-
-
-def _set(tag: str, member: Member) -> SetSnapshotRefUpdate:
-    # An explicit age, so that no `history.expire.max-ref-age-ms` of the table ends it.
-    return SetSnapshotRefUpdate.model_validate(
-        {
-            "ref-name": tag,
-            "type": SnapshotRefType.TAG,
-            "snapshot-id": member.snapshot_id,
-            "max-ref-age-ms": _FOREVER_MS,
-        }
+        identifier,
+        (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(tag, None)),
+        (set_tag(tag, member.snapshot_id),),
     )
 
 
