@@ -1,12 +1,8 @@
 """A small picture of what came and what it did, as an inline image for Dagster's UI: changes in, rows out."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from lakehouse.distribution.picture import ALARM, INK, PALE, markdown, new_figure, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from lakehouse.distribution.picture import ALARM, INK, PALE, counted_bars, markdown
 
 
 def operations_markdown(operations: Mapping[str, int], applied: Mapping[str, int], refused: Mapping[str, int]) -> str:
@@ -24,17 +20,5 @@ def operations_markdown(operations: Mapping[str, int], applied: Mapping[str, int
     ]
     if not bars:
         return ""
-    return markdown(_figure(bars), alt="changes and rows", said="Changes by operation, and what became of rows")
-
-
-def _figure(bars: list[tuple[str, int, str]]) -> "Figure":
-    figure = new_figure(0.5 + 0.22 * len(bars))
-    axes = figure.subplots()
-    names, counts, colours = zip(*reversed(bars), strict=True)
-    drawn = axes.barh(range(len(bars)), counts, color=colours)
-    axes.bar_label(drawn, [f"{count:,}" for count in counts], fontsize=8, padding=2)
-    axes.set_yticks(range(len(bars)), names)
-    axes.set_xticks([])
-    axes.margins(x=0.15)
-    tidy(axes)
-    return figure
+    drawn = counted_bars(bars, height=0.5 + 0.22 * len(bars))
+    return markdown(drawn, alt="changes and rows", said="Changes by operation, and what became of rows")

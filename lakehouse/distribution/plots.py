@@ -9,7 +9,7 @@ from lakehouse.distribution.bins import Bins, aligned
 from lakehouse.distribution.conversion import Compared
 from lakehouse.distribution.distance import shares_of_texts
 from lakehouse.distribution.drift import Banded
-from lakehouse.distribution.picture import ALARM, INK, PALE, QUIET, new_figure, tidy
+from lakehouse.distribution.picture import ALARM, INK, PALE, QUIET, counted_bars, new_figure, tidy
 from lakehouse.distribution.statistics import ColumnStatistics, Spread
 from lakehouse.tables import Kind
 
@@ -129,17 +129,7 @@ def draw_conversion(column: str, original: str, found: Compared) -> "Figure":
         ("value from null", found.invented, ALARM),
         ("without original", found.rows - found.partners, QUIET),
     ]
-    figure = new_figure(1.7)
-    axes = figure.subplots()
-    names, counts, colours = zip(*reversed(bars), strict=True)
-    drawn = axes.barh(range(len(bars)), counts, color=colours)
-    axes.bar_label(drawn, [f"{count:,}" for count in counts], fontsize=8, padding=2)
-    axes.set_yticks(range(len(bars)), names)
-    axes.set_xticks([])
-    axes.margins(x=0.12)
-    tidy(axes, f"{column}: rows compared with {original}")
-    axes.spines["bottom"].set_visible(False)
-    return figure
+    return counted_bars(bars, height=1.7, title=f"{column}: rows compared with {original}")
 
 
 def _label(column: str, unit: str) -> str:

@@ -29,7 +29,6 @@ class Point:
     """A column at one moment of its past."""
 
     snapshot_id: int
-    committed_ms: int
     statistics: ColumnStatistics
 
 
@@ -60,8 +59,8 @@ class Kept:
             and snapshot_id not in self.discarded
         )
         return [
-            Point(snapshot_id, committed, msgspec.json.decode(text, type=ColumnStatistics))
-            for committed, snapshot_id, text in earlier[-most:]
+            Point(snapshot_id, msgspec.json.decode(text, type=ColumnStatistics))
+            for _, snapshot_id, text in earlier[-most:]
         ]
 
 
