@@ -180,21 +180,17 @@ def _show_history(context: Context, name: str, current: str, history: Sequence[d
     if not history:
         context.out.print(f"{name}: nothing was released yet.", highlight=False)
         return
-    lines = Table(
-        Column("release", no_wrap=True),
-        Column("what", no_wrap=True),
-        Column("when", min_width=10),
-        Column("by", overflow="fold"),
-        Column("why", overflow="fold"),
-        Column("is", no_wrap=True),
-        title=f"{name}, now {current}",
-        title_justify="left",
-    )
+    # One line for each move, at any width: a table of so many columns would hide the last ones in a terminal of 80.
+    context.out.print(f"{name}, now {current}", highlight=False, markup=False, soft_wrap=True)
     for move in history:
         state = "current" if move["current"] else "readable" if move["readable"] else "gone"
         when = _time(context, datetime.fromisoformat(move["at"]))
-        lines.add_row(move["id"], move["kind"], when, move["moved_by"], move["why"], state)
-    context.out.print(lines)
+        context.out.print(
+            f"  {move['id']}  {state:<8}  {move['kind']:<8}  {when}  {move['why']} (by {move['moved_by']})",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _time(context: Context, moment: datetime) -> str:

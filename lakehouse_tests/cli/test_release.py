@@ -24,8 +24,8 @@ def group(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Group:
     return made
 
 
-def call(*words: str) -> Result:
-    return CliRunner().invoke(app, ("release", *words), env={"COLUMNS": "200"})
+def call(*words: str, columns: int = 200) -> Result:
+    return CliRunner().invoke(app, ("release", *words), env={"COLUMNS": str(columns)})
 
 
 def released(group: Group) -> str:
@@ -78,9 +78,10 @@ def test_rollback_needs_a_yes_and_is_on_record(group: Group) -> None:
     ]
     assert history[0]["moved_by"].startswith(f"{getpass.getuser()}@")
     assert history[0]["why"] == "wrong delays"
-    listed = call("list", "things").stdout
-    assert "wrong delays" in listed
-    assert "current" in listed
+    listed = call("list", "things", columns=80).stdout.splitlines()
+    assert len(listed) == 1 + len(history), "one line for each move, and nothing is cut off in 80 columns"
+    assert f"wrong delays (by {history[0]['moved_by']})" in listed[1]
+    assert "  current  " in listed[1]
 
 
 def test_what_cannot_be_done_is_one_line(group: Group) -> None:
