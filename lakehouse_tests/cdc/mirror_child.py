@@ -16,12 +16,11 @@ from typing import Self
 from lakehouse.catalog import open_catalog
 from lakehouse.cdc.refusals import MirrorRefused
 from lakehouse.commit import CommitError
-from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings
+from lakehouse.settings import Settings
 from lakehouse.spark import spark_session
-from lakehouse.state import State
 from lakehouse.tables import Mirror, MirrorTables
 from lakehouse_tests.cdc.conftest import Feed, Mirrored, changelog_of
-from lakehouse_tests.fixtures.spark import REPOSITORY
+from lakehouse_tests.fixtures.child import settings_of_child
 
 BUCKETS = ("bucket(4, id)",)
 
@@ -62,20 +61,14 @@ class MirrorChild:
 
 def main() -> None:
     told = json.loads(sys.argv[1])
-    catalog = CatalogSettings.model_validate(told["catalog"])
-    settings = Settings(
-        conf=REPOSITORY / "conf",
-        state=State(Path(told["home"])),
-        platform=Platform.model_validate(told["platform"]),
-        catalog=catalog,
-        kafka=KafkaSettings(bootstrap_servers="127.0.0.1:1"),
-        ingest=IngestSettings(),
-        declarations=(),
-    )
+    settings = settings_of_child(told)
     log = changelog_of()
     tables = MirrorTables(Mirror(name="mirror.things", changelog=log, partitioning=BUCKETS), log)
     mirrored = Mirrored(
-        Feed(open_catalog(catalog), log), tables, catalog, lambda _: spark_session(settings, app_name="child")
+        Feed(open_catalog(settings.catalog), log),
+        tables,
+        settings.catalog,
+        lambda _: spark_session(settings, app_name="child"),
     )
     try:
         report = mirrored.run(run_id=told["run_id"])

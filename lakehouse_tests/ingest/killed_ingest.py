@@ -2,37 +2,25 @@
 
 import json
 import sys
-from pathlib import Path
 
 from lakehouse.catalog import open_catalog
-from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings
 from lakehouse.spark import spark_session
-from lakehouse.state import State
 from lakehouse.tables import Declarations, Stream
-from lakehouse_tests.fixtures.spark import REPOSITORY
+from lakehouse_tests.fixtures.child import settings_of_child
 from lakehouse_tests.ingest.conftest import BY_KIND, THINGS, Landing
 from lakehouse_tests.tables.declaring import declare
 
 
 def main() -> None:
     told = json.loads(sys.argv[1])
-    catalog = CatalogSettings.model_validate(told["catalog"])
-    settings = Settings(
-        conf=REPOSITORY / "conf",
-        state=State(Path(told["home"])),
-        platform=Platform.model_validate(told["platform"]),
-        catalog=catalog,
-        kafka=KafkaSettings(bootstrap_servers=told["kafka"]),
-        ingest=IngestSettings(),
-        declarations=(),
-    )
+    settings = settings_of_child(told)
     stream = Stream(name="things", topic=told["topic"], route=BY_KIND, max_quarantine_share=1.0)
     landing = Landing(
         stream,
         Declarations({}, {}, {}),
-        open_catalog(catalog),
+        open_catalog(settings.catalog),
         settings.kafka,
-        catalog,
+        settings.catalog,
         lambda _: spark_session(settings, app_name="killed"),
     )
     landing.declare(stream, *(declare(dict(THINGS), name=name) for name in BY_KIND.tables)).ingest(run_id="killed")
