@@ -103,7 +103,6 @@ def test_a_running_server_is_not_started_twice(connect_settings: Settings) -> No
     assert server.pid == pid
 
 
-@pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated")  # PySpark's, when it cannot say goodbye
 def test_the_collector_finalizes_no_closed_session(connect_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """PySpark's finalizer waits for threads that may wait for the statement in which the collector came."""
     finalized: list[object] = []
@@ -116,6 +115,7 @@ def test_the_collector_finalizes_no_closed_session(connect_settings: Settings, m
     assert not finalized
 
 
+@pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated")  # PySpark's, when it cannot say goodbye
 def test_the_server_answers_only_to_those_with_its_key(connect_settings: Settings, tmp_path: Path) -> None:
     stranger = connect_settings.model_copy(update={"state": State(tmp_path)})
     with pytest.raises(SparkConnectGrpcException, match="UNAUTHENTICATED"), spark_session(stranger, app_name="never"):
