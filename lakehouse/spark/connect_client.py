@@ -18,6 +18,10 @@ from lakehouse.spark.interrupts import cancelled_by_signals
 from lakehouse.state import State
 
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
+# Closed, and never collected: PySpark's SparkSession.__del__ waits for a pool of threads that all sessions of a process
+# share. Where the collector calls it while gRPC holds the lock of a later session's channel, the two wait for each
+# other for ever, and the run hangs (seen in PySpark 4.1.3).
+_closed: list[SparkSession] = []
 
 
 class SparkUnreachable(LakehouseError):
@@ -85,6 +89,7 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
         stopping = threading.Thread(target=session.stop, name="spark-stop", daemon=True)
         stopping.start()
         stopping.join(settings.platform.stop_timeout_seconds)
+        _closed.append(session)
         if was_remote is None:
             os.environ.pop(_MODE, None)  # PySpark would refuse a classic session in this process from now on
 

@@ -1,5 +1,6 @@
 """The same few lines work on classic Spark and on Connect, on both kinds of catalog."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import psutil
 import pytest
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.session import SparkSession as RemoteSession
 
 from lakehouse.settings import CatalogSettings, Platform, Settings
 from lakehouse.spark import ConnectServer, ConnectServerFailed, DriverMismatch, SparkUnreachable, spark_session
@@ -99,6 +101,18 @@ def test_a_running_server_is_not_started_twice(connect_settings: Settings) -> No
     assert pid is not None
     assert server.start() is False
     assert server.pid == pid
+
+
+def test_the_collector_finalizes_no_closed_session(connect_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark's finalizer waits for threads that may wait for the statement in which the collector came."""
+    finalized: list[object] = []
+    monkeypatch.setattr(RemoteSession, "__del__", finalized.append)
+    for _ in range(3):  # PySpark itself remembers the newest
+        with spark_session(connect_settings, app_name="test") as session:
+            assert session.range(3).count() == 3
+    del session
+    gc.collect()
+    assert not finalized
 
 
 @pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated")  # PySpark's, when it cannot say goodbye
