@@ -1,5 +1,6 @@
 """Mirrors of a real PostgreSQL are what the source is: any history, a killed connector, a column more on the way."""
 
+import os
 import random
 import time
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ from lakehouse_tests.fixtures.spark import SparkOn
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
-SEED = time.time_ns() % 1_000_000
+SEED = int(os.environ.get("WORKLOAD_SEED", "587392"))
 PREFIX = "mirrored"
 
 
