@@ -21,8 +21,8 @@ run: env ## Load the demo, materialize everything, report
 dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops all
 	@$(BIN)/lakehouse dev
 
-test: env-browser ## All tests
-	@$(BIN)/pytest
+test: env-browser ## All tests, in two processes
+	@$(BIN)/pytest -n 2 --dist loadfile
 
 fast: env ## The inner loop: all that needs no server, then one ingest through real Kafka and Spark
 	@$(BIN)/pytest -m "not slow and not browser and not kill and not rest and not kafka and not spark"

@@ -2,7 +2,6 @@
 
 import math
 import struct
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import reduce
@@ -119,14 +118,13 @@ CASES: list[tuple[Any, T.DataType, Any, T.DataType, bool]] = [
 
 
 @pytest.fixture(scope="module", params=["classic", pytest.param("connect", marks=pytest.mark.slow)])
-def verdicts(request: pytest.FixtureRequest) -> Iterator[list[bool]]:
+def verdicts(request: pytest.FixtureRequest) -> list[bool]:
     """All cases in one job."""
     if request.param == "classic":
-        yield _asked(request.getfixturevalue("spark"))
-        return
+        return _asked(request.getfixturevalue("spark"))
     settings: Settings = request.getfixturevalue("connect_settings")
     with spark_session(settings, app_name="test") as session:
-        yield _asked(session)
+        return _asked(session)
 
 
 def _asked(spark: SparkSession) -> list[bool]:
