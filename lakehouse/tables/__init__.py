@@ -19,6 +19,15 @@ from lakehouse.tables.expectation import (
 )
 from lakehouse.tables.kind import ORDERED, Kind, kind_of
 from lakehouse.tables.layout import partition_spec, sort_order
+from lakehouse.tables.maintenance import (
+    Deduplicate,
+    Expire,
+    Maintenance,
+    Manifests,
+    Orphans,
+    Rewrite,
+    Statistics,
+)
 from lakehouse.tables.mirror import Mirror, MirrorTables
 from lakehouse.tables.partitions import ByDay, ByMonth, ByValue, Partitions
 from lakehouse.tables.planning import TablePlan, WouldLoseData, diff
@@ -47,23 +56,30 @@ __all__ = [
     "Debezium",
     "DeclarationError",
     "Declarations",
+    "Deduplicate",
     "Derived",
     "Dms",
     "Drift",
     "Expectation",
+    "Expire",
     "Flat",
     "Histogram",
     "Kind",
+    "Maintenance",
+    "Manifests",
     "Mirror",
     "MirrorTables",
+    "Orphans",
     "Partitions",
     "References",
     "Release",
+    "Rewrite",
     "Route",
     "Rows",
     "SameValues",
     "SampleOf",
     "Start",
+    "Statistics",
     "Stream",
     "Table",
     "TablePlan",

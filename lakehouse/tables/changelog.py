@@ -12,6 +12,7 @@ import pyspark.sql.types as spark
 from lakehouse.tables.change_format import ChangeFormat, Debezium
 from lakehouse.tables.column import Column, PanderaSchema, columns_of
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.maintenance import Maintenance
 from lakehouse.tables.names import table_identifier
 from lakehouse.tables.stream import Start
 from lakehouse.tables.table import Table
@@ -58,6 +59,7 @@ class Changelog:
         partitioning: of the changelog table.
         retention: how long changes are kept; forever if None.
         properties: further Iceberg table properties.
+        maintenance: how the changelog is maintained.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Changelog:
     partitioning: tuple[str, ...] = ()
     retention: timedelta | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    maintenance: Maintenance = field(default_factory=Maintenance)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work.
@@ -143,6 +146,7 @@ class Changelog:
             partitioning=self.partitioning,
             retention=self.retention,
             properties=self.properties,
+            maintenance=self.maintenance,
             coordinates=True,
         )
 

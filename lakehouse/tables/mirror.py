@@ -11,6 +11,7 @@ import pyspark.sql.types as spark
 from lakehouse.tables.changelog import POSITION, Changelog
 from lakehouse.tables.column import Column
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.maintenance import Maintenance
 from lakehouse.tables.names import table_identifier
 from lakehouse.tables.table import Table
 
@@ -45,6 +46,7 @@ class Mirror:
         partitioning: of the mirror, best of key columns.
         sort_order: of the mirror.
         properties: further Iceberg table properties.
+        maintenance: how it and its two further tables are maintained.
         full_check_rows: up to how many changes and rows the fold check compares everything; beyond, sampled buckets.
     """
 
@@ -57,6 +59,7 @@ class Mirror:
     partitioning: tuple[str, ...] = ()
     sort_order: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    maintenance: Maintenance = field(default_factory=Maintenance)
     full_check_rows: int = 3_000_000
 
     def __post_init__(self) -> None:
@@ -128,6 +131,7 @@ class MirrorTables:
             sort_order=mirror.sort_order,
             write_mode="merge",
             properties=mirror.properties,
+            maintenance=mirror.maintenance,
         )
 
     @cached_property
@@ -138,6 +142,7 @@ class MirrorTables:
             schema=(*self.changelog.key_columns, POSITION_COLUMN, TIME_COLUMN, DIGEST_COLUMN),
             description=f"Keys that were deleted from {self.mirror.name}, until no late change can bring them back.",
             owner=self.changelog.owner,
+            maintenance=self.mirror.maintenance.without_columns(),
         )
 
     @cached_property
@@ -161,6 +166,7 @@ class MirrorTables:
             ),
             description=f"Changes of {self.changelog.name} that {self.mirror.name} could not apply, and why.",
             owner=self.changelog.owner,
+            maintenance=self.mirror.maintenance.without_columns(),
         )
 
     @property

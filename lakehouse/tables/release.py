@@ -1,12 +1,13 @@
 """A group of tables that is released together, declared once; and the table that keeps its releases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyspark.sql.types as spark
 
 from lakehouse.tables.column import Column
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.maintenance import Maintenance
 from lakehouse.tables.names import check_stream_name, table_identifier
 from lakehouse.tables.table import Table
 
@@ -53,6 +54,7 @@ class Release:
         description: what the group is for.
         owner: who answers for it.
         keep: how many releases stay readable.
+        maintenance: how the pointer's table is maintained.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Release:
     description: str
     owner: str
     keep: int = 30
+    maintenance: Maintenance = field(default_factory=Maintenance)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work.
@@ -93,4 +96,5 @@ class Release:
             description=f"Releases of {self.name} ({self.description.rstrip('.')}), and rollbacks; the newest seal "
             "names the current one.",
             owner=self.owner,
+            maintenance=self.maintenance,
         )

@@ -14,6 +14,7 @@ from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.expectation import Expectation, References
 from lakehouse.tables.expectation_rules import check_own_side
 from lakehouse.tables.layout import partition_terms, sort_terms
+from lakehouse.tables.maintenance import Maintenance
 from lakehouse.tables.names import table_identifier
 from lakehouse.tables.properties import check_properties
 
@@ -37,6 +38,7 @@ class Table:
         retention: how long rows are kept; forever if None.
         runtime_date_column: the date column that carries the runtime date, for derived tables.
         properties: further Iceberg table properties.
+        maintenance: how it is maintained.
         expects: what is checked beyond the rules of its columns: references, distributions, conversions.
         coordinates: whether it ends with the Kafka coordinates; set for every table that a stream writes.
     """
@@ -52,6 +54,7 @@ class Table:
     retention: timedelta | None = None
     runtime_date_column: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    maintenance: Maintenance = field(default_factory=Maintenance)
     expects: tuple[Expectation, ...] = ()
     coordinates: bool = False
 

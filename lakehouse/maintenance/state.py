@@ -1,0 +1,259 @@
+"""What is known of a table at one moment: plain values that go to JSON and back, and no table in them."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+HolderKind = Literal["mirror", "incremental", "lease", "pin", "release", "checkpoint", "tag", "attempt", "branch"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partition:
+    """One partition of one spec.
+
+    Attributes:
+        key: tells it from all others of the table, and shows none of its values.
+        name: as a person reads it, `day=2013-01-01`; `***` where the value comes from a sensitive column.
+        spec_id: the partition spec that its files were written with.
+    """
+
+    key: str
+    name: str
+    spec_id: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """What the metadata document says, with the count of manifests where that was asked for.
+
+    Attributes:
+        files: data files.
+        bytes: of data and delete files.
+        records: in data files, deleted ones among them.
+        delete_files: of both kinds.
+        position_deletes: rows that position deletes and delete vectors name.
+        equality_deletes: rows of equality delete files.
+        snapshots: all entries of the document.
+        document_bytes: size of the document.
+        manifests: in the newest snapshot; None where nobody looked.
+        manifest_bytes: their sizes together.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    records: int = 0
+    delete_files: int = 0
+    position_deletes: int = 0
+    equality_deletes: int = 0
+    snapshots: int = 0
+    document_bytes: int = 0
+    manifests: int | None = None
+    manifest_bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionState:
+    """One partition's files, and how often it changes.
+
+    Attributes:
+        partition: which.
+        files: data files; `fragments` are below an eighth of the target, `undersized` (fragments included) below the
+            smallest and `oversized` above the largest size that the policy allows.
+        bytes: of the data files; `undersized_bytes` and `oversized_bytes` of those alone.
+        records: in data files.
+        delete_files: that can apply here, `delete_bytes` of them.
+        position_deletes: rows they name by position, dangling ones included.
+        equality_deletes: rows of equality delete files.
+        formats: file format → data files; `foreign_bytes` of those that the policy would write anew in another format.
+        last_change: when a commit last added or removed files here, maintenance aside.
+        changes_per_hour: such commits.
+        removals_per_hour: those of them that removed rows, and so could overtake a rewrite.
+        sizes: of the files that a rewrite would take, where the tier of files was read; ascending.
+    """
+
+    partition: Partition
+    files: int = 0
+    bytes: int = 0
+    records: int = 0
+    fragments: int = 0
+    undersized: int = 0
+    undersized_bytes: int = 0
+    oversized: int = 0
+    oversized_bytes: int = 0
+    delete_files: int = 0
+    delete_bytes: int = 0
+    position_deletes: int = 0
+    equality_deletes: int = 0
+    formats: Mapping[str, int] = field(default_factory=dict[str, int])
+    foreign_bytes: int = 0
+    last_change: datetime | None = None
+    changes_per_hour: float = 0.0
+    removals_per_hour: float = 0.0
+    sizes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotState:
+    """One snapshot entry.
+
+    Attributes:
+        at: when it was made.
+        operation: Iceberg's word: append, overwrite, delete or replace.
+        kind: of the seal it carries, or empty.
+        attempt: that made it, or empty.
+        on_main: whether it is in the history of `main`.
+    """
+
+    snapshot_id: int
+    parent_id: int | None
+    at: datetime
+    operation: str = ""
+    kind: str = ""
+    attempt: str = ""
+    on_main: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefState:
+    """A branch or tag.
+
+    Attributes:
+        begun: when the attempt that a branch belongs to was begun; None for others.
+    """
+
+    name: str
+    kind: Literal["branch", "tag"]
+    snapshot_id: int
+    begun: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holder:
+    """Somebody who needs old snapshots.
+
+    Attributes:
+        kind: what sort of holder.
+        owner: who, by name: a table, a release, a tag, a person's lease.
+        snapshot_id: that is held.
+        since_on: whether everything after it on `main` is held too, because it is read in ranges.
+        until: when the hold ends by itself; None for never.
+        command: what a person can do about it.
+        reason: why, in the owner's words.
+    """
+
+    kind: HolderKind
+    owner: str
+    snapshot_id: int
+    since_on: bool = False
+    until: datetime | None = None
+    command: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cadence:
+    """How the table is written: from its history, as far as that goes.
+
+    Attributes:
+        commits_per_hour: all but maintenance.
+        removals_per_hour: those of them that removed or deleted rows.
+        appends_since_rewrite: commits that added files since the last rewrite; None where it is further back than
+            the history goes.
+        commit_ms: median time from the beginning of an attempt to its seal; None where nobody knows.
+        commit_ms_trend: the same of the newer half, divided by that of the older half; 1 is steady.
+    """
+
+    commits_per_hour: float = 0.0
+    removals_per_hour: float = 0.0
+    appends_since_rewrite: int | None = None
+    commit_ms: float | None = None
+    commit_ms_trend: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """What of a table decides which operations it can bear.
+
+    Attributes:
+        format_version: of the table.
+        sealed: whether there is a seal.
+        sorted: whether it has a sort order.
+        gc_enabled: whether files may be deleted (`gc.enabled`).
+        own_location: empty, or why its files do not lie in a folder that is its alone.
+        statistics_rows: rows at the snapshot of the newest column statistics; None without any.
+        foreign_statistics: kinds of statistics blobs that PyIceberg cannot load.
+        properties: those of the table that maintenance goes by.
+        writer: what writes it: stream, changelog, mirror, derived, release, own or none.
+        followed_by: incremental tables and mirrors that read it in ranges.
+    """
+
+    format_version: int = 2
+    sealed: bool = True
+    sorted: bool = False
+    gc_enabled: bool = True
+    own_location: str = ""
+    statistics_rows: int | None = None
+    foreign_statistics: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    writer: str = "none"
+    followed_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """A table as it was measured.
+
+    Attributes:
+        table: `namespace.table`.
+        uuid: of the table.
+        document: name of the metadata file: as long as it is the same, nothing has changed.
+        snapshot_id: of `main`.
+        measured_at: the only time that a decision knows.
+        totals: tier one.
+        partitions: tier two; None where tier one gave no reason to look.
+        history: all snapshot entries, oldest first.
+        refs: all branches and tags.
+        cadence: of all writers.
+        traits: what operations have to know.
+        holders: who needs old snapshots.
+        orphans_looked_at: when files were last listed; None for never.
+        unreadable: why nothing could be measured; then the rest is empty.
+    """
+
+    table: str
+    uuid: str = ""
+    document: str = ""
+    snapshot_id: int | None = None
+    measured_at: datetime
+    totals: Totals = field(default_factory=Totals)
+    partitions: tuple[PartitionState, ...] | None = None
+    history: tuple[SnapshotState, ...] = ()
+    refs: tuple[RefState, ...] = ()
+    cadence: Cadence = field(default_factory=Cadence)
+    traits: Traits = field(default_factory=Traits)
+    holders: tuple[Holder, ...] = ()
+    orphans_looked_at: datetime | None = None
+    unreadable: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The same for the same state, its moment included."""
+        return hashlib.sha256(self.to_json()).hexdigest()[:32]
+
+    @property
+    def main(self) -> tuple[SnapshotState, ...]:
+        """The history of `main`, oldest first."""
+        return tuple(snapshot for snapshot in self.history if snapshot.on_main)
+
+    def to_json(self) -> bytes:
+        """All of it."""
+        return msgspec.json.encode(self, order="sorted")
+
+    @classmethod
+    def from_json(cls, text: bytes | str) -> "State":
+        """Read it back."""
+        return msgspec.json.decode(text, type=cls)
