@@ -2,7 +2,14 @@
 
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.loading import load_settings
-from lakehouse.settings.models import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings
+from lakehouse.settings.models import (
+    CatalogSettings,
+    IngestSettings,
+    KafkaSettings,
+    MaintenanceSettings,
+    Platform,
+    Settings,
+)
 from lakehouse.settings.parameters import Parameter, Parameters, laid_over
 from lakehouse.settings.secret import LateSecret
 
@@ -11,6 +18,7 @@ __all__ = [
     "IngestSettings",
     "KafkaSettings",
     "LateSecret",
+    "MaintenanceSettings",
     "Parameter",
     "Parameters",
     "Platform",

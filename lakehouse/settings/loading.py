@@ -11,12 +11,20 @@ from pydantic import BaseModel, SecretStr, ValidationError
 import lakehouse
 from lakehouse.settings.document import Document, read_document
 from lakehouse.settings.error import SettingsError
-from lakehouse.settings.models import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings
+from lakehouse.settings.models import (
+    CatalogSettings,
+    IngestSettings,
+    KafkaSettings,
+    MaintenanceSettings,
+    Platform,
+    Settings,
+)
 from lakehouse.settings.secret import LateSecret, has_reference, names_a_secret
 from lakehouse.state import State
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
-_SELECTION_KEYS = {"platform", "catalog", "kafka", "home", "timezone", "declarations", "ingest", "parameters"}
+_SECTIONS = {"ingest", "maintenance", "parameters"}
+_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", *_SECTIONS}
 _PREFIX = "LAKEHOUSE__"
 _Model = TypeVar("_Model", bound=BaseModel)
 # Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
@@ -28,6 +36,7 @@ _HARMLESS = {
     "float_parsing",
     "float_type",
     "greater_than",
+    "greater_than_equal",
     "int_from_float",
     "int_parsing",
     "int_type",
@@ -82,6 +91,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         catalog=_validated(CatalogSettings, parts["catalog"]),
         kafka=_validated(KafkaSettings, parts["kafka"]),
         ingest=_validated(IngestSettings, chosen.section("ingest")),
+        maintenance=_validated(MaintenanceSettings, chosen.section("maintenance")),
         declarations=_declaration_folders(folder, chosen, env),
         parameters=_parameters(chosen.section("parameters")),
     )

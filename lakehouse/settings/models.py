@@ -94,6 +94,24 @@ class IngestSettings(Section):
     min_partitions: int = Field(default=4, gt=0)
 
 
+class MaintenanceSettings(Section):
+    """How much maintenance may do, for all tables together.
+
+    Attributes:
+        every_seconds: how often the sensor looks.
+        bytes_per_tick: at most so much is written anew by what one look starts; takes units ("2 GiB").
+        seconds_per_tick: at most so much work, as predicted.
+        runs_per_tick: at most so many runs.
+        in_process_proof: up to so much a rewrite is proven in its own process, more by Spark; takes units.
+    """
+
+    every_seconds: int = Field(default=60, ge=30)
+    bytes_per_tick: ByteSize = Field(default=ByteSize(2 * 1024**3), gt=0)
+    seconds_per_tick: int = Field(default=600, gt=0)
+    runs_per_tick: int = Field(default=1, gt=0)
+    in_process_proof: ByteSize = Field(default=ByteSize(8 * 1024**3), ge=0)
+
+
 class Settings(Section):
     """Everything that `conf/` and the environment say.
 
@@ -112,6 +130,7 @@ class Settings(Section):
     catalog: CatalogSettings
     kafka: KafkaSettings
     ingest: IngestSettings
+    maintenance: MaintenanceSettings = MaintenanceSettings()
     declarations: tuple[Path, ...]
     parameters: dict[str, Parameter] = {}
 

@@ -28,6 +28,7 @@ from lakehouse.tables.maintenance import (
     Rewrite,
     Statistics,
 )
+from lakehouse.tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
 from lakehouse.tables.mirror import Mirror, MirrorTables
 from lakehouse.tables.partitions import ByDay, ByMonth, ByValue, Partitions
 from lakehouse.tables.planning import TablePlan, WouldLoseData, diff
@@ -42,7 +43,9 @@ from lakehouse.tables.table import Table
 __all__ = [
     "AUDIT_LOG",
     "COORDINATES",
+    "MAINTENANCE_LOG",
     "ORDERED",
+    "ORPHANS",
     "OWN_TABLES",
     "STATISTICS",
     "ByDay",

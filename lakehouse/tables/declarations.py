@@ -12,6 +12,7 @@ from lakehouse.tables.derived import Derived
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.expectation_rules import Measured
 from lakehouse.tables.files import Item, declared_in, python_files
+from lakehouse.tables.maintenance_log import MAINTENANCE_FILE, MAINTENANCE_LOG, ORPHANS
 from lakehouse.tables.mirror import Mirror, MirrorTables
 from lakehouse.tables.quarantine import quarantine_table
 from lakehouse.tables.release import Release
@@ -21,7 +22,8 @@ from lakehouse.tables.table import Table
 
 _Item = TypeVar("_Item", Table, Stream, Changelog, Mirror, Derived, Release)
 Writer = Stream | Mirror | Derived | Release
-OWN_TABLES = frozenset({AUDIT_LOG.name, STATISTICS.name})  # which the lakehouse writes about all others
+# Which the lakehouse writes about all others.
+OWN_TABLES = frozenset(own.name for own in (AUDIT_LOG, STATISTICS, MAINTENANCE_LOG, ORPHANS))
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,11 @@ class _Found:
     """What the files declare, by kind and name."""
 
     def __init__(self) -> None:
-        self._tables: dict[str, tuple[Table, Path]] = {AUDIT_LOG.name: (AUDIT_LOG, FILE)}
+        self._tables: dict[str, tuple[Table, Path]] = {
+            AUDIT_LOG.name: (AUDIT_LOG, FILE),
+            MAINTENANCE_LOG.name: (MAINTENANCE_LOG, MAINTENANCE_FILE),
+            ORPHANS.name: (ORPHANS, MAINTENANCE_FILE),
+        }
         self._streams: dict[str, tuple[Stream, Path]] = {}
         self._changelogs: dict[str, tuple[Changelog, Path]] = {}
         self._mirrors: dict[str, tuple[Mirror, Path]] = {}

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from lakehouse.tables.column import Column, HasColumns
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.maintenance import Maintenance, maintenance_properties
 from lakehouse.tables.names import COORDINATE_NAMES
 from lakehouse.tables.schemas import iceberg_schema
 
@@ -50,12 +51,18 @@ class HasProperties(HasColumns, Protocol):
         """What the declaration adds."""
         ...
 
+    @property
+    def maintenance(self) -> Maintenance:
+        """How it is maintained."""
+        ...
+
 
 def table_properties(table: HasProperties) -> dict[str, str]:
     """Return the properties that the table should have (its format version is not among them)."""
     properties = {**_HYGIENE, "comment": table.description, "lakehouse.owner": table.owner}
     if table.key:
         properties["lakehouse.key"] = ",".join(table.key)
+    properties.update(maintenance_properties(table.maintenance))
     properties.update(table.properties)
     properties.update(_metrics(table))
     return properties
@@ -72,6 +79,11 @@ def check_properties(table: HasProperties) -> None:
             raise DeclarationError(
                 f"{table.name}: the property {key} is not for a declaration to set.", remedy="remove it."
             )
+    for key in table.properties.keys() & maintenance_properties(table.maintenance).keys():
+        raise DeclarationError(
+            f"{table.name}: the property {key} is set by its maintenance as well.",
+            remedy="remove it, and say it in maintenance=Maintenance(…); docs/maintenance.md tells where.",
+        )
 
 
 def _metrics(table: HasColumns) -> dict[str, str]:

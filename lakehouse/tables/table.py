@@ -15,7 +15,7 @@ from lakehouse.tables.expectation import Expectation, References
 from lakehouse.tables.expectation_rules import check_own_side
 from lakehouse.tables.layout import partition_terms, sort_terms
 from lakehouse.tables.maintenance import Maintenance
-from lakehouse.tables.names import table_identifier
+from lakehouse.tables.names import COORDINATE_NAMES, table_identifier
 from lakehouse.tables.properties import check_properties
 
 WriteMode = Literal["append", "merge", "overwrite"]
@@ -84,6 +84,7 @@ class Table:
         self._check_layout()
         self._check_runtime_date()
         self._check_expectations()
+        self._check_maintenance()
         check_properties(self)
 
     @property
@@ -169,6 +170,16 @@ class Table:
                         f"{self.name}, {label}: {len(expected.columns)} columns refer to {len(expected.to)}.",
                         remedy="name as many columns there as here.",
                     )
+
+    def _check_maintenance(self) -> None:
+        for name in self.maintenance.columns:
+            if name not in COORDINATE_NAMES:  # a table that a stream writes has them, once it is joined to the stream
+                self._declared(name, "maintenance")
+        if self.maintenance.deduplicate is not None and not (self.key and self.write_mode == "append"):
+            raise DeclarationError(
+                f"{self.name}, maintenance: rows are deduplicated by the key of a table that is appended to.",
+                remedy="declare its key, or leave deduplicate out.",
+            )
 
     def _check_runtime_date(self) -> None:
         name = self.runtime_date_column

@@ -15,7 +15,7 @@ from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch
 from lakehouse.resources import DoesNotFit, LakehouseSpark, NotDeclared, RulesBroken, WrittenByStream
 from lakehouse.resources.staging import stage_arrow
 from lakehouse.runtime import RUNTIME_DATE_TAG
-from lakehouse.tables import arrow_schema
+from lakehouse.tables import OWN_TABLES, arrow_schema
 from lakehouse_tests.assets.house import House, materializations
 from lakehouse_tests.fixtures.broker import REPOSITORY
 from lakehouse_tests.fixtures.spark import SparkOn
@@ -148,7 +148,7 @@ def test_a_table_has_one_writer(mart: House) -> None:
         attempt(mart, "raw.flights", GOOD)
 
 
-@pytest.mark.parametrize("name", ["lakehouse.audit_log", "lakehouse.statistics"])
+@pytest.mark.parametrize("name", sorted(OWN_TABLES))
 def test_what_the_lakehouse_keeps_about_tables_is_its_own(mart: House, name: str) -> None:
     with pytest.raises(WrittenByStream, match=f"{name} is written by the lakehouse itself"):
         attempt(mart, name, GOOD)

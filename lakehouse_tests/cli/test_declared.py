@@ -25,9 +25,10 @@ stream = Stream(name="things", topic="things", route=ToTable("mine.things"))
 ALL = {
     "changelog.flights", "features.airport_load", "features.carrier_fleet", "features.hourly_weather",
     "features.route_days", "features.route_history", "features.training", "lakehouse.audit_log",
-    "lakehouse.statistics", "mine.things", "mirror.flights", "mirror.flights_tombstones", "quarantine.flight_changes",
-    "quarantine.flights", "quarantine.mirror_flights", "quarantine.reference", "quarantine.things", "raw.airlines",
-    "raw.airports", "raw.flights", "raw.planes", "raw.weather", "release.analytics",
+    "lakehouse.maintenance", "lakehouse.orphans", "lakehouse.statistics", "mine.things", "mirror.flights",
+    "mirror.flights_tombstones", "quarantine.flight_changes", "quarantine.flights", "quarantine.mirror_flights",
+    "quarantine.reference", "quarantine.things", "raw.airlines", "raw.airports", "raw.flights", "raw.planes",
+    "raw.weather", "release.analytics",
 }  # fmt: skip
 
 

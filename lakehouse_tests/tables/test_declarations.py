@@ -8,7 +8,7 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.sql.types import DecimalType
 
-from lakehouse.tables import AUDIT_LOG, COORDINATES, DeclarationError, load_declarations
+from lakehouse.tables import COORDINATES, OWN_TABLES, DeclarationError, load_declarations
 
 TABLE = """
 import pandera.pyspark as pa
@@ -51,7 +51,7 @@ def refusal(*folders: Path) -> str:
 def test_one_file_for_the_table_and_one_for_the_stream_are_enough(tmp_path: Path) -> None:
     table, route = things(tmp_path), stream(tmp_path)
     found = load_declarations([tmp_path])
-    assert set(found.tables) - {AUDIT_LOG.name} == {"raw.things", "quarantine.things"}
+    assert set(found.tables) - OWN_TABLES == {"raw.things", "quarantine.things"}
     assert found.tables["raw.things"].columns[-4:] == COORDINATES
     assert found.tables["quarantine.things"].owner == "us"
     assert found.streams["things"].tables == ("raw.things",)
@@ -77,9 +77,9 @@ def test_files_of_one_name_do_not_meet_and_edits_are_seen_at_once(tmp_path: Path
     first, second = tmp_path / "a", tmp_path / "b"
     things(first, full="raw.one")
     things(second, full="raw.two")
-    assert set(load_declarations([first, second]).tables) - {AUDIT_LOG.name} == {"raw.one", "raw.two"}
+    assert set(load_declarations([first, second]).tables) - OWN_TABLES == {"raw.one", "raw.two"}
     things(second, full="raw.six")
-    assert set(load_declarations([first, second]).tables) - {AUDIT_LOG.name} == {"raw.one", "raw.six"}
+    assert set(load_declarations([first, second]).tables) - OWN_TABLES == {"raw.one", "raw.six"}
 
 
 def test_rules_of_a_file_travel_to_processes_that_cannot_import_it(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_files_that_begin_with_an_underscore_are_passed_over(tmp_path: Path) -> 
     things(tmp_path)
     write(tmp_path, "_draft.py", "raise RuntimeError")
     write(tmp_path, "_old/x.py", "raise RuntimeError")
-    assert set(load_declarations([tmp_path]).tables) - {AUDIT_LOG.name} == {"raw.things"}
+    assert set(load_declarations([tmp_path]).tables) - OWN_TABLES == {"raw.things"}
 
 
 @pytest.mark.parametrize(
