@@ -43,7 +43,7 @@ from lakehouse.commit import (
     seal_branch,
     take_lease,
 )
-from lakehouse.commit.lease import lease_tag
+from lakehouse.commit.lease import lease_tag, lease_until
 from lakehouse.tables import MirrorTables
 
 log = structlog.get_logger(__name__)
@@ -200,7 +200,9 @@ def _leased(work: Work) -> Work:
 
 def _lease(work: Work, snapshot_id: int) -> Lease:
     assert work.found is not None
-    return Lease(work.found.table.name(), work.found.uuid, work.tables.mirror.name, snapshot_id)
+    until = lease_until(work.tables.changelog.maintenance)
+    mirror = work.tables.mirror.name
+    return Lease(work.found.table.name(), work.found.uuid, mirror, snapshot_id, until, f"{mirror} is to read on here")
 
 
 def _fold(step: MirrorStep, work: Work, found: Range) -> Folded:

@@ -1,7 +1,7 @@
 """Removes what killed attempts left behind: their branches, the snapshots only those reach, and their files.
 
 While a branch exists its attempt was not published (a publish removes it in the same commit), so its files belong to
-nobody else, unless a rebase has put them on another branch: what any other reference can see is kept.
+nobody else, unless a rebase or a rewrite has put them on another branch: what any other snapshot reaches is kept.
 """
 
 import time
@@ -16,8 +16,9 @@ from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
 from lakehouse.commit.attempt import BRANCH_PREFIX, begun_ms
+from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import MAIN, ancestry, head_of
-from lakehouse.commit.rebase import added_files
+from lakehouse.commit.reachable import delete_files, reached_only_by
 
 LONGEST_RUN = timedelta(hours=24)
 
@@ -49,7 +50,9 @@ def abandoned_branches(table: Table, *, older_than: timedelta = LONGEST_RUN) -> 
 
 
 def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
-    """Remove the branch in one commit, then delete the files that only it could see; returns their number.
+    """Remove the branch in one commit, then delete the data files that only it could see; returns their number.
+
+    Its manifests are left for orphan removal: a rebase on its way still reads them, and is then refused by name.
 
     Raises:
         CommitFailedException: the branch moved or was published meanwhile; nothing was removed.
@@ -57,7 +60,6 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     identifier = tuple(abandoned.table.split("."))
     table = catalog.load_table(identifier)
     own = list(_own_snapshots(table, abandoned))
-    added = {file.file_path for snapshot in own for file in added_files(table, snapshot)}
     catalog.commit_tables(
         [
             TableChange(
@@ -74,11 +76,11 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
             )
         ]
     )
-    # Looked at only now: as the branch is gone, no rebase can put its files on another one any more.
-    invisible = added - _visible_files(catalog.load_table(identifier))
-    for path in invisible:
-        table.io.delete(path)
-    return len(invisible)
+    failpoint("housekeeping.between")
+    # Looked at only now: as the branch is gone, no rebase can put its files on another one any more. And all snapshots
+    # count that are left: a file may be in the history of main, for time travel, and no longer at its head.
+    only = reached_only_by(own, table, catalog.load_table(identifier))
+    return delete_files(table.io, only.data)
 
 
 def _own_snapshots(table: Table, abandoned: Abandoned) -> Iterator[Snapshot]:
@@ -92,13 +94,3 @@ def _own_snapshots(table: Table, abandoned: Abandoned) -> Iterator[Snapshot]:
         if snapshot.snapshot_id in others:
             return
         yield snapshot
-
-
-def _visible_files(table: Table) -> set[str]:
-    return {
-        entry.data_file.file_path
-        for ref in table.metadata.refs.values()
-        if (snapshot := table.metadata.snapshot_by_id(ref.snapshot_id)) is not None
-        for manifest in snapshot.manifests(table.io)
-        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
-    }

@@ -1,23 +1,30 @@
-"""A lease: whoever reads a table in ranges of snapshots says so with a tag, and publishing trims nothing newer.
+"""A lease: whoever reads a table in ranges of snapshots says so with a tag, and nothing newer is trimmed or expired.
 
 A tag protects one snapshot only, and a range can be read only while every snapshot from its start to its end is there.
-So the tag `lakehouse_lease_<owner>` stands for all of `main` after it as well; `trim` knows that.
+So the tag `lakehouse_lease_<owner>` stands for all of `main` after it as well; `trim` and expiry know that. Whose it
+is, until when and why is a property of the same table, set and removed in the same commit as the tag: so there is no
+second place that could say something else. A tag without that property is a lease without an end.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+import msgspec
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
-from pyiceberg.table.update import AssertTableUUID
+from pyiceberg.table.update import AssertTableUUID, RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
 from pyiceberg.typedef import Identifier
 
 from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.commit.history import head_of
 from lakehouse.commit.references import commit_missing
+from lakehouse.tables import Maintenance
 
 LEASE_PREFIX = "lakehouse_lease_"
+LEASE_PROPERTY = "lakehouse.lease."
 
 
 @dataclass(frozen=True)
@@ -29,12 +36,16 @@ class Lease:
         uuid: of that table.
         owner: who reads; `namespace.table` of a mirror.
         snapshot_id: the last snapshot that was read: the next range begins after it.
+        until: when it is overdue; None for never.
+        reason: why, for a person.
     """
 
     identifier: Identifier
     uuid: str
     owner: str
     snapshot_id: int
+    until: datetime | None = None
+    reason: str = ""
 
     @property
     def tag(self) -> str:
@@ -42,9 +53,28 @@ class Lease:
         return lease_tag(self.owner)
 
 
+class _Terms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the property says.
+
+    Attributes:
+        given_up: the snapshot that the owner had read when its lease was ended although it has to read on: what
+            follows may go, and the owner will need a rebuild. Its next lease takes the place of this.
+    """
+
+    owner: str
+    until: datetime | None = None
+    reason: str = ""
+    given_up: int | None = None
+
+
 def lease_tag(owner: str) -> str:
     """The tag of an owner."""
     return LEASE_PREFIX + re.sub(r"[^A-Za-z0-9]+", "_", owner)
+
+
+def lease_until(policy: Maintenance) -> datetime | None:
+    """When a hold that is taken now on a table of this policy is overdue; None where nothing is ever expired."""
+    return datetime.now(UTC) + policy.expire.lease_for if policy.expire is not None else None
 
 
 def leases(table: Table) -> dict[str, int]:
@@ -56,26 +86,44 @@ def leases(table: Table) -> dict[str, int]:
     }
 
 
-def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
-    """The change that moves a lease, to be sent together with others; it does not mind where `main` is.
+def held_leases(table: Table) -> tuple[Lease, ...]:
+    """The leases on a table with their terms, by owner; one whose property nobody can read has no end."""
+    terms = {lease_tag(one.owner): one for one in _terms(table).values()}
+    uuid = str(table.metadata.table_uuid)
+    found: list[Lease] = []
+    for tag, snapshot_id in sorted(leases(table).items()):
+        said = terms.get(tag, _Terms(tag.removeprefix(LEASE_PREFIX)))
+        found.append(Lease(table.name(), uuid, said.owner, snapshot_id, said.until, said.reason))
+    return tuple(found)
 
-    None where there is nothing to move: the lease is there already, or the snapshot or its table is gone. The reader's
-    next run says so; what this one has read is none the worse for it.
+
+def given_up(table: Table) -> dict[str, int]:
+    """Owner → the snapshot that it had read when somebody decided that what follows need not be kept for it."""
+    return {one.owner: one.given_up for one in _terms(table).values() if one.given_up is not None}
+
+
+def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
+    """The change that moves or renews a lease, to be sent together with others; it does not mind where `main` is.
+
+    None where there is nothing to change: the lease is there already, or the snapshot or its table is gone. The
+    reader's next run says so; what this one has read is none the worse for it.
     """
     try:
         table = catalog.load_table(lease.identifier)
     except NoSuchTableError:
         return None
     known = table.metadata.snapshot_by_id(lease.snapshot_id) is not None
-    if not known or str(table.metadata.table_uuid) != lease.uuid or head_of(table, lease.tag) == lease.snapshot_id:
+    if not known or str(table.metadata.table_uuid) != lease.uuid or _is_held(table, lease):
         return None
     return TableChange(
-        lease.identifier, (AssertTableUUID(uuid=table.metadata.table_uuid),), (set_tag(lease.tag, lease.snapshot_id),)
+        lease.identifier,
+        (AssertTableUUID(uuid=table.metadata.table_uuid),),
+        (set_tag(lease.tag, lease.snapshot_id), *_retold(table, lease)),
     )
 
 
 def take_lease(catalog: LakeCatalog, lease: Lease) -> bool:
-    """Begin or move a lease in a commit of its own; whether it is there afterwards.
+    """Begin, move or renew a lease in a commit of its own; whether it is there afterwards.
 
     Raises:
         CommitFailedException: other commits came first too often.
@@ -86,27 +134,76 @@ def take_lease(catalog: LakeCatalog, lease: Lease) -> bool:
         return [] if change is None else [change]
 
     commit_missing(catalog, missing, what=f"{'.'.join(lease.identifier)}: the lease {lease.tag}")
-    return _is_there(catalog, lease)
+    try:
+        return _is_held(catalog.load_table(lease.identifier), lease)
+    except NoSuchTableError:
+        return False
 
 
-def release_lease(catalog: LakeCatalog, identifier: Identifier, owner: str) -> bool:
+def release_lease(catalog: LakeCatalog, identifier: Identifier, owner: str, *, give_up: int | None = None) -> bool:
     """End a lease, for example of a mirror that is gone; whether there was one.
+
+    Args:
+        catalog: where the table lives.
+        identifier: the table that is read.
+        owner: whose lease.
+        give_up: the snapshot that the owner has read up to, if it has to read on and what follows may go all the same.
 
     Raises:
         CommitFailedException: it was moved meanwhile, so its owner is at work.
     """
     table = catalog.load_table(identifier)
-    at = head_of(table, lease_tag(owner))
-    if at is None:
-        return False
-    uuid = AssertTableUUID(uuid=table.metadata.table_uuid)
     tag = lease_tag(owner)
-    catalog.commit_tables([TableChange(identifier, (uuid, ref_is(tag, at)), (remove_ref(tag),))])
-    return True
+    at, told = head_of(table, tag), _told(table, owner)
+    updates: list[TableUpdate] = [] if at is None else [remove_ref(tag)]
+    if give_up is not None:
+        updates.append(SetPropertiesUpdate(updates=_property(_Terms(owner, given_up=give_up))))
+        told -= {LEASE_PROPERTY + owner}
+    if told:
+        updates.append(RemovePropertiesUpdate(removals=sorted(told)))
+    if updates:
+        uuid = AssertTableUUID(uuid=table.metadata.table_uuid)
+        catalog.commit_tables([TableChange(identifier, (uuid, ref_is(tag, at)), tuple(updates))])
+    return at is not None
 
 
-def _is_there(catalog: LakeCatalog, lease: Lease) -> bool:
-    try:
-        return head_of(catalog.load_table(lease.identifier), lease.tag) == lease.snapshot_id
-    except NoSuchTableError:
-        return False
+def _is_held(table: Table, lease: Lease) -> bool:
+    """Whether the lease is there, with its terms and no others."""
+    told = _told(table, lease.owner)
+    return head_of(table, lease.tag) == lease.snapshot_id and {key: table.properties[key] for key in told} == _wanted(
+        lease
+    )
+
+
+def _retold(table: Table, lease: Lease) -> list[TableUpdate]:
+    """The updates after which the properties say the terms of this lease."""
+    wanted = _wanted(lease)
+    updates: list[TableUpdate] = [SetPropertiesUpdate(updates=wanted)]
+    if outdated := sorted(_told(table, lease.owner) - wanted.keys()):
+        updates.append(RemovePropertiesUpdate(removals=outdated))
+    return updates
+
+
+def _wanted(lease: Lease) -> dict[str, str]:
+    return _property(_Terms(lease.owner, lease.until, lease.reason))
+
+
+def _property(terms: _Terms) -> dict[str, str]:
+    return {LEASE_PROPERTY + terms.owner: msgspec.json.encode(terms).decode()}
+
+
+def _told(table: Table, owner: str) -> set[str]:
+    """The properties that speak of an owner's lease; two names that share a tag share the lease."""
+    return {key for key, terms in _terms(table).items() if lease_tag(terms.owner) == lease_tag(owner)}
+
+
+def _terms(table: Table) -> Mapping[str, _Terms]:
+    found: dict[str, _Terms] = {}
+    for key, text in table.properties.items():
+        if not key.startswith(LEASE_PROPERTY):
+            continue
+        try:
+            found[key] = msgspec.json.decode(text, type=_Terms)
+        except msgspec.DecodeError:
+            found[key] = _Terms(key.removeprefix(LEASE_PROPERTY), reason=f"the property {key} cannot be read")
+    return found

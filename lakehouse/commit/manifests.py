@@ -66,7 +66,19 @@ class Manifests:
                     yield added_by, entry.data_file
 
 
-class _PreparedReader(AvroFile[_Row], Generic[_Row]):
+def manifests_in(io: FileIO, manifest_list: str) -> list[ManifestFile]:
+    """The manifests of a list."""
+    return list(_rows(_ListReader, io, manifest_list))
+
+
+def live_paths(io: FileIO, manifest: str) -> Iterator[str]:
+    """Paths of the files, of data or of deletes, that a manifest lets a reader see."""
+    for entry in _rows(_ManifestReader, io, manifest):
+        if entry.status != ManifestEntryStatus.DELETED:
+            yield entry.data_file.file_path
+
+
+class PreparedReader(AvroFile[_Row], Generic[_Row]):
     """PyIceberg's reader of Avro files, which prepares itself once for all files of one schema."""
 
     prepared: Callable[[str], Reader]
@@ -88,7 +100,7 @@ def _header() -> Reader:
 @lru_cache(maxsize=16)
 def _list_reader(schema: str) -> Reader:
     return resolve_reader(
-        _parsed(schema),
+        parsed(schema),
         MANIFEST_LIST_FILE_SCHEMAS[DEFAULT_READ_VERSION],
         {-1: ManifestFile, 508: PartitionFieldSummary},
         {517: ManifestContent},
@@ -98,25 +110,26 @@ def _list_reader(schema: str) -> Reader:
 @lru_cache(maxsize=64)
 def _entry_reader(schema: str) -> Reader:
     return resolve_reader(
-        _parsed(schema),
+        parsed(schema),
         MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
         {-1: ManifestEntry, 2: DataFile},
         {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
     )
 
 
-class _ListReader(_PreparedReader[ManifestFile]):
+class _ListReader(PreparedReader[ManifestFile]):
     prepared = staticmethod(_list_reader)
 
 
-class _ManifestReader(_PreparedReader[ManifestEntry]):
+class _ManifestReader(PreparedReader[ManifestEntry]):
     prepared = staticmethod(_entry_reader)
 
 
-def _parsed(schema: str) -> Schema:
+def parsed(schema: str) -> Schema:
+    """The Iceberg schema of an Avro file's header."""
     return AvroSchemaConversion().avro_to_iceberg(json.loads(schema))
 
 
-def _rows(kind: type[_PreparedReader[_Row]], io: FileIO, path: str) -> Iterator[_Row]:
+def _rows(kind: type[PreparedReader[_Row]], io: FileIO, path: str) -> Iterator[_Row]:
     with kind(io.new_input(path)) as rows:
         yield from rows

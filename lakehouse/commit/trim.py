@@ -4,20 +4,26 @@ Only snapshot *entries* leave the metadata document. No file is deleted: a reade
 on reading, and what no document names any more is for orphan removal, which waits much longer.
 """
 
+from datetime import timedelta
+
 from pyiceberg.table import Table
 
-from lakehouse.commit.history import MAIN, ancestry, head_of
+from lakehouse.commit.history import MAIN, ancestry, attempt_of, head_of
 from lakehouse.commit.lease import leases
 
 KEEP_PROPERTY = "lakehouse.publish.keep-snapshots"
 KEEP_DEFAULT = 50
+# What a rebase leaves behind on no reference is expiry's, which deletes its files too; longer than that it stays only
+# where nobody expires.
+_LEFT_BEHIND_MS = timedelta(days=10) // timedelta(milliseconds=1)
 
 
 def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     """Ids that the next publish may drop: older than the newest `lakehouse.publish.keep-snapshots` of `main`.
 
     Never one that a branch or tag names, nor one on the way from another branch to `main`, nor one that is newer than a
-    lease: its owner reads from there on. Snapshots outside every reference stay: they may be on their way to one.
+    lease: its owner reads from there on. Snapshots outside every reference stay, as they may be on their way to one,
+    or were rolled back; but for those of an attempt that was published long ago from another branch, on a newer base.
     """
     keep = max(2, int(table.properties.get(KEEP_PROPERTY, KEEP_DEFAULT)))
     history = [snapshot.snapshot_id for snapshot in ancestry(table, next_head)]
@@ -34,4 +40,17 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
                 break
     if (main := head_of(table)) is not None:
         held.add(main)
-    return [snapshot_id for snapshot_id in history if snapshot_id not in held]
+    return [*(at for at in history if at not in held), *_left_behind(table, of_main, held)]
+
+
+def _left_behind(table: Table, of_main: set[int], held: set[int]) -> list[int]:
+    """What attempts on `main` have on no reference any more, long after."""
+    before = table.metadata.last_updated_ms - _LEFT_BEHIND_MS
+    published = {attempt_of(s) for s in table.metadata.snapshots if s.snapshot_id in of_main} - {None}
+    return [
+        snapshot.snapshot_id
+        for snapshot in table.metadata.snapshots
+        if snapshot.snapshot_id not in of_main | held
+        and snapshot.timestamp_ms < before
+        and attempt_of(snapshot) in published
+    ]

@@ -5,18 +5,20 @@ same range again, or one that finds nothing left. Only appends can be followed; 
 was read before may have changed, and that is refused by name.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyiceberg.table.snapshots import Operation
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.commit import Base, Lease
 from lakehouse.commit.history import ancestry, is_rewrite, is_seal_only
+from lakehouse.commit.lease import lease_until
 from lakehouse.derived.inputs import Input
 from lakehouse.derived.reading import quoted, rows_at
 from lakehouse.derived.refusals import HistoryLost
 from lakehouse.derived.statement import KIND
 from lakehouse.lineage.sealed import made
+from lakehouse.tables import Maintenance
 
 _REBUILD = "compute it anew from all rows, by `lakehouse derive {table} --rebuild` (run tag lakehouse/rebuild=true)"
 
@@ -29,11 +31,13 @@ class Increment:
         followed: the input, at the end of the range.
         start: the snapshot after which the range begins; None: with the input's first row.
         appends: how many commits of the range added rows.
+        policy: of the input, which says how long a hold on it lasts.
     """
 
     followed: Input
     start: int | None
     appends: int
+    policy: Maintenance = field(default_factory=Maintenance)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows."""
@@ -49,10 +53,13 @@ class Increment:
         """The lease that keeps the input's snapshots for the next range; before this one is read, from its start on."""
         found = self.followed
         at = self.start if at_start and self.start is not None else found.snapshot_id
-        return Lease(found.table.name(), str(found.table.metadata.table_uuid), table, at)
+        uuid, until = str(found.table.metadata.table_uuid), lease_until(self.policy)
+        return Lease(found.table.name(), uuid, table, at, until, f"{table} is to read on here")
 
 
-def next_increment(name: str, base: Base, followed: Input, *, rebuild: bool) -> Increment:
+def next_increment(
+    name: str, base: Base, followed: Input, *, rebuild: bool, policy: Maintenance | None = None
+) -> Increment:
     """Find what is new for an incremental table.
 
     Args:
@@ -60,12 +67,13 @@ def next_increment(name: str, base: Base, followed: Input, *, rebuild: bool) -> 
         base: as it is now.
         followed: the input that it follows.
         rebuild: begin with the input's first row, whatever was read before.
+        policy: how the input is maintained.
 
     Raises:
         HistoryLost: the input no longer continues what was read, or did more than append; or nobody can say what was
             read.
     """
-    read = None if rebuild else _read_before(base, followed.name)
+    read, policy = None if rebuild else read_before(base, followed.name), policy or Maintenance()
     if read is None:
         if base.has_rows and not rebuild:
             raise HistoryLost(
@@ -73,11 +81,11 @@ def next_increment(name: str, base: Base, followed: Input, *, rebuild: bool) -> 
                 "it followed another table, or the seal of the run that computed them has expired.",
                 remedy=_REBUILD.format(table=name),
             )
-        return Increment(followed, None, 1)
+        return Increment(followed, None, 1, policy)
     appends = 0
     for snapshot in ancestry(followed.table, followed.snapshot_id):
         if snapshot.snapshot_id == read:
-            return Increment(followed, read, appends)
+            return Increment(followed, read, appends, policy)
         if is_rewrite(snapshot) or is_seal_only(snapshot):
             continue
         if snapshot.summary is None or snapshot.summary.operation != Operation.APPEND:
@@ -90,7 +98,8 @@ def next_increment(name: str, base: Base, followed: Input, *, rebuild: bool) -> 
     raise _lost(name, followed, read)
 
 
-def _read_before(base: Base, followed: str) -> int | None:
+def read_before(base: Base, followed: str) -> int | None:
+    """The snapshot up to which an incremental table has read what it follows; None where no seal says so."""
     seal = made(base.table, base.snapshot_id).seal
     return seal.inputs.get(followed) if seal is not None and seal.kind == KIND else None
 

@@ -108,7 +108,9 @@ def _increment(step: DeriveStep, base: Base, inputs: Mapping[str, Input]) -> Inc
     """What is new of the followed input, held by a lease from here on; None where all rows are computed."""
     if step.derived.follows is None:
         return None
-    found = next_increment(step.name, base, inputs[step.derived.follows], rebuild=step.rebuild)
+    followed = inputs[step.derived.follows]
+    policy = step.declarations.tables[followed.name].maintenance
+    found = next_increment(step.name, base, followed, rebuild=step.rebuild, policy=policy)
     if found.start is not None:
         _require_parameters(step, base)
         if found.appends:

@@ -5,7 +5,12 @@ is on has gone meanwhile.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlparse
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +20,9 @@ from pyiceberg.table import Table
 from lakehouse.catalog import TableChange
 from lakehouse.commit import Attempt, Lease, Superseded, leases, publish, release_lease, take_lease
 from lakehouse.commit.history import ancestry, head_of
-from lakehouse.commit.lease import lease_tag
+from lakehouse.commit.lease import LEASE_PROPERTY, given_up, held_leases, lease_tag, lease_until
 from lakehouse.commit.trim import KEEP_PROPERTY, outdated_snapshots
+from lakehouse.tables import Maintenance
 from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.commit.test_trim import EVENTS, History
 from lakehouse_tests.fixtures.lakes import Lake
@@ -156,3 +162,70 @@ def test_taking_a_lease_goes_on_when_others_commit_first(sql_lake: Lake, monkeyp
 
     monkeypatch.setattr(sql_lake.catalog, "commit_tables", busy)
     assert take_lease(sql_lake.catalog, lease)
+
+
+def test_until_when_and_why_come_and_go_with_the_tag(lake: Lake) -> None:
+    """In one commit: no reader of any version of the metadata sees a lease without its terms, or terms without it."""
+    lake.create("log")
+    lake.write("first", log=[0])
+    until = datetime(2031, 5, 1, 12, tzinfo=UTC)
+    lease = replace(_lease(lake, "log"), until=until, reason="the auditors read")
+    assert take_lease(lake.catalog, lease)
+    assert held_leases(lake.load(f"{lake.namespace}.log")) == (lease,)
+    later = replace(lease, until=until + timedelta(days=1))
+    assert take_lease(lake.catalog, later)  # renewed where it is
+    assert held_leases(lake.load(f"{lake.namespace}.log")) == (later,)
+    versions = [entry.metadata_file for entry in lake.load(f"{lake.namespace}.log").metadata.metadata_log]
+    assert release_lease(lake.catalog, lease.identifier, OWNER)
+    after = lake.load(f"{lake.namespace}.log")
+    assert not any(key.startswith(LEASE_PROPERTY) for key in after.properties)
+    documents = [msgspec.json.decode(Path(urlparse(path).path).read_bytes()) for path in versions]
+    assert len(documents) > 3
+    for document in documents:
+        assert (lease.tag in document["refs"]) == (LEASE_PROPERTY + OWNER in document["properties"])
+
+
+def test_a_lease_that_is_moved_without_an_end_has_none(lake: Lake) -> None:
+    lake.create("log")
+    lake.write("first", log=[0])
+    lease = replace(_lease(lake, "log"), until=datetime(2031, 5, 1, tzinfo=UTC))
+    other = replace(_lease(lake, "log", owner="mart.sums"), reason="of another")
+    for one in (lease, other, replace(lease, until=None)):
+        assert take_lease(lake.catalog, one)
+    found = {one.owner: one for one in held_leases(lake.load(f"{lake.namespace}.log"))}
+    assert {one.tag: one.until for one in found.values()} == {lease.tag: None, other.tag: None}
+    assert found["mart.sums"] == other
+
+
+def test_what_is_given_up_is_remembered_until_the_owner_reads_again(lake: Lake) -> None:
+    """Its lease is gone and its seal still says where it stands: only this tells that nobody has to wait for it."""
+    lake.create("log")
+    lake.write("first", log=[0])
+    lease, name = _lease(lake, "log"), f"{lake.namespace}.log"
+    assert take_lease(lake.catalog, lease)
+    assert release_lease(lake.catalog, lease.identifier, OWNER, give_up=lease.snapshot_id)
+    assert (leases(lake.load(name)), given_up(lake.load(name))) == ({}, {OWNER: lease.snapshot_id})
+    assert take_lease(lake.catalog, lease)
+    assert given_up(lake.load(name)) == {}
+    assert held_leases(lake.load(name)) == (lease,)
+
+
+def test_a_lease_whose_terms_cannot_be_read_has_no_end(lake: Lake) -> None:
+    lake.create("log")
+    lake.write("first", log=[0])
+    lease = replace(_lease(lake, "log"), until=datetime(2031, 5, 1, tzinfo=UTC))
+    assert take_lease(lake.catalog, lease)
+    with lake.load(f"{lake.namespace}.log").transaction() as change:
+        change.set_properties({LEASE_PROPERTY + OWNER: "{"})
+    (found,) = held_leases(lake.load(f"{lake.namespace}.log"))
+    assert (found.owner, found.until) == (OWNER, None)
+    assert take_lease(lake.catalog, lease)
+    assert held_leases(lake.load(f"{lake.namespace}.log")) == (lease,)
+
+
+def test_how_long_a_hold_lasts_is_a_tables_policy() -> None:
+    now, week = datetime.now(UTC), timedelta(days=7)
+    until = lease_until(Maintenance())
+    assert until is not None
+    assert now + week <= until <= now + week + timedelta(minutes=1)
+    assert lease_until(Maintenance(expire=None)) is None

@@ -1,0 +1,104 @@
+"""Which files snapshots reach, and which of them nobody reaches once some snapshots are gone.
+
+What is asked is never "is this file in use" but "what did these snapshots reach that no other one does": a file that
+none of them knew, such as one of a run that has not committed yet, cannot come into it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import structlog
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import ManifestFile
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.commit.manifests import live_paths, manifests_in
+
+_log = structlog.get_logger(__name__)
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Files by their paths.
+
+    Args:
+        data: data and delete files.
+        metadata: manifests, lists of manifests, and statistics.
+    """
+
+    data: frozenset[str] = frozenset()
+    metadata: frozenset[str] = frozenset()
+
+
+def reached_only_by(gone: Sequence[Snapshot], before: Table, after: Table) -> Reached:
+    """What snapshots that were removed from a table have reached, and no snapshot that is left does.
+
+    Args:
+        gone: the snapshots.
+        before: the table with them.
+        after: the table without them, loaded after they were removed: whatever was committed meanwhile counts.
+    """
+    lists = {snapshot.manifest_list for snapshot in gone} - {left.manifest_list for left in after.metadata.snapshots}
+    kept = {one.manifest_path: one for one in _manifests(after)}
+    only = {one.manifest_path: one for path in lists for one in _still_there(before.io, path)}
+    only = {path: one for path, one in only.items() if path not in kept}
+    data = {path for manifest in only.values() for path in _still_read(before.io, manifest)}
+    for manifest in reversed(kept.values()):  # where rows were arranged anew, the newest manifests name most of them
+        if not data:
+            break
+        data.difference_update(live_paths(after.io, manifest.manifest_path))
+    statistics = _statistics(before) - _statistics(after)
+    return Reached(frozenset(data), frozenset(lists | only.keys() | statistics))
+
+
+def delete_files(io: FileIO, paths: Iterable[str]) -> int:
+    """Delete files; returns how many went.
+
+    One that is gone already is as it should be. One that cannot be deleted is left for orphan removal: nobody reaches
+    it, so it harms nobody.
+    """
+
+    def delete(path: str) -> bool:
+        try:
+            io.delete(path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            _log.warning("file_not_deleted", file=path, reason=str(error))
+            return False
+        return True
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return sum(pool.map(delete, sorted(paths)))
+
+
+def _manifests(table: Table) -> Iterator[ManifestFile]:
+    """The manifests of all snapshots, oldest first."""
+    seen: set[str] = set()
+    for snapshot in table.metadata.snapshots:
+        if snapshot.manifest_list not in seen:
+            seen.add(snapshot.manifest_list)
+            yield from manifests_in(table.io, snapshot.manifest_list)
+
+
+def _still_there(io: FileIO, manifest_list: str) -> list[ManifestFile]:
+    """The manifests of a snapshot that was removed; none where somebody has deleted its list before us."""
+    try:
+        return manifests_in(io, manifest_list)
+    except FileNotFoundError:
+        return []
+
+
+def _still_read(io: FileIO, manifest: ManifestFile) -> list[str]:
+    try:
+        return list(live_paths(io, manifest.manifest_path))
+    except FileNotFoundError:
+        return []
+
+
+def _statistics(table: Table) -> set[str]:
+    both = (*table.metadata.statistics, *table.metadata.partition_statistics)
+    return {one.statistics_path for one in both}
