@@ -1,8 +1,9 @@
 """Stage, seal, audit, publish: how the tables of a step change together or not at all.
 
 The rooms in the order of the story: `attempt` (who writes), `together` and `base` (where it begins), `stage` (data on
-a branch, sealed), `judge` (what became of the table meanwhile), `rebase`, `publish`, `lease` (who reads a table in
-ranges), `group` (reading several tables), `append` (what many append to), `housekeeping`.
+a branch, sealed), `replacement` and `replace` (files out, files in), `as_written` (a rewrite as Spark wrote it),
+`judge` (what became of the table meanwhile), `rebase`, `publish`, `lease` (who reads a table in ranges), `group`
+(reading several tables), `append` (what many append to), `housekeeping`.
 """
 
 from lakehouse.commit.append import Missing, append_absent, stage_rows
@@ -11,6 +12,8 @@ from lakehouse.commit.base import Base, read_bases
 from lakehouse.commit.errors import (
     ClockSkew,
     CommitError,
+    ContentChanged,
+    FilesTouched,
     ForeignCommit,
     MainMoved,
     PublishUnresolved,
@@ -27,6 +30,8 @@ from lakehouse.commit.history import Sealed, last_seal, seals
 from lakehouse.commit.housekeeping import abandoned_branches, drop_branch
 from lakehouse.commit.lease import Lease, leases, release_lease, take_lease
 from lakehouse.commit.publish import Published, publish
+from lakehouse.commit.replace import stage_replacement
+from lakehouse.commit.replacement import Replacement
 from lakehouse.commit.seal import Seal
 from lakehouse.commit.stage import Staged, branch_table, open_branch, seal_branch, stage_files
 
@@ -35,6 +40,8 @@ __all__ = [
     "Base",
     "ClockSkew",
     "CommitError",
+    "ContentChanged",
+    "FilesTouched",
     "ForeignCommit",
     "Lease",
     "MainMoved",
@@ -42,6 +49,7 @@ __all__ = [
     "Pinned",
     "PublishUnresolved",
     "Published",
+    "Replacement",
     "RolledBack",
     "SchemaChanged",
     "Seal",
@@ -66,6 +74,7 @@ __all__ = [
     "seal_branch",
     "seals",
     "stage_files",
+    "stage_replacement",
     "stage_rows",
     "take_lease",
 ]

@@ -27,6 +27,14 @@ class SchemaChanged(CommitError):
     """The table's schema changed between stage and publish."""
 
 
+class FilesTouched(CommitError):
+    """Somebody removed rows of the files that were rewritten, so what they were rewritten to is out of date."""
+
+
+class ContentChanged(CommitError):
+    """A rewrite would have changed what the table holds; it was not published."""
+
+
 class TableReplaced(CommitError):
     """The table was dropped and created anew between stage and publish."""
 

@@ -16,10 +16,9 @@ from lakehouse.commit.errors import (
     TableReplaced,
 )
 from lakehouse.commit.history import ancestry, attempt_of, head_of, is_rewrite, is_seal_only, summary_of
-from lakehouse.commit.seal import PREFIX
+from lakehouse.commit.seal import MAINTENANCE, PREFIX
 from lakehouse.commit.stage import Staged, require_descent
 
-MAINTENANCE = "maintenance"
 _SKEW_LIMIT_MS = 60_000
 
 
@@ -52,7 +51,7 @@ def judge(staged: Staged, table: Table) -> Verdict:
     meanwhile = _since_base(staged, table, main)
     _require_branch(staged, table)
     for snapshot in reversed(meanwhile):
-        _require_harmless(name, snapshot)
+        _require_harmless(staged, snapshot)
     if table.metadata.current_schema_id != staged.base.schema_id:
         raise SchemaChanged(
             f"{name}: the schema changed from id {staged.base.schema_id} to {table.metadata.current_schema_id} "
@@ -111,6 +110,8 @@ def _require_branch(staged: Staged, table: Table) -> None:
 
 
 def _refuse_twin(name: str, snapshot: Snapshot, staged: Staged) -> None:
+    if staged.maintains:
+        return
     other = attempt_of(snapshot)
     kind = summary_of(snapshot).get(PREFIX + "kind")
     if other not in (None, staged.attempt.id) and kind != MAINTENANCE and not is_rewrite(snapshot):
@@ -120,12 +121,13 @@ def _refuse_twin(name: str, snapshot: Snapshot, staged: Staged) -> None:
         )
 
 
-def _require_harmless(name: str, snapshot: Snapshot) -> None:
+def _require_harmless(staged: Staged, snapshot: Snapshot) -> None:
+    """Refuse to go on after a commit that settles the matter; whether files were touched, the rebase finds out."""
     if is_rewrite(snapshot):
         return
-    summary = summary_of(snapshot)
+    name, summary = staged.base.name, summary_of(snapshot)
     if attempt_of(snapshot) is not None:
-        if is_seal_only(snapshot) and summary[PREFIX + "kind"] == MAINTENANCE:
+        if staged.maintains or (is_seal_only(snapshot) and summary[PREFIX + "kind"] == MAINTENANCE):
             return
         raise Superseded(
             f"{name}: attempt {attempt_of(snapshot)} published snapshot {snapshot.snapshot_id} first.",

@@ -29,6 +29,7 @@ from lakehouse.commit.trim import outdated_snapshots
 
 _ROUNDS = 20
 _REBASES = 3
+_REBASES_OF_REPLACEMENTS = 20  # they meet every append, and nobody waits for them
 _WHEN_BACK = "when the catalog answers again, run the step again: it finds out whether this attempt landed"
 
 
@@ -68,8 +69,8 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
         raise ValueError("A publish names each table once: seal all of a step's work on one branch.")
     if any(lease.identifier in work for lease in leases):
         raise ValueError("A step does not lease a table that it writes.")
-    rebases, doubt = 0, None
-    for rounds in range(1, _ROUNDS + 1):
+    rounds, rebases, doubt = 0, 0, None
+    while (rounds := rounds + 1) <= _ROUNDS + 2 * rebases:
         tables = _load(catalog, list(work))
         verdicts = {identifier: judge(item, tables[identifier]) for identifier, item in work.items()}
         waiting = {i: item for i, item in work.items() if verdicts[i] is not Verdict.LANDED}
@@ -79,7 +80,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
         try:
             if stale:
                 rebases += 1
-                _bound_rebases(rebases, stale)
+                _bound_rebases(rebases, [work[identifier] for identifier in stale])
                 for identifier in stale:
                     work[identifier] = rebase(catalog, work[identifier], tables[identifier])
                 continue
@@ -97,7 +98,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
             return _published(work, rounds, rebases)
     names = ", ".join(item.base.name for item in staged)
     raise PublishUnresolved(
-        f"{names}: no clear answer from the catalog in {_ROUNDS} tries" + (f" (last: {doubt})." if doubt else "."),
+        f"{names}: no clear answer from the catalog in {rounds - 1} tries" + (f" (last: {doubt})." if doubt else "."),
         remedy=_WHEN_BACK,
     )
 
@@ -116,11 +117,12 @@ def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifie
         raise PublishUnresolved(f"{names}: the catalog cannot be reached ({last}).", remedy=_WHEN_BACK) from last
 
 
-def _bound_rebases(rebases: int, stale: list[Identifier]) -> None:
-    if rebases > _REBASES:
-        names = ", ".join(".".join(identifier) for identifier in stale)
+def _bound_rebases(rebases: int, stale: list[Staged]) -> None:
+    bound = _REBASES_OF_REPLACEMENTS if all(item.replacement is not None for item in stale) else _REBASES
+    if rebases > bound:
+        names = ", ".join(item.base.name for item in stale)
         raise MainMoved(
-            f"{names}: main moved again after each of {_REBASES} rebases.",
+            f"{names}: main moved again after each of {bound} rebases.",
             remedy="run the step again when it is quieter",
         )
 

@@ -11,18 +11,24 @@ from lakehouse.catalog import LakeCatalog, ref_is
 from lakehouse.commit.base import Base
 from lakehouse.commit.errors import MainMoved
 from lakehouse.commit.history import ancestry, is_seal_only
+from lakehouse.commit.replace import restage
 from lakehouse.commit.stage import Staged, append_to, commit_on_branch, moved, seal_on
 
 
 def rebase(catalog: LakeCatalog, staged: Staged, table: Table) -> Staged:
     """Append the attempt's files to a new branch at the present head, and seal it again.
 
+    Files that take the place of others are put there in the same way.
+
     Raises:
+        FilesTouched: rows of the files that they are to replace were removed.
         MainMoved: the attempt removed rows, so its files say nothing about the new base.
         SchemaChanged: the table's partitioning changed, so its files do not fit.
     """
-    files = _appended_files(staged, table)
     base = Base.of(table)
+    if staged.replacement is not None:
+        return restage(catalog, staged, base)
+    files = _appended_files(staged, table)
     if (at := base.snapshot_id) is None:
         raise MainMoved(f"{base.name}: main disappeared during this attempt.", remedy="run the step again")
     branch = staged.attempt.rebase_branch(len(staged.retired) + 1)

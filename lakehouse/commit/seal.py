@@ -6,7 +6,7 @@ it, so an edited, removed or reordered seal is recognised without any other reco
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 import msgspec
@@ -17,6 +17,7 @@ from lakehouse.commit.errors import SealBroken
 PREFIX = "lakehouse."
 VERSION_KEY = "lakehouse.seal"
 DIGEST_KEY = "lakehouse.digest"
+MAINTENANCE = "maintenance"
 _VERSION = "1"
 
 
@@ -67,6 +68,23 @@ class Seal:
             inputs=dict(inputs or {}),
             statement=dict(statement),
             previous=previous.digest if previous else "",
+        )
+
+    @classmethod
+    def repeated(cls, previous: "Seal", attempt: Attempt) -> "Seal":
+        """The seal of an attempt that only maintains the table: it says again what the seal before it says.
+
+        Date, parameters, code and inputs too, since they are the content's and not the run's that rearranged it: when
+        the step's own seal has expired, this one answers for it.
+        """
+        return replace(
+            previous,
+            kind=MAINTENANCE,
+            run_id=attempt.run_id,
+            root_run_id=attempt.root_run_id or attempt.run_id,
+            step=attempt.step,
+            attempt=attempt.id,
+            previous=previous.digest,
         )
 
     @property

@@ -26,6 +26,7 @@ from lakehouse.commit.base import Base
 from lakehouse.commit.errors import ForeignCommit, MainMoved, SchemaChanged, TableReplaced
 from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import ancestry, attempt_of, head_of
+from lakehouse.commit.replacement import Replacement
 from lakehouse.commit.seal import Seal
 
 UNKNOWN_OUTCOME = (CommitStateUnknownException, ServiceUnavailableError, ServerError, RequestException)
@@ -40,6 +41,8 @@ class Staged:
         branch: the branch that holds the work.
         head: snapshot id of the seal.
         retired: branches that earlier bases used; publishing removes them too.
+        replacement: the files that it puts in the place of others, if it only rearranges the table.
+        claimed: snapshots without the attempt's marks that are its own all the same; see `commit.as_written`.
     """
 
     base: Base
@@ -48,6 +51,13 @@ class Staged:
     head: int
     seal: Seal
     retired: tuple[str, ...] = ()
+    replacement: Replacement | None = None
+    claimed: frozenset[int] = frozenset()
+
+    @property
+    def maintains(self) -> bool:
+        """Whether the rows stay the same, so that what others write is no reason to give up."""
+        return self.replacement is not None or bool(self.claimed)
 
 
 def branch_table(base: Base, attempt: Attempt, *, catalog: str = "lake") -> str:
@@ -229,7 +239,7 @@ def require_descent(table: Table, staged: Staged) -> None:
     for snapshot in ancestry(table, staged.head):
         if snapshot.snapshot_id == staged.base.snapshot_id:
             return
-        if attempt_of(snapshot) != staged.attempt.id:
+        if attempt_of(snapshot) != staged.attempt.id and snapshot.snapshot_id not in staged.claimed:
             raise ForeignCommit(
                 f"{staged.base.name}: snapshot {snapshot.snapshot_id} on branch {staged.branch} is not this attempt's.",
                 remedy="run the step again; the branch stays for inspection until housekeeping removes it",

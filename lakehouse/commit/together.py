@@ -10,7 +10,7 @@ from pyiceberg.typedef import Identifier
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit.attempt import ATTEMPT_KEY
 from lakehouse.commit.history import ancestry, head_of, summary_of
-from lakehouse.commit.seal import PREFIX, VERSION_KEY
+from lakehouse.commit.seal import MAINTENANCE, PREFIX, VERSION_KEY
 
 _SETTLE_TRIES = 12
 
@@ -37,12 +37,15 @@ def load_together(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Table
 
 
 def _agree(tables: Sequence[Table]) -> bool:
-    """Whether the newest seals of one step come from one attempt; a publish seals all tables of its step."""
+    """Whether the newest seals of one step come from one attempt; a publish seals all tables of its step.
+
+    One of maintenance is looked behind: it is of one table alone, and says nothing of the step that wrote the rows.
+    """
     attempts: dict[str, str] = {}
     for table in tables:
         for snapshot in ancestry(table, head_of(table)):
             summary = summary_of(snapshot)
-            if VERSION_KEY in summary:
+            if VERSION_KEY in summary and summary.get(PREFIX + "kind") != MAINTENANCE:
                 attempt = summary[ATTEMPT_KEY]
                 if attempts.setdefault(summary[PREFIX + "step"], attempt) != attempt:
                     return False
