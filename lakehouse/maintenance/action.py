@@ -97,6 +97,8 @@ class Action:
     Attributes:
         operation: what.
         partitions: where; none for what concerns the whole table.
+        max_bytes: at most so much is read, where there is more than the policy or the budget allows at once; None
+            where all of it is meant.
         predicted: what it brings and costs.
         reasons: in words, without the value of any row.
         blocked_by: who stands in the way, and until when.
@@ -104,6 +106,7 @@ class Action:
 
     operation: Operation
     partitions: tuple[Partition, ...] = ()
+    max_bytes: int | None = None
     predicted: Predicted = field(default_factory=Predicted)
     reasons: tuple[str, ...] = ()
     blocked_by: tuple[str, ...] = ()

@@ -4,11 +4,20 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import IntEnum
 from typing import Literal
 
 import msgspec
 
 HolderKind = Literal["mirror", "incremental", "lease", "pin", "release", "checkpoint", "tag", "attempt", "branch"]
+
+
+class Depth(IntEnum):
+    """How much is read of a table to measure it."""
+
+    TOTALS = 1
+    PARTITIONS = 2
+    FILES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +81,8 @@ class PartitionState:
         last_change: when a commit last added or removed files here, maintenance aside.
         changes_per_hour: such commits.
         removals_per_hour: those of them that removed rows, and so could overtake a rewrite.
-        sizes: of the files that a rewrite would take, where the tier of files was read; ascending.
+        ends: when the time that it stands for is over; None where it stands for none.
+        touched: data files that deletes apply to, `touched_bytes` of them; None where the tier of files was not read.
     """
 
     partition: Partition
@@ -93,7 +103,9 @@ class PartitionState:
     last_change: datetime | None = None
     changes_per_hour: float = 0.0
     removals_per_hour: float = 0.0
-    sizes: tuple[int, ...] | None = None
+    ends: datetime | None = None
+    touched: int | None = None
+    touched_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,6 +177,9 @@ class Cadence:
             the history goes.
         commit_ms: median time from the beginning of an attempt to its seal; None where nobody knows.
         commit_ms_trend: the same of the newer half, divided by that of the older half; 1 is steady.
+        append_bytes: median bytes of the newest appends; `append_files` that one adds, `append_partitions` it touches.
+        changed_share: median share of the rows that one of the newest merges updates or deletes; None without any.
+        copied_share: median share of the rows that one of them writes anew to do so.
     """
 
     commits_per_hour: float = 0.0
@@ -172,6 +187,11 @@ class Cadence:
     appends_since_rewrite: int | None = None
     commit_ms: float | None = None
     commit_ms_trend: float = 1.0
+    append_bytes: int | None = None
+    append_files: int | None = None
+    append_partitions: int | None = None
+    changed_share: float | None = None
+    copied_share: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,10 +205,10 @@ class Traits:
         gc_enabled: whether files may be deleted (`gc.enabled`).
         own_location: empty, or why its files do not lie in a folder that is its alone.
         statistics_rows: rows at the snapshot of the newest column statistics; None without any.
-        foreign_statistics: kinds of statistics blobs that PyIceberg cannot load.
         properties: those of the table that maintenance goes by.
         writer: what writes it: stream, changelog, mirror, derived, release, own or none.
         followed_by: incremental tables and mirrors that read it in ranges.
+        readers: how many declared tables and releases read it.
     """
 
     format_version: int = 2
@@ -197,10 +217,25 @@ class Traits:
     gc_enabled: bool = True
     own_location: str = ""
     statistics_rows: int | None = None
-    foreign_statistics: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     writer: str = "none"
     followed_by: tuple[str, ...] = ()
+    readers: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remembered:
+    """What no metadata says, and the tables of maintenance do.
+
+    Attributes:
+        orphans_looked_at: when files were last listed; None for never.
+        orphan_candidates: files that the last look found and that are still there.
+        deduplicated: key of a partition → when it was last deduplicated.
+    """
+
+    orphans_looked_at: datetime | None = None
+    orphan_candidates: int = 0
+    deduplicated: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +247,9 @@ class State:
         uuid: of the table.
         document: name of the metadata file: as long as it is the same, nothing has changed.
         snapshot_id: of `main`.
+        updated_at: when the document was written.
         measured_at: the only time that a decision knows.
+        depth: the deepest tier that was read, `deeper_because` of what.
         totals: tier one.
         partitions: tier two; None where tier one gave no reason to look.
         history: all snapshot entries, oldest first.
@@ -220,7 +257,7 @@ class State:
         cadence: of all writers.
         traits: what operations have to know.
         holders: who needs old snapshots.
-        orphans_looked_at: when files were last listed; None for never.
+        remembered: what earlier maintenance has noted about the table.
         unreadable: why nothing could be measured; then the rest is empty.
     """
 
@@ -228,7 +265,10 @@ class State:
     uuid: str = ""
     document: str = ""
     snapshot_id: int | None = None
+    updated_at: datetime | None = None
     measured_at: datetime
+    depth: Depth = Depth.TOTALS
+    deeper_because: str = ""
     totals: Totals = field(default_factory=Totals)
     partitions: tuple[PartitionState, ...] | None = None
     history: tuple[SnapshotState, ...] = ()
@@ -236,7 +276,7 @@ class State:
     cadence: Cadence = field(default_factory=Cadence)
     traits: Traits = field(default_factory=Traits)
     holders: tuple[Holder, ...] = ()
-    orphans_looked_at: datetime | None = None
+    remembered: Remembered = field(default_factory=Remembered)
     unreadable: str = ""
 
     @property

@@ -34,6 +34,8 @@ class Rewrite:
         quiet_for: a partition is left alone until its last change is older than this.
         every_commits: also after every so many appends, by the ingest itself.
         min_gain_per_mib: at least so many files fewer for each MiB that is written anew.
+        equality_writer_gone: whoever wrote equality deletes writes no more. Until then partitions that have some are
+            left alone: one that is committed during a rewrite would be lost (iceberg #10312).
     """
 
     strategy: Strategy = "auto"
@@ -49,6 +51,7 @@ class Rewrite:
     quiet_for: timedelta = timedelta(minutes=15)
     every_commits: int | None = None
     min_gain_per_mib: float = 0.05
+    equality_writer_gone: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot work.

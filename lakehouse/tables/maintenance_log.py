@@ -38,6 +38,7 @@ class Decided(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]
     attempt: str = pa.Field(nullable=True, description="Attempt that works, as its snapshots name it")
     operation: str = pa.Field(description="What: rewrite, manifests, expire and so on, or nothing")
     partitions: str = pa.Field(description="Where, JSON list of partitions; none for the table as a whole")
+    partition_keys: str = pa.Field(description="The same as keys that show no value, JSON list")
     reasons: str = pa.Field(description="Why, or why not, JSON list of sentences")
     blocked_by: str = pa.Field(description="Who stands in the way, JSON list")
     withheld: str = pa.Field(description="What else was looked at and not done, JSON list of operation and reasons")

@@ -1,0 +1,77 @@
+"""Partitions by name: as a person reads them, and without the value of a sensitive column."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.transforms import (
+    DayTransform,
+    HourTransform,
+    MonthTransform,
+    TimeTransform,
+    VoidTransform,
+    YearTransform,
+)
+
+from lakehouse.maintenance.state import Partition
+from lakehouse.tables import Table
+
+HIDDEN = "***"
+WHOLE = "the whole table"
+_EPOCH_YEAR = 1970
+
+
+def partition_named(table: IcebergTable, declared: Table, spec_id: int, values: Sequence[object]) -> Partition:
+    """Name a partition.
+
+    Args:
+        table: the table as it is.
+        declared: says which columns are sensitive; one that it does not know counts as sensitive.
+        spec_id: the spec that its files were written with.
+        values: of the spec's fields, as manifests hold them.
+    """
+    key = f"{table.metadata.table_uuid}/{spec_id}/{[repr(value) for value in values]}"
+    return Partition(
+        key=hashlib.sha256(key.encode()).hexdigest()[:16],
+        name=_name(table, declared, spec_id, values),
+        spec_id=spec_id,
+    )
+
+
+def partition_end(table: IcebergTable, spec_id: int, values: Sequence[object]) -> datetime | None:
+    """When the time that a partition stands for is over; None where it stands for none."""
+    for field, value in zip(table.specs()[spec_id].fields, values, strict=True):
+        if isinstance(field.transform, TimeTransform) and isinstance(value, int):
+            return _end(field.transform, value)
+    return None
+
+
+def _end(transform: object, value: int) -> datetime | None:
+    after = value + 1
+    match transform:
+        case YearTransform():
+            return datetime(_EPOCH_YEAR + after, 1, 1, tzinfo=UTC)
+        case MonthTransform():
+            return datetime(_EPOCH_YEAR + after // 12, after % 12 + 1, 1, tzinfo=UTC)
+        case DayTransform():
+            return datetime.fromtimestamp(after * 86_400, UTC)
+        case HourTransform():
+            return datetime.fromtimestamp(after * 3_600, UTC)
+        case _:
+            return None
+
+
+def _name(table: IcebergTable, declared: Table, spec_id: int, values: Sequence[object]) -> str:
+    shown = {column.name for column in declared.columns if not column.sensitive}
+    parts: list[str] = []
+    for field, value in zip(table.specs()[spec_id].fields, values, strict=True):
+        if isinstance(field.transform, VoidTransform):
+            continue
+        source = table.schema().find_column_name(field.source_id)
+        if source is None or source.split(".")[0] not in shown:
+            parts.append(f"{field.name}={HIDDEN}")
+            continue
+        text = field.transform.to_human_string(table.schema().find_type(source), value)
+        parts.append(f"{field.name}={text}")
+    return ", ".join(parts) or WHOLE
