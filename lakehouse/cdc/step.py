@@ -33,6 +33,7 @@ from lakehouse.cdc.taken_over import declared_since, evolve, undeclared_fields
 from lakehouse.commit import (
     Attempt,
     Lease,
+    MainMoved,
     Seal,
     Staged,
     failpoint,
@@ -48,6 +49,7 @@ from lakehouse.tables import MirrorTables
 
 log = structlog.get_logger(__name__)
 MAX_CHANGES = 5_000_000
+_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class MirrorStep:
 def mirror(step: MirrorStep) -> MirrorReport:
     """Apply the next changes of the changelog to the mirror, each once.
 
+    A run that maintenance was quicker than has lost nothing but time: it begins again on what is there now.
+
     Returns:
         What was done; `published` is None where there was nothing to do.
 
@@ -93,6 +97,18 @@ def mirror(step: MirrorStep) -> MirrorReport:
         MirrorRefused: mirror and changelog do not fit together, or writing did not do what was planned.
         CommitError: the publish did not go through, for example `Superseded`; nothing was published.
     """
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            return _mirror(step)
+        except MainMoved as overtaken:
+            if tries_left == 0:
+                raise
+            step.inform(f"{step.name}: once more, on what is there now: {overtaken.message}")
+            step = replace(step, attempt=step.attempt.again())
+    raise AssertionError("unreachable")
+
+
+def _mirror(step: MirrorStep) -> MirrorReport:
     began = time.monotonic()
     work = plan_work(step)
     if (found := work.found) is None:
