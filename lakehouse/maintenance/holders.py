@@ -1,0 +1,129 @@
+"""Who needs a table's old snapshots: everybody, by name, with what a person can do about it.
+
+Every reference counts, whoever set it. Of those that read in ranges the seal counts as well, so that a lease which
+somebody has dropped by hand loses nothing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.cdc.proven import CHECKPOINT_PREFIX
+from lakehouse.commit.attempt import BRANCH_PREFIX
+from lakehouse.commit.history import MAIN, ancestry, head_of, is_rewrite, summary_of
+from lakehouse.commit.housekeeping import LONGEST_RUN
+from lakehouse.commit.lease import LEASE_PREFIX, Lease, given_up, held_leases
+from lakehouse.derived.pins import KEPT, PIN_PREFIX
+from lakehouse.maintenance.consumers import Consumer, consumers_of
+from lakehouse.maintenance.state import Holder, HolderKind
+from lakehouse.release.names import TAG_PREFIX
+from lakehouse.tables import Declarations
+
+_PIN = re.compile(rf"{PIN_PREFIX}(?P<begun>[0-9a-f]+)_(?P<owner>.*)")
+_CHANGES_ROWS = ("added-records", "deleted-records", "added-position-deletes", "added-equality-deletes")
+
+
+def holders_of(catalog: LakeCatalog, declarations: Declarations, table: Table) -> tuple[Holder, ...]:
+    """Everybody who holds snapshots of a table that was loaded.
+
+    Raises:
+        SealBroken: a seal that says how far somebody has read was changed after it was written.
+    """
+    return holders(table, consumers_of(catalog, declarations, ".".join(table.name())))
+
+
+def holders(table: Table, consumers: Sequence[Consumer] = ()) -> tuple[Holder, ...]:
+    """Everybody who holds snapshots of a table, given those who read it in ranges."""
+    found = [*_by_lease(table, consumers), *_by_reference(table)]
+    leased = {(holder.owner, holder.snapshot_id) for holder in found}
+    by_seal = [holder for holder in _by_seal(table, consumers) if (holder.owner, holder.snapshot_id) not in leased]
+    return tuple(sorted((*found, *by_seal), key=lambda holder: (holder.kind, holder.owner, holder.snapshot_id)))
+
+
+def pin_ends(tag: str) -> datetime | None:
+    """When a run's pin ends; None for a tag that is no pin."""
+    found = _PIN.fullmatch(tag)
+    return datetime.fromtimestamp(int(found["begun"], 16) / 1000, UTC) + KEPT if found else None
+
+
+def release_command(table: str, owner: str) -> str:
+    """What ends a lease, or gives up what a consumer has still to read."""
+    return f"lakehouse lease release {table} {owner} --yes"
+
+
+def _by_lease(table: Table, consumers: Sequence[Consumer]) -> Iterator[Holder]:
+    known: dict[str, HolderKind] = {consumer.name: consumer.kind for consumer in consumers}
+    for lease in held_leases(table):
+        kind: HolderKind = known.get(lease.owner, "lease")
+        yield Holder(
+            kind=kind,
+            owner=lease.owner,
+            snapshot_id=lease.snapshot_id,
+            since_on=True,
+            until=lease.until if kind == "lease" or _unread(table, lease) else None,
+            command=release_command(".".join(table.name()), lease.owner),
+            reason=lease.reason,
+        )
+
+
+def _by_seal(table: Table, consumers: Sequence[Consumer]) -> Iterator[Holder]:
+    nobody_waits = given_up(table)
+    for consumer in consumers:
+        if consumer.read is None or nobody_waits.get(consumer.name) == consumer.read:
+            continue
+        at = _first_needed(table, consumer.read)
+        if at is not None:
+            yield Holder(
+                kind=consumer.kind,
+                owner=consumer.name,
+                snapshot_id=at,
+                since_on=True,
+                command=release_command(".".join(table.name()), consumer.name),
+                reason=f"its seal says that it reads on after snapshot {consumer.read}, where it has no lease",
+            )
+
+
+def _by_reference(table: Table) -> Iterator[Holder]:
+    name = ".".join(table.name())
+    for ref, held in table.metadata.refs.items():
+        if ref == MAIN or (ref.startswith(LEASE_PREFIX) and held.snapshot_ref_type == SnapshotRefType.TAG):
+            continue
+        at = held.snapshot_id
+        if held.snapshot_ref_type == SnapshotRefType.BRANCH:
+            if ref.startswith(BRANCH_PREFIX):
+                told = f"it goes with its publish; if its run has died, `lakehouse housekeep` after {LONGEST_RUN}"
+                yield Holder(kind="attempt", owner=ref, snapshot_id=at, command=told)
+            else:
+                drop = f"ALTER TABLE {name} DROP BRANCH `{ref}`"
+                yield Holder(kind="branch", owner=ref, snapshot_id=at, command=drop)
+        elif (ends := pin_ends(ref)) is not None:
+            told = "it ends by itself, a week after its run began"
+            yield Holder(kind="pin", owner=ref, snapshot_id=at, until=ends, command=told)
+        elif ref.startswith(TAG_PREFIX):
+            told = "declare a smaller `keep` for the release"
+            yield Holder(kind="release", owner=ref.removeprefix(TAG_PREFIX), snapshot_id=at, command=told)
+        else:
+            kind: HolderKind = "checkpoint" if ref.startswith(CHECKPOINT_PREFIX) else "tag"
+            yield Holder(kind=kind, owner=ref, snapshot_id=at, command=f"ALTER TABLE {name} DROP TAG `{ref}`")
+
+
+def _first_needed(table: Table, read: int) -> int | None:
+    """The snapshot that was read last, or the one after it where that one's entry has gone already."""
+    if table.metadata.snapshot_by_id(read) is not None:
+        return read
+    after = (one.snapshot_id for one in table.metadata.snapshots if one.parent_snapshot_id == read)
+    return next(after, None)
+
+
+def _unread(table: Table, lease: Lease) -> bool:
+    """Whether there are rows that the owner has not read: who has read all is not late, however long nothing comes."""
+    for snapshot in ancestry(table, head_of(table)):
+        if snapshot.snapshot_id == lease.snapshot_id:
+            return False
+        if any(int(summary_of(snapshot).get(key, "0")) for key in _CHANGES_ROWS) and not is_rewrite(snapshot):
+            return True
+    return True
