@@ -114,7 +114,7 @@ class Untouched:
             deletes = entry.data_file
             if is_data(deletes) or deletes.file_path in self.replacement.deletes:
                 continue
-            if _can_apply(deletes, paths, places):
+            if can_apply(deletes, paths, places):
                 raise self._touched("rows of files that were rewritten have been deleted.")
 
     def _touched(self, what: str) -> FilesTouched:
@@ -124,7 +124,7 @@ class Untouched:
         )
 
 
-def _can_apply(deletes: DataFile, paths: set[str], places: set[PartitionKey]) -> bool:
+def can_apply(deletes: DataFile, paths: set[str], places: set[PartitionKey]) -> bool:
     """Whether a delete file may delete rows of one of these data files (specification, "Scan Planning")."""
     if (only := referenced_path(deletes)) is not None:
         return only in paths

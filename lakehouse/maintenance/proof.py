@@ -1,0 +1,159 @@
+"""The proof of a rewrite: what goes and what comes hold the same rows, partition by partition.
+
+Only the files that a rewrite touches are read; all others are listed as they were, which the commit itself checks.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestContent
+from pyiceberg.table import Table
+from pyspark.sql import SparkSession
+
+from lakehouse.commit import ContentChanged, Replacement, SchemaChanged
+from lakehouse.commit.entries import PartitionKey, live_entries, partition_of
+from lakehouse.commit.replacement import can_apply
+from lakehouse.maintenance import spark_digest
+from lakehouse.maintenance.digest import Contents, Digest, content
+
+_ROW_IDS_SINCE = 3
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Proof:
+    """That it holds.
+
+    Args:
+        rows: that were compared.
+        digest: of all sums; the commit carries it.
+        engine: what read and hashed.
+        seconds: it took.
+    """
+
+    rows: int
+    digest: str
+    engine: Literal["polars", "spark"]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Prover:
+    """How a rewrite is proven.
+
+    Args:
+        table: loaded after the rewrite.
+        head: the snapshot that the rewrite left on its branch.
+        session: opens Spark, if it has to be Spark.
+        in_process: up to so many bytes, deletes and both sides together, are read in this process.
+        named: says which partition it is, without the value of a sensitive column.
+    """
+
+    table: Table
+    head: int
+    session: Callable[[], AbstractContextManager[SparkSession]]
+    in_process: int
+    named: Callable[[PartitionKey], str]
+
+    def prove(self, replacement: Replacement) -> Proof:
+        """Compare the rows of the files that go with those of the files that come.
+
+        Raises:
+            ContentChanged: they are not the same.
+            SchemaChanged: it has to be Spark, and the two snapshots have other columns.
+        """
+        began = time.monotonic()
+        deletes = _deletes_of(self.table, replacement)
+        engine = self._engine(replacement, deletes)
+        if engine == "polars":
+            before = content(self.table, replacement.files_out, deletes)
+            after = content(self.table, replacement.files_in)
+        else:
+            before, after = self._by_spark(replacement)
+        before, after = _comparable(before, after)
+        self._require_equal(before, after)
+        rows = sum(digest.rows for digest in after.values())
+        return Proof(rows, _digest(after), engine, time.monotonic() - began)
+
+    @property
+    def _table(self) -> str:
+        return ".".join(self.table.name())
+
+    def _engine(self, replacement: Replacement, deletes: Collection[DataFile]) -> Literal["polars", "spark"]:
+        """The same for both sides; Spark where PyIceberg cannot read a file, or does not know row ids."""
+        files = (*replacement.files_out, *replacement.files_in)
+        size = sum(file.file_size_in_bytes for file in (*files, *deletes))
+        here = (
+            self.table.metadata.format_version < _ROW_IDS_SINCE
+            and size <= self.in_process
+            and all(file.file_format != FileFormat.AVRO for file in (*files, *deletes))
+            and all(file.content == DataFileContent.POSITION_DELETES for file in deletes)
+        )
+        return "polars" if here else "spark"
+
+    def _by_spark(self, replacement: Replacement) -> tuple[Contents, Contents]:
+        sides = ((replacement.source, replacement.files_out), (self.head, replacement.files_in))
+        row_ids = self.table.metadata.format_version >= _ROW_IDS_SINCE
+        source = self.table.metadata.snapshot_by_id(replacement.source)
+        if source is None or source.schema_id != self.table.metadata.current_schema_id:
+            # Spark shows a snapshot with the columns of its time, and the other one with those of today.
+            raise SchemaChanged(
+                f"{self._table}: the columns changed after the last commit, so its rows cannot be compared by Spark.",
+                remedy="nothing to do: it is rewritten after the next commit",
+            )
+        with self.session() as spark:
+            before, after = (
+                spark_digest.content(spark, self.table, snapshot_id, files, row_ids=row_ids)
+                for snapshot_id, files in sides
+            )
+        return before, after
+
+    def _require_equal(self, before: Contents, after: Contents) -> None:
+        differing = sorted((key for key in {*before, *after} if before.get(key) != after.get(key)), key=str)
+        if not differing:
+            return
+        shown = [
+            f"{self.named(key) if key[0] >= 0 else 'all partitions together'}: "
+            f"{before.get(key, Digest()).rows} rows before, {after.get(key, Digest()).rows} after"
+            for key in differing[:_SHOWN]
+        ]
+        more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
+        raise ContentChanged(
+            f"{self._table}: the rewrite changed rows, and was not published. {'; '.join(shown)}{more}.",
+            remedy="the table is as it was; the attempt's branch is kept: compare it with main, and report it",
+        )
+
+
+def _deletes_of(table: Table, replacement: Replacement) -> list[DataFile]:
+    """The delete files of the source that may apply to files that go."""
+    paths = {file.file_path for file in replacement.files_out}
+    places = {partition_of(file) for file in replacement.files_out}
+    source = table.metadata.snapshot_by_id(replacement.source)
+    return [
+        entry.data_file
+        for manifest in (source.manifests(table.io) if source else ())
+        if manifest.content == ManifestContent.DELETES
+        for entry in live_entries(table.io, manifest)
+        if can_apply(entry.data_file, paths, places)
+    ]
+
+
+def _comparable(before: Contents, after: Contents) -> tuple[Contents, Contents]:
+    """Partition by partition; all in one if the files were partitioned in another way, and so have gone elsewhere."""
+    if {spec_id for spec_id, _ in before} != {spec_id for spec_id, _ in after}:
+        before, after = _together(before), _together(after)
+    return {k: d for k, d in before.items() if d.rows}, {k: d for k, d in after.items() if d.rows}
+
+
+def _together(contents: Contents) -> Contents:
+    return {(-1, ()): sum(contents.values(), Digest())}
+
+
+def _digest(contents: Contents) -> str:
+    sums = sorted((str(key), digest.rows, *digest.sums) for key, digest in contents.items())
+    return hashlib.sha256(msgspec.json.encode(sums)).hexdigest()[:32]
