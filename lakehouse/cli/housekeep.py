@@ -1,7 +1,6 @@
 """`lakehouse housekeep`: removes what killed runs left behind."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -14,15 +13,9 @@ from rich.table import Column, Table
 from lakehouse.catalog import LakeCatalog
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.durations import duration
 from lakehouse.commit import abandoned_branches, drop_branch
 from lakehouse.commit.housekeeping import Abandoned
-from lakehouse.errors import LakehouseError
-
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-
-
-class NoDuration(LakehouseError):
-    """A text is no length of time."""
 
 
 @dataclass
@@ -50,7 +43,7 @@ def housekeep(
 ) -> None:
     """Remove branches of runs that died before they published, with the files that only those can see."""
     context = context_of(ctx)
-    age = _duration(older_than)
+    age = duration(older_than, "--older-than")
     catalog = catalog_of(context)
     found = _abandoned(catalog, list(declarations_of(context).tables), age)
     swept = [_sweep(catalog, branch) if yes else _told(branch) for branch in found]
@@ -58,13 +51,6 @@ def housekeep(
         typer.echo(json.dumps([asdict(one) for one in swept], indent=2))
     else:
         _show(context, swept, done=yes)
-
-
-def _duration(text: str) -> timedelta:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    if found is None:
-        raise NoDuration(f"--older-than is {text!r}.", remedy="write a number and a unit, such as 90m, 24h or 7d")
-    return timedelta(**{_UNITS[found[2]]: float(found[1])})
 
 
 def _abandoned(catalog: LakeCatalog, names: Sequence[str], age: timedelta) -> list[Abandoned]:

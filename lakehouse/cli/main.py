@@ -16,6 +16,7 @@ from lakehouse.cli.down import down
 from lakehouse.cli.errors import OneLinePerError
 from lakehouse.cli.housekeep import housekeep
 from lakehouse.cli.jars import jars
+from lakehouse.cli.lease import lease
 from lakehouse.cli.log import log
 from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.plan import plan
@@ -77,5 +78,6 @@ for verb in (
     jars,
 ):
     app.command()(verb)
+app.add_typer(lease, name="lease")
 app.add_typer(release, name="release")
 app.add_typer(simulate, name="simulate")

@@ -1,18 +1,22 @@
 """A changelog and everybody who may read it: a mirror, an incremental table, a release. Written without Spark."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
 from pyiceberg.table import Table as IcebergTable
+from pyspark.sql import SparkSession
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.commit import Attempt, Lease, Seal, publish, read_bases, seal_branch
 from lakehouse.commit.history import ancestry, head_of
+from lakehouse.maintenance.action import Work
+from lakehouse.maintenance.state import State
 from lakehouse.release.step import ReleaseStep, release
-from lakehouse.tables import Declarations, Derived, Mirror, MirrorTables, Release, Table, apply, plan
+from lakehouse.tables import Declarations, Derived, Maintenance, Mirror, MirrorTables, Release, Table, apply, plan
 from lakehouse_tests.cdc.conftest import Feed, changelog_of, upsert
 from lakehouse_tests.fixtures.lakes import Lake
 
@@ -142,3 +146,34 @@ class House:
 def days_ahead(days: float) -> datetime:
     """A time from now on."""
     return datetime.now(UTC) + timedelta(days=days)
+
+
+def work_on(
+    catalog: LakeCatalog,
+    declarations: Declarations,
+    name: str,
+    policy: Maintenance,
+    *,
+    allow: bool = True,
+    longest_run: timedelta = timedelta(0),
+    told: list[str] | None = None,
+) -> Work:
+    """What an operation on a table is given; no session is ever opened."""
+    base = read_bases(catalog, [name])[name]
+    return Work(
+        catalog=catalog,
+        declarations=declarations,
+        declared=declarations.tables[name],
+        base=base,
+        state=State(table=name, uuid=base.uuid, snapshot_id=base.snapshot_id, measured_at=datetime.now(UTC)),
+        policy=policy,
+        attempt=Attempt(run_id="upkeep", step=f"maintain:{name}"),
+        session=_no_session,
+        allow=allow,
+        longest_run=longest_run,
+        inform=(told if told is not None else []).append,
+    )
+
+
+def _no_session() -> AbstractContextManager[SparkSession]:
+    raise AssertionError("this operation needs no Spark")

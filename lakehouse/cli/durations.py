@@ -1,0 +1,28 @@
+"""How a person writes a length of time on the command line."""
+
+import re
+from datetime import timedelta
+
+from lakehouse.errors import LakehouseError
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+class NoDuration(LakehouseError):
+    """A text is no length of time."""
+
+
+def duration(text: str, option: str) -> timedelta:
+    """Read `90m`, `24h` or `7d`.
+
+    Args:
+        text: what was written.
+        option: where, for the message.
+
+    Raises:
+        NoDuration: it is something else.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
+    if found is None:
+        raise NoDuration(f"{option} is {text!r}.", remedy="write a number and a unit, such as 90m, 24h or 7d")
+    return timedelta(**{_UNITS[found[2]]: float(found[1])})

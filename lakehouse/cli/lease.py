@@ -1,0 +1,187 @@
+"""`lakehouse lease take|list|release`: who needs old snapshots of a table, and a person's own hold on some."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from pyiceberg.table import Table as IcebergTable
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.durations import duration
+from lakehouse.cli.streams import tables_existing
+from lakehouse.commit import Lease, release_lease, take_lease
+from lakehouse.commit.history import ancestry, head_of
+from lakehouse.errors import LakehouseError
+from lakehouse.maintenance.consumers import Consumer, consumers_of
+from lakehouse.maintenance.holders import holders_of
+from lakehouse.maintenance.overdue import late
+from lakehouse.maintenance.state import Holder
+from lakehouse.tables import Declarations
+
+lease = typer.Typer(no_args_is_help=True, help="Who needs old snapshots of a table; they stay until a lease ends.")
+
+
+class NoLease(LakehouseError):
+    """Nobody of this name has a lease on the table."""
+
+
+class NotToLease(LakehouseError):
+    """There is nothing to hold, or the name is taken."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One holder of a table's snapshots, as it is printed.
+
+    Attributes:
+        behind: how many snapshots of `main` came after it.
+        state: `held`, or `overdue`.
+    """
+
+    table: str
+    kind: str
+    owner: str
+    snapshot_id: int
+    behind: int | None
+    until: str | None
+    state: str
+    reason: str
+    command: str
+
+
+TableName = Annotated[str, typer.Argument(help="The table that is read, as namespace.table.")]
+Owner = Annotated[str, typer.Argument(help="Whose lease: any name; it is what expiry names when it waits.")]
+
+
+@lease.command()
+def take(
+    ctx: typer.Context,
+    table: TableName,
+    owner: Owner,
+    *,
+    lasting: Annotated[str, typer.Option("--for", help="How long: 90m, 24h, 7d. Overdue leases are loud.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why, for whoever waits for it.")],
+    snapshot: Annotated[int | None, typer.Option("--snapshot", help="Which snapshot; default: the newest.")] = None,
+) -> None:
+    """Keep a snapshot of a table, and all that follow it, from being expired. Taken again, the lease is renewed."""
+    context = context_of(ctx)
+    catalog, declarations = catalog_of(context), declarations_of(context)
+    until = datetime.now(UTC) + duration(lasting, "--for")
+    with tables_existing():
+        loaded = _load(catalog, table)
+        if any(consumer.name == owner for consumer in _readers(catalog, declarations, table)):
+            raise NotToLease(
+                f"{owner} reads {table} in ranges, and its own lease says how far.",
+                remedy="choose another name: this one would make it lose what it has still to read",
+            )
+        at = head_of(loaded) if snapshot is None else snapshot
+        if at is None or loaded.metadata.snapshot_by_id(at) is None:
+            told = f"{table} has no snapshot {at}." if at is not None else f"{table} has no snapshot yet."
+            raise NotToLease(told, remedy="name one that SELECT … FROM <table>.snapshots lists")
+        held = Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, at, until, reason)
+        if not take_lease(catalog, held):
+            raise NotToLease(f"{table}: snapshot {at} went while it was to be held.", remedy="hold a newer one")
+    told = f"{owner} holds snapshot {at} of {table} and all that follow until {until:%Y-%m-%d %H:%M} UTC."
+    context.out.print(told, highlight=False, soft_wrap=True)
+
+
+@lease.command(name="list")
+def list_leases(
+    ctx: typer.Context,
+    table: Annotated[str | None, typer.Argument(help="One table; default: all that are declared.")] = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Also releases, pins, checkpoints, tags and branches.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """Show who holds old snapshots, since where, until when and why; with who reads in ranges without a lease."""
+    context = context_of(ctx)
+    catalog, declarations = catalog_of(context), declarations_of(context)
+    names = [table] if table else [n for n in declarations.tables if catalog.table_exists(tuple(n.split(".")))]
+    with tables_existing():
+        shown = [one for name in names for one in _shown(_load(catalog, name), catalog, declarations, every=every)]
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in shown], indent=2))
+    else:
+        _print(context, shown)
+
+
+@lease.command()
+def release(
+    ctx: typer.Context,
+    table: TableName,
+    owner: Owner,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would change.")] = False,
+) -> None:
+    """End a lease. What a mirror or an incremental table has still to read is given up: it will need a rebuild."""
+    context = context_of(ctx)
+    catalog, declarations = catalog_of(context), declarations_of(context)
+    with tables_existing():
+        loaded = _load(catalog, table)
+        held = [holder for holder in _range_holders(loaded, catalog, declarations) if holder.owner == owner]
+        if not held:
+            raise NoLease(f"{owner} holds nothing of {table}.", remedy="`lakehouse lease list` names everybody")
+        oldest = max((_behind(loaded, holder.snapshot_id) or 0) for holder in held)
+        consumer = next((one for one in _readers(catalog, declarations, table) if one.name == owner), None)
+        told = f"{owner} holds {table} back to snapshot {held[0].snapshot_id}, {oldest} snapshots before the newest"
+        if consumer is not None and oldest:
+            told += f"; what it has not read of them is given up, and {owner} will need a rebuild"
+        if not yes:
+            context.out.print(f"{told}.", highlight=False, soft_wrap=True)
+            context.out.print("Nothing was changed. To end this, say the same with --yes.")
+            return
+        release_lease(catalog, loaded.name(), owner, give_up=consumer.read if consumer is not None else None)
+    context.out.print(f"Ended: {told}.", highlight=False, soft_wrap=True)
+
+
+def _load(catalog: LakeCatalog, name: str) -> IcebergTable:
+    return catalog.load_table(tuple(name.split(".")))
+
+
+def _readers(catalog: LakeCatalog, declarations: Declarations, table: str) -> Sequence[Consumer]:
+    return consumers_of(catalog, declarations, table)
+
+
+def _range_holders(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations) -> list[Holder]:
+    return [holder for holder in holders_of(catalog, declarations, table) if holder.since_on]
+
+
+def _shown(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations, *, every: bool) -> list[Shown]:
+    found = holders_of(catalog, declarations, table)
+    overdue = late(found, datetime.now(UTC))
+    return [
+        Shown(
+            table=".".join(table.name()),
+            kind=holder.kind,
+            owner=holder.owner,
+            snapshot_id=holder.snapshot_id,
+            behind=_behind(table, holder.snapshot_id),
+            until=holder.until.isoformat() if holder.until is not None else None,
+            state="overdue" if holder in overdue else "held",
+            reason=holder.reason,
+            command=holder.command,
+        )
+        for holder in found
+        if every or holder.since_on
+    ]
+
+
+def _behind(table: IcebergTable, snapshot_id: int) -> int | None:
+    """How many snapshots of main came after one; None where it is not in main."""
+    line = [snapshot.snapshot_id for snapshot in ancestry(table, head_of(table))]
+    return line.index(snapshot_id) if snapshot_id in line else None
+
+
+def _print(context: Context, shown: Sequence[Shown]) -> None:
+    if not shown:
+        context.out.print("Nobody holds old snapshots.")
+    for one in shown:
+        until = f"until {one.until[:16]} UTC" if one.until else "without end"
+        behind = f"{one.behind} behind" if one.behind is not None else "not in main"
+        line = f"{one.table}  {one.state:<7}  {one.kind} {one.owner}  snapshot {one.snapshot_id} ({behind})  {until}"
+        context.out.print(f"{line}  {one.reason}".rstrip(), highlight=False, markup=False, soft_wrap=True)
