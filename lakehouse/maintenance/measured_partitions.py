@@ -38,6 +38,7 @@ class _Counts:
     delete_bytes: int = 0
     position_deletes: int = 0
     equality_deletes: int = 0
+    foreign: int = 0
     foreign_bytes: int = 0
     formats: Counter[str] = field(default_factory=Counter[str])
     changed_by: set[int] = field(default_factory=set[int])
@@ -53,14 +54,15 @@ class _Counts:
         self.records += file.records
         self.formats[file.format] += 1
         self.fragments += file.size < rewrite.target_file_size / _FRAGMENT
-        if file.size < rewrite.min_file_size:
+        if rewrite.to_format is not None and file.format.lower() != rewrite.to_format:
+            self.foreign += 1
+            self.foreign_bytes += file.size
+        elif file.size < rewrite.min_file_size:
             self.undersized += 1
             self.undersized_bytes += file.size
         elif file.size > rewrite.max_file_size:
             self.oversized += 1
             self.oversized_bytes += file.size
-        elif rewrite.to_format is not None and file.format.lower() != rewrite.to_format:
-            self.foreign_bytes += file.size
 
     def count_deletes(self, file: MeasuredFile) -> None:
         self.delete_files += 1
@@ -109,6 +111,7 @@ def measured_partitions(
                 position_deletes=one.position_deletes,
                 equality_deletes=one.equality_deletes,
                 formats=dict(sorted(one.formats.items())),
+                foreign=one.foreign,
                 foreign_bytes=one.foreign_bytes,
                 last_change=beat.last,
                 changes_per_hour=round(beat.changes, 3),

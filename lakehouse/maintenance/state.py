@@ -77,7 +77,9 @@ class PartitionState:
         delete_files: that can apply here, `delete_bytes` of them.
         position_deletes: rows they name by position, dangling ones included.
         equality_deletes: rows of equality delete files.
-        formats: file format → data files; `foreign_bytes` of those that the policy would write anew in another format.
+        formats: file format → data files.
+        foreign: files that the policy would write anew in another format, of whatever size; `foreign_bytes` of them.
+            They are not among those of a wrong size.
         last_change: when a commit last added or removed files here, maintenance aside.
         changes_per_hour: such commits.
         removals_per_hour: those of them that removed rows, and so could overtake a rewrite.
@@ -99,6 +101,7 @@ class PartitionState:
     position_deletes: int = 0
     equality_deletes: int = 0
     formats: Mapping[str, int] = field(default_factory=dict[str, int])
+    foreign: int = 0
     foreign_bytes: int = 0
     last_change: datetime | None = None
     changes_per_hour: float = 0.0
@@ -202,6 +205,7 @@ class Traits:
         format_version: of the table.
         sealed: whether there is a seal.
         sorted: whether it has a sort order.
+        partitioned: whether its present spec has fields.
         gc_enabled: whether files may be deleted (`gc.enabled`).
         own_location: empty, or why its files do not lie in a folder that is its alone.
         statistics_rows: rows at the snapshot of the newest column statistics; None without any.
@@ -214,6 +218,7 @@ class Traits:
     format_version: int = 2
     sealed: bool = True
     sorted: bool = False
+    partitioned: bool = False
     gc_enabled: bool = True
     own_location: str = ""
     statistics_rows: int | None = None

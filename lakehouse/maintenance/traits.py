@@ -35,6 +35,7 @@ def traits_of(table: IcebergTable, declared: Table, declarations: Declarations) 
         format_version=metadata.format_version,
         sealed=last_seal(table) is not None or MAIN not in metadata.refs,
         sorted=bool(order and order.fields),
+        partitioned=not metadata.spec().is_unpartitioned(),
         gc_enabled=metadata.properties.get("gc.enabled", "true").lower() == "true",
         own_location=_elsewhere(table),
         statistics_rows=_statistics_rows(table),

@@ -1,0 +1,96 @@
+"""What to do about a table: a pure function of its state, its policy, the budget and what was learnt.
+
+There is no clock in it but the moment of the measurement, nothing random, and no order but that of names: the same
+state gives the same plan. Doing nothing is a decision, and has reasons too.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from lakehouse.maintenance.action import Action, Operation, Plan, Withheld
+from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.due import Asked, Found, refused
+from lakehouse.maintenance.due_deduplicate import due_deduplicate
+from lakehouse.maintenance.due_rewrite import due_rewrite
+from lakehouse.maintenance.due_table import (
+    describe,
+    due_branches,
+    due_expire,
+    due_leases,
+    due_manifests,
+    due_orphans,
+    due_statistics,
+    overdue,
+)
+from lakehouse.maintenance.experience import Experience
+from lakehouse.maintenance.health import health
+from lakehouse.maintenance.layout import advise_layout
+from lakehouse.maintenance.modes import advise_mode
+from lakehouse.maintenance.order import ordered
+from lakehouse.maintenance.state import State
+from lakehouse.tables import Maintenance
+
+_DUE: tuple[Callable[[Asked], Found], ...] = (
+    due_branches,
+    due_leases,
+    due_deduplicate,
+    due_rewrite,
+    due_manifests,
+    due_statistics,
+    due_expire,
+    due_orphans,
+)
+# A decision on a table that nobody touches stands for so long, in case that what we know of it is not all.
+LONGEST_VALID = timedelta(days=1)
+
+
+def decide(state: State, policy: Maintenance, budget: Budget, known: Experience) -> Plan:
+    """Decide what to do.
+
+    Args:
+        state: the table, as it was measured.
+        policy: what is declared.
+        budget: what one run may spend.
+        known: how long things take here.
+    """
+    if state.unreadable:
+        return _not_at_all(state, "unreadable", state.unreadable)
+    if policy.excluded:
+        return _not_at_all(state, "excluded", f"excluded by its declaration: {policy.excluded}")
+    asked = Asked(state, policy, budget, known)
+    found = [refused(asked, due(asked)) for due in _DUE]
+    order = ordered([action for one in found for action in one.actions], state, policy)
+    withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting)
+    warnings = tuple(f"OVERDUE: {describe(holder)}" for holder in overdue(asked))
+    because = tuple(reason for one in found for reason in one.because)
+    times = [
+        *(one.again_at for one in found),
+        *(waiting.until for waiting in withheld),
+        state.measured_at + LONGEST_VALID,
+    ]
+    nothing = Action(operation=Operation.NOTHING, reasons=(*warnings, *because), blocked_by=_blockers(withheld))
+    return Plan(
+        table=state.table,
+        state_digest=state.digest,
+        health=health(state, policy),
+        actions=order.actions or (nothing,),
+        withheld=withheld,
+        look_again_at=min(at for at in times if at is not None and at > state.measured_at),
+        recommendations=(*advise_layout(state, policy, known.cores), *advise_mode(state)),
+    )
+
+
+def _not_at_all(state: State, why: str, reason: str) -> Plan:
+    nothing = Action(operation=Operation.NOTHING, reasons=(reason,))
+    return Plan(
+        table=state.table,
+        state_digest=state.digest,
+        health=0.0,
+        actions=(nothing,),
+        withheld=(Withheld(action=nothing, why="excluded" if why == "excluded" else "unreadable"),),
+        look_again_at=state.measured_at + LONGEST_VALID,
+    )
+
+
+def _blockers(withheld: tuple[Withheld, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(who for one in withheld for who in one.action.blocked_by))

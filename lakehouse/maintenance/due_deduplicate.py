@@ -1,0 +1,58 @@
+"""Which partitions are closed, and have not been deduplicated since they last changed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from lakehouse.maintenance.action import Action, Operation, Withheld
+from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
+from lakehouse.maintenance.predict import reading, undisturbed
+from lakehouse.maintenance.state import PartitionState
+from lakehouse.tables import Deduplicate
+
+_TOLD = 10
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def due_deduplicate(asked: Asked) -> Found:
+    """Rows with the same key, of closed partitions."""
+    policy = asked.policy.deduplicate
+    if policy is None or asked.state.partitions is None:
+        return Found()
+    waiting = [one for one in asked.state.partitions if one.records and not _is_done(asked, one)]
+    if not waiting:
+        return Found.nothing("deduplicate: every closed partition holds each key once")
+    closed = [one for one in waiting if closes_at(one, policy) <= asked.now]
+    open_ = [one for one in waiting if one not in closed]
+    withheld = (_open(open_, policy),) if open_ else ()
+    if not closed:
+        return Found((), withheld)
+    chosen: list[PartitionState] = []
+    for one in sorted(closed, key=lambda one: (one.bytes, one.partition.name)):
+        if not chosen or sum(other.bytes for other in (*chosen, one)) <= asked.budget.bytes:
+            chosen.append(one)
+    predicted = reading(sum(one.bytes for one in chosen), Operation.DEDUPLICATE, asked.known)
+    action = Action(
+        operation=Operation.DEDUPLICATE,
+        partitions=tuple(one.partition for one in chosen),
+        predicted=replace(predicted, survives=undisturbed(chosen, predicted.seconds)),
+        reasons=tuple(f"{one.partition.name}: closed, {mib(one.bytes)} to look through" for one in chosen[:_TOLD]),
+    )
+    return Found((action,), withheld)
+
+
+def closes_at(one: PartitionState, policy: Deduplicate) -> datetime:
+    """When a partition is closed: long enough after its last change, and after the end of the time it stands for."""
+    beginnings = [at for at in (one.last_change, one.ends) if at is not None]
+    return max(beginnings, default=_LONG_AGO) + policy.closed_after
+
+
+def _is_done(asked: Asked, one: PartitionState) -> bool:
+    done = asked.state.remembered.deduplicated.get(one.partition.key)
+    return done is not None and (one.last_change is None or one.last_change <= done)
+
+
+def _open(open_: list[PartitionState], policy: Deduplicate) -> Withheld:
+    until = min(closes_at(one, policy) for one in open_)
+    told = [f"{one.partition.name}: open until {moment(closes_at(one, policy))}" for one in open_[:_TOLD]]
+    action = Action(operation=Operation.DEDUPLICATE, partitions=tuple(one.partition for one in open_))
+    return withheld_action(action, "quiet", told, until=until)

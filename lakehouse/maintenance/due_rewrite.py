@@ -1,0 +1,192 @@
+"""Which partitions are worth a rewrite now: those with the most files fewer for each byte, that nobody is changing."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from lakehouse.maintenance.action import Action, Operation, Why, Withheld
+from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
+from lakehouse.maintenance.predict import Taken, rewriting, survival, taken
+from lakehouse.maintenance.state import PartitionState
+from lakehouse.maintenance.traps import refused_partition
+from lakehouse.tables import Rewrite
+
+LEAST_SURVIVAL = 0.5
+_ASK_AGAIN = timedelta(hours=1)
+_TOLD = 10
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A partition that is worth a rewrite.
+
+    Attributes:
+        reasons: why.
+        many_deleted: so many rows are deleted that its gain in files is no question.
+    """
+
+    one: PartitionState
+    taken: Taken
+    reasons: tuple[str, ...]
+    many_deleted: bool
+
+    @property
+    def rank(self) -> tuple[float, str, str]:
+        return (-self.taken.per_mib, self.one.partition.name, self.one.partition.key)
+
+
+@dataclass(frozen=True)
+class _No:
+    """A candidate that is not taken, and why not."""
+
+    candidate: _Candidate
+    why: Why
+    reason: str
+    until: datetime | None = None
+
+
+def due_rewrite(asked: Asked) -> Found:
+    """Data files and delete files."""
+    rewrite = asked.policy.rewrite
+    if rewrite is None:
+        return Found.nothing("rewrite: the policy is never to rewrite")
+    if asked.state.partitions is None:
+        return Found.nothing(f"rewrite: {_sound(asked)}")
+    candidates = [found for one in asked.state.partitions if (found := _candidate(one, rewrite)) is not None]
+    if not candidates:
+        return Found.nothing(f"rewrite: {_sound(asked)}")
+    noes: list[_No] = []
+    ready: list[_Candidate] = []
+    for candidate in sorted(candidates, key=lambda found: found.rank):
+        no = _no(asked, candidate, rewrite)
+        if no is None:
+            ready.append(candidate)
+        else:
+            noes.append(no)
+    chosen, most = _affordable(asked, ready, rewrite)
+    noes += [_No(one, "budget", _over(asked, rewrite)) for one in ready if one not in chosen]
+    actions = (_action(asked, chosen, most),) if chosen else ()
+    return Found(actions, tuple(_grouped(noes)))
+
+
+def worth_it(one: PartitionState, rewrite: Rewrite) -> tuple[str, ...]:
+    """Why a partition is worth a rewrite, whatever it costs; empty where it is not."""
+    reasons: list[str] = []
+    small = f"below {mib(rewrite.min_file_size)}"
+    if one.undersized >= rewrite.min_input_files:
+        reasons.append(f"{one.undersized} of {one.files} files are {small}, {one.fragments} of them fragments")
+    elif one.undersized > 1 and one.undersized_bytes >= rewrite.target_file_size:
+        reasons.append(f"{one.undersized} files {small} make {mib(one.undersized_bytes)} together")
+    if one.oversized:
+        reasons.append(f"{one.oversized} files are above {mib(rewrite.max_file_size)}")
+    if one.foreign:
+        reasons.append(f"{one.foreign} files are not {rewrite.to_format}")
+    if one.delete_files >= rewrite.delete_file_threshold:
+        reasons.append(
+            f"{one.delete_files} delete files apply, with {one.position_deletes + one.equality_deletes} rows"
+        )
+    if _deleted_share(one) >= rewrite.delete_ratio_threshold:
+        reasons.append(f"{_deleted_share(one):.0%} of its rows are deleted")
+    return tuple(reasons)
+
+
+def _candidate(one: PartitionState, rewrite: Rewrite) -> _Candidate | None:
+    reasons = worth_it(one, rewrite)
+    if not reasons:
+        return None
+    many_deleted = _deleted_share(one) >= rewrite.delete_ratio_threshold
+    return _Candidate(one, taken(one, rewrite), reasons, many_deleted or bool(one.foreign or one.oversized))
+
+
+def _deleted_share(one: PartitionState) -> float:
+    return min(one.position_deletes / one.records, 1.0) if one.records else 0.0
+
+
+def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
+    """Why a partition that is worth a rewrite is not rewritten now."""
+    one = candidate.one
+    if (trap := refused_partition(one, asked.policy)) is not None:
+        return _No(candidate, "refused", f"{type(trap).__name__}: {trap}")
+    if not candidate.many_deleted and candidate.taken.per_mib < rewrite.min_gain_per_mib:
+        return _No(
+            candidate,
+            "gain",
+            f"{candidate.taken.fewer} files fewer for {mib(candidate.taken.bytes)} are less than "
+            f"{rewrite.min_gain_per_mib:g} for each MiB",
+        )
+    if one.last_change is not None and (quiet_at := one.last_change + rewrite.quiet_for) > asked.now:
+        told = f"changed by a writer at {moment(one.last_change)}, so not quiet until {moment(quiet_at)}"
+        return _No(candidate, "quiet", told, quiet_at)
+    seconds = asked.known.speed(Operation.REWRITE).seconds(candidate.taken.bytes)
+    if (likely := survival([one], seconds)) < LEAST_SURVIVAL:
+        told = (
+            f"rows are removed {one.removals_per_hour:g} times an hour, and a rewrite takes {seconds:.0f} s: it would "
+            f"be overtaken with probability {1 - likely:.0%}"
+        )
+        return _No(candidate, "survival", told, asked.now + _ASK_AGAIN)
+    return None
+
+
+def _affordable(asked: Asked, ready: Sequence[_Candidate], rewrite: Rewrite) -> tuple[list[_Candidate], int | None]:
+    """The best that fit into one action; one that is too large alone is begun, with as much as fits."""
+    speed = asked.known.speed(Operation.REWRITE)
+    most = min(rewrite.max_group_bytes, asked.budget.bytes, speed.bytes_in(asked.budget.seconds))
+    if not ready or most <= 0:
+        return [], None
+    chosen: list[_Candidate] = []
+    size = 0
+    for candidate in ready:
+        more = size + candidate.taken.bytes
+        together = [found.one for found in (*chosen, candidate)]
+        if more <= most and survival(together, speed.seconds(more)) >= LEAST_SURVIVAL:
+            chosen.append(candidate)
+            size = more
+    if not chosen and most >= rewrite.target_file_size:
+        return [ready[0]], most
+    return chosen, None
+
+
+def _over(asked: Asked, rewrite: Rewrite) -> str:
+    return (
+        f"waits for a later run: one takes at most {mib(min(rewrite.max_group_bytes, asked.budget.bytes))} and "
+        f"{asked.budget.seconds:.0f} s"
+    )
+
+
+def _action(asked: Asked, chosen: Sequence[_Candidate], most: int | None) -> Action:
+    reasons = [f"{candidate.one.partition.name}: {', '.join(candidate.reasons)}" for candidate in chosen[:_TOLD]]
+    if len(chosen) > _TOLD:
+        reasons.append(f"and {len(chosen) - _TOLD} partitions more")
+    if most is not None:
+        reasons.append(f"the first {mib(most)} of {mib(chosen[0].taken.bytes)}")
+    return Action(
+        operation=Operation.REWRITE,
+        partitions=tuple(candidate.one.partition for candidate in chosen),
+        max_bytes=most,
+        predicted=rewriting(asked.state, [(found.one, found.taken) for found in chosen], asked.known, most=most),
+        reasons=tuple(reasons),
+    )
+
+
+def _grouped(noes: Sequence[_No]) -> Iterator[Withheld]:
+    """One for each reason in one word, with all partitions and the words for some."""
+    whys: dict[Why, None] = {no.why: None for no in noes}
+    for why in whys:
+        group = [no for no in noes if no.why == why]
+        reasons = [f"{no.candidate.one.partition.name}: {no.reason}" for no in group[:_TOLD]]
+        if len(group) > _TOLD:
+            reasons.append(f"and {len(group) - _TOLD} partitions more")
+        action = Action(operation=Operation.REWRITE, partitions=tuple(no.candidate.one.partition for no in group))
+        until = min((no.until for no in group if no.until is not None), default=None)
+        yield withheld_action(action, why, reasons, until=until)
+
+
+def _sound(asked: Asked) -> str:
+    """What is good about the files."""
+    totals = asked.state.totals
+    if not totals.files:
+        return "there are no files"
+    deletes = f", {totals.delete_files} delete files" if totals.delete_files else ""
+    mean = mib(totals.bytes / totals.files)
+    where = "" if asked.state.partitions is None else f" in {len(asked.state.partitions)} partitions"
+    return f"{totals.files} files{where} of {mean} on average{deletes}: a rewrite would make too few fewer"

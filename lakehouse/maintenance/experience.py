@@ -1,0 +1,167 @@
+"""How long operations take here, and how well that was foreseen: from the rows of those that are done."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+import msgspec
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.expressions import And, EqualTo
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit import read_bases
+from lakehouse.maintenance.action import Measured, Operation, Predicted
+from lakehouse.tables import MAINTENANCE_LOG
+
+MIB = 1024**2
+# Where nothing is known yet: what a core rewrites (`make bench`), and what a rewrite costs before its first byte.
+PER_CORE = 10 * MIB
+OVERHEAD_SECONDS = 5.0
+_NEWEST = 20
+# A smaller job takes as long as its overhead, and says nothing about bytes.
+_TELLING_BYTES = 32 * MIB
+_FACTOR_FROM, _FACTOR_TO = 0.1, 10.0
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What an operation takes.
+
+    Attributes:
+        overhead: seconds, however little there is to do.
+        bytes_per_second: beyond that.
+    """
+
+    overhead: float = OVERHEAD_SECONDS
+    bytes_per_second: float = float(PER_CORE)
+
+    def seconds(self, size: int) -> float:
+        """For so many bytes."""
+        return self.overhead + size / self.bytes_per_second
+
+    def bytes_in(self, seconds: float) -> int:
+        """What can be done in so many seconds."""
+        return max(int((seconds - self.overhead) * self.bytes_per_second), 0)
+
+
+@dataclass(frozen=True)
+class Experience:
+    """What was learnt.
+
+    Attributes:
+        speeds: of the operations that were done often enough.
+        usual: of all others.
+        plan_factor: planning time saved, as measured, divided by what was predicted.
+        commit_factor: the same of commits.
+        cores: that work at once.
+    """
+
+    speeds: Mapping[Operation, Speed] = field(default_factory=dict[Operation, Speed])
+    usual: Speed = field(default_factory=Speed)
+    plan_factor: float = 1.0
+    commit_factor: float = 1.0
+    cores: int = 1
+
+    def speed(self, operation: Operation) -> Speed:
+        """Of an operation."""
+        return self.speeds.get(operation, self.usual)
+
+
+@dataclass(frozen=True)
+class Done:
+    """One action that is done, as its row tells.
+
+    Attributes:
+        uuid: of the table.
+        before: the table before it, as it was measured.
+        after: and after it.
+    """
+
+    uuid: str
+    operation: Operation
+    predicted: Predicted
+    before: Measured
+    after: Measured
+
+
+def unlearnt(cores: int | None = None) -> Experience:
+    """What is assumed where nothing was done yet."""
+    cores = cores or os.cpu_count() or 1
+    return Experience(usual=Speed(bytes_per_second=float(PER_CORE * cores)), cores=cores)
+
+
+def learn(rows: Sequence[Done], uuid: str, *, cores: int | None = None) -> Experience:
+    """Learn from what was done, newest first: from the same table where it tells enough, else from all."""
+    usual = unlearnt(cores)
+    speeds: dict[Operation, Speed] = {}
+    for operation in Operation:
+        of_all = [row for row in rows if row.operation is operation and row.after.bytes]
+        own = [row for row in of_all if row.uuid == uuid]
+        known = own if any(row.after.bytes >= _TELLING_BYTES for row in own) else of_all
+        if known:
+            speeds[operation] = _speed(known[:_NEWEST], usual.usual)
+    return Experience(
+        speeds=speeds,
+        usual=usual.usual,
+        plan_factor=_factor(rows, "plan_ms"),
+        commit_factor=_factor(rows, "commit_ms"),
+        cores=usual.cores,
+    )
+
+
+def experience(catalog: LakeCatalog, uuid: str, *, cores: int | None = None) -> Experience:
+    """Learn from the rows that the lake holds."""
+    return learn(done_rows(catalog), uuid, cores=cores)
+
+
+def done_rows(catalog: LakeCatalog) -> list[Done]:
+    """What was done in this lake, newest first; none where nothing was ever done."""
+    try:
+        base = read_bases(catalog, [MAINTENANCE_LOG.name])[MAINTENANCE_LOG.name]
+    except NoSuchTableError:
+        return []
+    if base.snapshot_id is None:
+        return []
+    done = And(_equal("phase", "finished"), _equal("result", "done"))
+    fields = ("at", "table_uuid", "operation", "predicted", "measured")
+    rows = base.table.scan(done, selected_fields=fields, snapshot_id=base.snapshot_id).to_arrow().to_pylist()
+    rows.sort(key=lambda row: (row["at"], row["table_uuid"]), reverse=True)
+    return [found for found in map(_done, rows) if found is not None]
+
+
+def _done(row: Mapping[str, Any]) -> Done | None:
+    measured = msgspec.json.decode(row["measured"] or "{}", type=dict[str, Measured | None])
+    before, after = measured.get("before"), measured.get("after")
+    if before is None or after is None:
+        return None
+    predicted = msgspec.json.decode(row["predicted"], type=Predicted)
+    return Done(row["table_uuid"], Operation(row["operation"]), predicted, before, after)
+
+
+def _speed(rows: Sequence[Done], usual: Speed) -> Speed:
+    small = [row.after.seconds for row in rows if row.after.bytes < _TELLING_BYTES]
+    overhead = median(small) if small else usual.overhead
+    rates = [
+        row.after.bytes / max(row.after.seconds - overhead, row.after.seconds / 2, 0.001)
+        for row in rows
+        if row.after.bytes >= _TELLING_BYTES
+    ]
+    return Speed(overhead, median(rates) if rates else usual.bytes_per_second)
+
+
+def _factor(rows: Sequence[Done], what: str) -> float:
+    """Measured over predicted, of the newest rows that predicted anything."""
+    ratios = [
+        (getattr(row.before, what) - getattr(row.after, what)) / expected
+        for row in rows
+        if (expected := getattr(row.predicted, what)) >= 1 and getattr(row.after, what)
+    ]
+    if not ratios:
+        return 1.0
+    return min(max(median(ratios[:_NEWEST]), _FACTOR_FROM), _FACTOR_TO)
+
+
+def _equal(column: str, value: str) -> EqualTo:
+    return EqualTo(column, value)  # pyright: ignore[reportCallIssue] - its constructor is made by pydantic

@@ -1,0 +1,34 @@
+"""Whether rows are distributed over files as they should be, from what the newest appends were like."""
+
+from lakehouse.maintenance.action import Advice
+from lakehouse.maintenance.state import State
+from lakehouse.tables import Maintenance, Rewrite
+from lakehouse.tables.file_layout import DISTRIBUTION, FANOUT, LayoutFacts, choose
+
+
+def advise_layout(state: State, policy: Maintenance, cores: int) -> tuple[Advice, ...]:
+    """Advice where another distribution fits the newest appends better than the one that the table has."""
+    facts = layout_facts(state, policy, cores)
+    if facts is None or policy.layout != "auto":
+        return ()
+    layout = choose(facts, for_stream=state.traits.writer in ("stream", "changelog"))
+    appends = f"{facts.batch_bytes:,} bytes in {max(facts.partitions_per_batch, 1)} partitions per append"
+    return tuple(
+        Advice(setting=key, value=value, because=f"{appends}: {layout.because}")
+        for key, value in layout.properties.items()
+        if key in (DISTRIBUTION, FANOUT) and state.traits.properties.get(key, value) != value
+    )
+
+
+def layout_facts(state: State, policy: Maintenance, cores: int) -> LayoutFacts | None:
+    """What the newest appends were like; None where there were none."""
+    cadence = state.cadence
+    if cadence.append_bytes is None or cadence.append_partitions is None:
+        return None
+    return LayoutFacts(
+        partitions_per_batch=cadence.append_partitions if state.traits.partitioned else 0,
+        sort_order=state.traits.sorted,
+        cores=cores,
+        batch_bytes=cadence.append_bytes,
+        target=(policy.rewrite or Rewrite()).target_file_size,
+    )

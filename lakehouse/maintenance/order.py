@@ -1,0 +1,48 @@
+"""In which order operations are done in one run, and which of them wait for another run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lakehouse.maintenance.action import Action, Operation, Withheld
+from lakehouse.maintenance.state import State
+from lakehouse.tables import Maintenance
+
+_PLACE = {operation: place for place, operation in enumerate(Operation)}
+# A table whose writers never rest always has something to rewrite: with so many times its snapshots, expiry is first.
+_TOO_MANY = 1.5
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """What one run does, in order, and what waits."""
+
+    actions: tuple[Action, ...]
+    waiting: tuple[Withheld, ...]
+
+
+def ordered(actions: Sequence[Action], state: State, policy: Maintenance) -> Ordered:
+    """Put actions in order: one rewrite of files at the most, and expiry never in the run of a rewrite.
+
+    A rewrite stands on snapshots that expiry might let go; and what a run has written is not to be judged by that run.
+    """
+    expiry_first = policy.expire is not None and state.totals.snapshots > _TOO_MANY * policy.expire.max_snapshots
+    expires = any(action.operation is Operation.EXPIRE for action in actions)
+    rewriting: Operation | None = None
+    kept: list[Action] = []
+    waiting: list[Withheld] = []
+    for action in sorted(actions, key=lambda action: (_PLACE[action.operation], action.partitions)):
+        if action.operation.rewrites and expires and expiry_first:
+            waiting.append(_after(action, "waits: there are far too many snapshots, so expiry comes first"))
+        elif action.operation.rewrites and rewriting is not None:
+            waiting.append(_after(action, f"waits for a run of its own, after {rewriting}"))
+        elif action.operation in (Operation.EXPIRE, Operation.ORPHANS) and rewriting is not None:
+            waiting.append(_after(action, f"waits for a run without {rewriting}, which stands on older snapshots"))
+        else:
+            kept.append(action)
+            if action.operation.rewrites:
+                rewriting = action.operation
+    return Ordered(tuple(kept), tuple(waiting))
+
+
+def _after(action: Action, reason: str) -> Withheld:
+    return Withheld(action=replace(action, reasons=(reason, *action.reasons)), why="after")
