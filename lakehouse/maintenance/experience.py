@@ -4,16 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
-import msgspec
-from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.expressions import And, EqualTo
-
-from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import read_bases
 from lakehouse.maintenance.action import Measured, Operation, Predicted
-from lakehouse.tables import MAINTENANCE_LOG
 
 MIB = 1024**2
 # Where nothing is known yet: what a core rewrites (`make bench`), and what a rewrite costs before its first byte.
@@ -111,35 +103,6 @@ def learn(rows: Sequence[Done], uuid: str, *, cores: int | None = None) -> Exper
     )
 
 
-def experience(catalog: LakeCatalog, uuid: str, *, cores: int | None = None) -> Experience:
-    """Learn from the rows that the lake holds."""
-    return learn(done_rows(catalog), uuid, cores=cores)
-
-
-def done_rows(catalog: LakeCatalog) -> list[Done]:
-    """What was done in this lake, newest first; none where nothing was ever done."""
-    try:
-        base = read_bases(catalog, [MAINTENANCE_LOG.name])[MAINTENANCE_LOG.name]
-    except NoSuchTableError:
-        return []
-    if base.snapshot_id is None:
-        return []
-    done = And(_equal("phase", "finished"), _equal("result", "done"))
-    fields = ("at", "table_uuid", "operation", "predicted", "measured")
-    rows = base.table.scan(done, selected_fields=fields, snapshot_id=base.snapshot_id).to_arrow().to_pylist()
-    rows.sort(key=lambda row: (row["at"], row["table_uuid"]), reverse=True)
-    return [found for found in map(_done, rows) if found is not None]
-
-
-def _done(row: Mapping[str, Any]) -> Done | None:
-    measured = msgspec.json.decode(row["measured"] or "{}", type=dict[str, Measured | None])
-    before, after = measured.get("before"), measured.get("after")
-    if before is None or after is None:
-        return None
-    predicted = msgspec.json.decode(row["predicted"], type=Predicted)
-    return Done(row["table_uuid"], Operation(row["operation"]), predicted, before, after)
-
-
 def _speed(rows: Sequence[Done], usual: Speed) -> Speed:
     small = [row.after.seconds for row in rows if row.after.bytes < _TELLING_BYTES]
     overhead = median(small) if small else usual.overhead
@@ -161,7 +124,3 @@ def _factor(rows: Sequence[Done], what: str) -> float:
     if not ratios:
         return 1.0
     return min(max(median(ratios[:_NEWEST]), _FACTOR_FROM), _FACTOR_TO)
-
-
-def _equal(column: str, value: str) -> EqualTo:
-    return EqualTo(column, value)  # pyright: ignore[reportCallIssue] - its constructor is made by pydantic
