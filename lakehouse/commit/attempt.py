@@ -9,7 +9,7 @@ ATTEMPT_KEY = "lakehouse.attempt"
 BRANCH_PREFIX = "lakehouse_attempt_"
 _TIME_DIGITS = 11
 _RANDOM_BYTES = 5
-_ID_IN_BRANCH = re.compile(rf"_(?P<time>[0-9a-f]{{{_TIME_DIGITS}}})[0-9a-f]{{{2 * _RANDOM_BYTES}}}(_r\d+)?$")
+_ID_IN_BRANCH = re.compile(rf"_(?P<id>(?P<time>[0-9a-f]{{{_TIME_DIGITS}}})[0-9a-f]{{{2 * _RANDOM_BYTES}}})(_r\d+)?$")
 
 
 _ID_IN_FILE = re.compile(rf"[0-9a-f]{{{_TIME_DIGITS + 2 * _RANDOM_BYTES}}}-")
@@ -70,3 +70,9 @@ def begun_ms(branch: str) -> int:
     """When the attempt that a branch belongs to was begun, in milliseconds since the epoch; 0 where it does not say."""
     found = _ID_IN_BRANCH.search(branch)
     return int(found["time"], 16) if found else 0
+
+
+def attempt_in(branch: str) -> str:
+    """Id of the attempt that a branch belongs to; empty where it does not say."""
+    found = _ID_IN_BRANCH.search(branch)
+    return found["id"] if found else ""

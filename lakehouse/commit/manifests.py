@@ -31,10 +31,11 @@ from pyiceberg.manifest import (
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.typedef import Record
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 _SCHEMA = "avro.schema"
-_Row = TypeVar("_Row", ManifestFile, ManifestEntry)
+_Row = TypeVar("_Row", ManifestFile, ManifestEntry, Record)
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,12 @@ def live_paths(io: FileIO, manifest: str) -> Iterator[str]:
     for entry in _rows(_ManifestReader, io, manifest):
         if entry.status != ManifestEntryStatus.DELETED:
             yield entry.data_file.file_path
+
+
+def named_paths(io: FileIO, manifest: str) -> Iterator[str]:
+    """Paths of all files that a manifest names, also of those that it lets go."""
+    for entry in _rows(_ManifestReader, io, manifest):
+        yield entry.data_file.file_path
 
 
 class PreparedReader(AvroFile[_Row], Generic[_Row]):

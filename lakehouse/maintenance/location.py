@@ -1,0 +1,87 @@
+"""Whether what lies at a table's location is the table's: no other table below it unknown, none at the same place."""
+
+from collections.abc import Iterator
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+from pyiceberg.typedef import Identifier
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.errors import LakehouseError
+from lakehouse.maintenance.listing import place_of
+
+# Where a table's files may lie elsewhere, nobody can say of a folder that what is in it is this table's.
+ELSEWHERE = (
+    "write.data.path",
+    "write.metadata.path",
+    "write.folder-storage.path",
+    "write.object-storage.path",
+)
+
+
+class CannotLook(LakehouseError):
+    """Of a file at the table's location nobody could say whose it is."""
+
+
+def require_own_place(listed: Table, table: Table) -> None:
+    """Refuse where the files at a location may be somebody else's.
+
+    Raises:
+        CannotLook: says why.
+    """
+    name = ".".join(table.name())
+    if table.properties.get("gc.enabled", "true").lower() == "false":
+        raise CannotLook(f"{name} has gc.enabled=false.", remedy="declare orphans=None, or set gc.enabled")
+    elsewhere = [key for key in ELSEWHERE if key in table.properties]
+    if table.properties.get("write.object-storage.enabled", "false").lower() == "true":
+        elsewhere.append("write.object-storage.enabled")
+    if elsewhere:
+        raise CannotLook(
+            f"{name} has {', '.join(elsewhere)}: its files are not all below {table.location()}, and others may be.",
+            remedy="declare orphans=None, and let the store's own rules end old files",
+        )
+    same = (listed.metadata.table_uuid, listed.location()) == (table.metadata.table_uuid, table.location())
+    if not same:
+        raise CannotLook(f"{name} was made anew while its files were listed.", remedy="nothing to do; look again")
+
+
+def neighbours_below(catalog: LakeCatalog, table: Table) -> list[str]:
+    """Places of all other tables of the catalog that lie below this one's.
+
+    Raises:
+        CannotLook: another table has this one's location, or nobody can say where one lies.
+    """
+    own = place_of(table.location())
+    found: list[str] = []
+    for identifier in sorted(set(_tables(catalog, ()))):
+        if identifier == table.name():
+            continue
+        for place in _places(catalog, identifier):
+            if place == own:
+                raise CannotLook(
+                    f"{'.'.join(table.name())} and {'.'.join(identifier)} have one location, {table.location()}.",
+                    remedy="declare orphans=None for both, or move one of them",
+                )
+            if place.startswith(own):
+                found.append(place)
+    return found
+
+
+def _places(catalog: LakeCatalog, identifier: Identifier) -> list[str]:
+    try:
+        table = catalog.load_table(identifier)
+    except NoSuchTableError:  # dropped since it was listed
+        return []
+    except Exception as error:
+        raise CannotLook(
+            f"Nobody can say where {'.'.join(identifier)} lies: it cannot be loaded ({error}).",
+            remedy="repair or drop it; until then no table of this catalog is looked at for orphans",
+        ) from error
+    return [place_of(at) for at in (table.location(), *(table.properties.get(key) for key in ELSEWHERE)) if at]
+
+
+def _tables(catalog: LakeCatalog, namespace: Identifier) -> Iterator[Identifier]:
+    for child in catalog.list_namespaces(namespace):
+        if child[: len(namespace)] == namespace and len(child) > len(namespace):
+            yield from catalog.list_tables(child)
+            yield from _tables(catalog, child)
