@@ -4,10 +4,10 @@ There is no clock in it but the moment of the measurement, nothing random, and n
 state gives the same plan. Doing nothing is a decision, and has reasons too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from lakehouse.maintenance.action import Action, Operation, Plan, Withheld
+from lakehouse.maintenance.action import Action, Operation, Plan, Why, Withheld
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.due import Asked, Found, refused
 from lakehouse.maintenance.due_deduplicate import due_deduplicate
@@ -40,6 +40,17 @@ _DUE: tuple[Callable[[Asked], Found], ...] = (
     due_expire,
     due_orphans,
 )
+_WHY: Mapping[Why, str] = {
+    "quiet": "not quiet",
+    "gain": "not worth it",
+    "budget": "over the budget",
+    "blocked": "blocked",
+    "refused": "refused",
+    "survival": "would be overtaken",
+    "after": "after something else",
+    "excluded": "excluded",
+    "unreadable": "unreadable",
+}
 # A decision on a table that nobody touches stands for so long, in case that what we know of it is not all.
 LONGEST_VALID = timedelta(days=1)
 
@@ -62,7 +73,7 @@ def decide(state: State, policy: Maintenance, budget: Budget, known: Experience)
     order = ordered([action for one in found for action in one.actions], state, policy)
     withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting)
     warnings = tuple(f"OVERDUE: {describe(holder)}" for holder in overdue(asked))
-    because = tuple(reason for one in found for reason in one.because)
+    because = (*(reason for one in found for reason in one.because), *map(_in_short, withheld))
     times = [
         *(one.again_at for one in found),
         *(waiting.until for waiting in withheld),
@@ -80,16 +91,22 @@ def decide(state: State, policy: Maintenance, budget: Budget, known: Experience)
     )
 
 
-def _not_at_all(state: State, why: str, reason: str) -> Plan:
+def _not_at_all(state: State, why: Why, reason: str) -> Plan:
     nothing = Action(operation=Operation.NOTHING, reasons=(reason,))
     return Plan(
         table=state.table,
         state_digest=state.digest,
         health=0.0,
         actions=(nothing,),
-        withheld=(Withheld(action=nothing, why="excluded" if why == "excluded" else "unreadable"),),
+        withheld=(Withheld(action=nothing, why=why),),
         look_again_at=state.measured_at + LONGEST_VALID,
     )
+
+
+def _in_short(one: Withheld) -> str:
+    first, *others = one.action.reasons
+    more = f" (and {len(others)} reasons more)" if others else ""
+    return f"{one.action.operation}, {_WHY[one.why]}: {first}{more}"
 
 
 def _blockers(withheld: tuple[Withheld, ...]) -> tuple[str, ...]:
