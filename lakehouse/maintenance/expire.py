@@ -86,13 +86,15 @@ def run(work: Work, action: Action) -> Outcome:
         table = work.catalog.load_table(work.base.identifier)
         found = look(work.catalog, work.declarations, table, policy)
         told = "; ".join((f"{len(found.gone)} snapshots would go", *_blocked(found)))
-        return Outcome(action=action, result="dry_run", before=_measured(table), message=told)
+        before = Measured(snapshots=len(table.metadata.snapshots))
+        return Outcome(action=action, result="dry_run", before=before, message=told)
+    began = time.monotonic()
     done = expire(work.catalog, work.declarations, work.base.name, policy)
     return Outcome(
         action=action,
         result="failed" if done.cut_off else "done",
-        before=Measured(snapshots=done.before),
-        after=Measured(snapshots=done.after),
+        before=Measured(files=done.files + done.metadata_files, snapshots=done.before),
+        after=Measured(seconds=time.monotonic() - began, snapshots=done.after),
         message=str(done),
         facts={"snapshots": len(done.cut.gone), "files": done.files, "metadata_files": done.metadata_files},
     )
@@ -222,10 +224,6 @@ def _blocked(found: Cut) -> Sequence[str]:
         + f" ({holder.command})"
         for holder, count in found.blocked.items()
     ]
-
-
-def _measured(table: Table) -> Measured:
-    return Measured(snapshots=len(table.metadata.snapshots))
 
 
 __all__ = ["CannotExpire", "Cut", "Expired", "RewriteInFlight", "TagLost", "cut", "expire", "look", "run"]

@@ -5,6 +5,7 @@ every version of the metadata knows; what is left and old enough is a candidate.
 more time has passed than any run was ever seen to take. That it goes is written down first.
 """
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -65,7 +66,7 @@ def run(work: Work, action: Action, *, now: datetime | None = None) -> Outcome:
     policy = work.policy.orphans
     if policy is None:
         return Outcome(action=action, result="nothing", message="the table's policy is not to look for orphans")
-    moment = now or datetime.now(UTC)
+    moment, began = now or datetime.now(UTC), time.monotonic()
     listing = list_files(work.base.table.io, work.base.table.location())
     failpoint("orphans.listed")
     table = work.catalog.load_table(work.base.identifier)
@@ -85,7 +86,7 @@ def run(work: Work, action: Action, *, now: datetime | None = None) -> Outcome:
         action=action,
         result="done" if deletes else "dry_run",
         before=Measured(files=len(listing.files)),
-        after=Measured(files=len(listing.files) - gone),
+        after=Measured(files=len(listing.files) - gone, seconds=time.monotonic() - began),
         message=str(found),
         facts={
             "candidates": len(found.candidates),

@@ -17,7 +17,7 @@ from lakehouse.commit.failpoints import InjectedFault
 from lakehouse.commit.history import ancestry, head_of
 from lakehouse.maintenance import expire as expiry
 from lakehouse.maintenance.consumers import can_plan, consumers_of
-from lakehouse.maintenance.expire import CannotExpire, RewriteInFlight, expire, look
+from lakehouse.maintenance.expire import CannotExpire, RewriteInFlight, TagLost, expire, look
 from lakehouse.maintenance.holders import holders_of
 from lakehouse.tables import Declarations, Expire
 from lakehouse_tests.commit.test_unusual_tables import maintain
@@ -168,6 +168,44 @@ def test_a_tag_that_is_set_meanwhile_stops_the_commit(house: House, monkeypatch:
     done = expire(house.catalog, NOBODY, LOG, SMALL)
     assert {holder.owner for holder in done.cut.blocked} == {"report"}
     assert house.log.scan(snapshot_id=seals[1]).to_arrow().num_rows == 2
+
+
+@pytest.mark.rest
+def test_a_tag_that_a_rest_catalog_lets_go_is_told_before_a_file_is_deleted(
+    rest_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can require of it that there is no further reference: it drops the tag with its snapshot in silence."""
+    name = rest_lake.create("a")
+    for number in range(4):
+        rest_lake.write(f"s{number}", a=[number])
+    table = rest_lake.load(name)
+    line = [snapshot.snapshot_id for snapshot in ancestry(table, head_of(table))]
+    commit = rest_lake.catalog.commit_tables
+
+    def late(changes: list[TableChange]) -> None:
+        monkeypatch.undo()
+        commit([TableChange(table.name(), (), (set_tag("report", line[4]),))])
+        commit(changes)
+
+    monkeypatch.setattr(rest_lake.catalog, "commit_tables", late)
+    with pytest.raises(TagLost, match=f"report was set on snapshot {line[4]}"):
+        expire(rest_lake.catalog, NOBODY, name, SMALL)
+    assert "report" not in rest_lake.load(name).metadata.refs
+    lost = table.scan(snapshot_id=line[4]).to_arrow()  # from the metadata as it was before
+    assert sorted(lost["n"].to_pylist()) == [0, 1]
+
+
+@pytest.mark.rest
+def test_expiry_on_a_rest_catalog(rest_lake: Lake) -> None:
+    name = rest_lake.create("a")
+    for number in range(4):
+        rest_lake.write(f"s{number}", a=[number])
+    done = expire(rest_lake.catalog, NOBODY, name, SMALL)
+    assert (len(done.cut.expired), done.after) == (7, 2)
+    assert done.metadata_files >= 7
+    assert rest_lake.rows(name) == [0, 1, 2, 3]
+    rest_lake.write("next", a=[4])
+    assert rest_lake.rows(name) == [0, 1, 2, 3, 4]
 
 
 def test_a_reference_that_moved_meanwhile_stops_the_commit(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
