@@ -7,6 +7,7 @@ a branch, sealed), `replacement` and `replace` (files out, files in), `as_writte
 """
 
 from lakehouse.commit.append import Missing, append_absent, stage_rows
+from lakehouse.commit.as_written import stage_as_written
 from lakehouse.commit.attempt import Attempt
 from lakehouse.commit.base import Base, read_bases
 from lakehouse.commit.errors import (
@@ -73,6 +74,7 @@ __all__ = [
     "release_lease",
     "seal_branch",
     "seals",
+    "stage_as_written",
     "stage_files",
     "stage_replacement",
     "stage_rows",

@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TypeVar
 
 import pyarrow as pa
@@ -23,13 +22,12 @@ from lakehouse.commit.attempt import Attempt
 from lakehouse.commit.base import Base, read_bases
 from lakehouse.commit.errors import ClockSkew, CommitError, PublishUnresolved, TableBusy
 from lakehouse.commit.failpoints import failpoint
-from lakehouse.commit.housekeeping import abandoned_branches, drop_branch
 from lakehouse.commit.publish import publish
 from lakehouse.commit.seal import Seal
 from lakehouse.commit.stage import Staged, commit_on_branch, open_branch, seal_on
+from lakehouse.commit.tidying import drop_branches_of
 
 _TRIES = 40
-_TIDY_TRIES = 10
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def append_absent(
             raise  # asking again would not help
         except (CommitError, CommitFailedException) as error:
             trouble = error
-            _tidy(catalog, base, attempt)
+            drop_branches_of(catalog, base, attempt)
             time.sleep(random.uniform(0.01, 0.2))  # noqa: S311 - jitter, not a secret
         else:
             return found
@@ -113,19 +111,3 @@ def stage_rows(
     head = commit_on_branch(catalog, base, attempt.branch, write)
     failpoint("seal.after")
     return Staged(base, attempt, attempt.branch, head, seal)
-
-
-def _tidy(catalog: LakeCatalog, base: Base, attempt: Attempt) -> None:
-    """Remove the branch of a try that was in vain; where others keep being quicker, housekeeping does."""
-    for _ in range(_TIDY_TRIES):
-        left = [
-            abandoned
-            for abandoned in abandoned_branches(catalog.load_table(base.identifier), older_than=timedelta(0))
-            if abandoned.branch.startswith(attempt.branch)
-        ]
-        try:
-            for abandoned in left:
-                drop_branch(catalog, abandoned)
-        except CommitFailedException:
-            continue
-        return

@@ -6,7 +6,6 @@ Only the files that a rewrite touches are read; all others are listed as they we
 import hashlib
 import time
 from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,14 +48,14 @@ class Prover:
     Args:
         table: loaded after the rewrite.
         head: the snapshot that the rewrite left on its branch.
-        session: opens Spark, if it has to be Spark.
+        spark: reads what this process cannot; None where there is none.
         in_process: up to so many bytes, deletes and both sides together, are read in this process.
         named: says which partition it is, without the value of a sensitive column.
     """
 
     table: Table
     head: int
-    session: Callable[[], AbstractContextManager[SparkSession]]
+    spark: SparkSession | None
     in_process: int
     named: Callable[[PartitionKey], str]
 
@@ -106,11 +105,12 @@ class Prover:
                 f"{self._table}: the columns changed after the last commit, so its rows cannot be compared by Spark.",
                 remedy="nothing to do: it is rewritten after the next commit",
             )
-        with self.session() as spark:
-            before, after = (
-                spark_digest.content(spark, self.table, snapshot_id, files, row_ids=row_ids)
-                for snapshot_id, files in sides
-            )
+        if self.spark is None:
+            raise ValueError(f"{self._table}: this rewrite can be proven by Spark alone.")
+        before, after = (
+            spark_digest.content(self.spark, self.table, snapshot_id, files, row_ids=row_ids)
+            for snapshot_id, files in sides
+        )
         return before, after
 
     def _require_equal(self, before: Contents, after: Contents) -> None:
