@@ -10,13 +10,14 @@ from functools import lru_cache
 from threading import Lock
 
 from pyiceberg.avro.reader import Reader
-from pyiceberg.avro.resolver import resolve_reader
+from pyiceberg.avro.resolver import ReadSchemaResolver, SchemaPartnerAccessor
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFileContent, ManifestEntryStatus, ManifestFile
-from pyiceberg.schema import Schema
+from pyiceberg.schema import Schema, visit_with_partner
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import Record
-from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
+from pyiceberg.types import IcebergType, IntegerType, LongType, NestedField, StringType, StructType
+from typing_extensions import override
 
 from lakehouse.commit.manifests import PreparedReader, manifests_in, parsed
 
@@ -124,9 +125,29 @@ def _read(io: FileIO, manifest: ManifestFile) -> list[MeasuredFile]:
     return found
 
 
+class _LeavesOut(SchemaPartnerAccessor):
+    """PyIceberg's own can leave out values, but no maps or lists, which is what bounds and counts are."""
+
+    @override
+    def list_element_partner(self, partner_list: IcebergType | None) -> IcebergType | None:
+        return None if partner_list is None else super().list_element_partner(partner_list)
+
+    @override
+    def map_key_partner(self, partner_map: IcebergType | None) -> IcebergType | None:
+        return None if partner_map is None else super().map_key_partner(partner_map)
+
+    @override
+    def map_value_partner(self, partner_map: IcebergType | None) -> IcebergType | None:
+        return None if partner_map is None else super().map_value_partner(partner_map)
+
+    @override
+    def field_partner(self, partner: IcebergType | None, field_id: int, field_name: str) -> IcebergType | None:
+        return None if partner is None else super().field_partner(partner, field_id, field_name)
+
+
 @lru_cache(maxsize=64)
 def _sizes_reader(schema: str) -> Reader:
-    return resolve_reader(parsed(schema), _WANTED, {-1: Record, 2: Record})
+    return visit_with_partner(parsed(schema), _WANTED, ReadSchemaResolver({-1: Record, 2: Record}), _LeavesOut())
 
 
 class _SizesReader(PreparedReader[Record]):

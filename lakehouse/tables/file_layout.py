@@ -13,6 +13,7 @@ from pyiceberg.transforms import BucketTransform
 
 from lakehouse.tables.layout import HasLayout, partition_terms, sort_terms
 from lakehouse.tables.layout_measured import MEASURED, Measured, Mode
+from lakehouse.tables.maintenance import Maintenance, Rewrite
 
 DISTRIBUTION = "write.distribution-mode"
 FANOUT = "write.spark.fanout.enabled"
@@ -72,6 +73,14 @@ def choose(facts: LayoutFacts, measured: Sequence[Measured] = MEASURED, *, for_s
         mode, because = "hash", "each partition is one sorted file of a worker"
     fanout, measured_because = _fanout(facts, mode, measured)
     return Layout(distribution_mode=mode, fanout=fanout, because=f"{because}; {measured_because}")
+
+
+def layout_properties(table: HasLayout, policy: Maintenance, *, for_stream: bool) -> dict[str, str]:
+    """How writers distribute rows, by the policy, or chosen from the declaration; the same on every machine."""
+    if policy.layout != "auto":
+        return {DISTRIBUTION: policy.layout}
+    target = (policy.rewrite or Rewrite()).target_file_size
+    return choose(declared_facts(table, target), for_stream=for_stream).properties
 
 
 def declared_facts(table: HasLayout, target: int) -> LayoutFacts:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from lakehouse.tables.column import Column, HasColumns
+from lakehouse.tables.column import Column
 from lakehouse.tables.error import DeclarationError
+from lakehouse.tables.file_layout import layout_properties
+from lakehouse.tables.layout import HasLayout
 from lakehouse.tables.maintenance import Maintenance, maintenance_properties
 from lakehouse.tables.names import COORDINATE_NAMES
 from lakehouse.tables.schemas import iceberg_schema
@@ -28,7 +30,7 @@ _METRICS = "write.metadata.metrics.column."
 _NOT_FOR_DECLARATIONS = ("format-version", "write.wap.enabled", "write.format.default", "comment")
 
 
-class HasProperties(HasColumns, Protocol):
+class HasProperties(HasLayout, Protocol):
     """What the function below needs of a table."""
 
     @property
@@ -52,6 +54,11 @@ class HasProperties(HasColumns, Protocol):
         ...
 
     @property
+    def coordinates(self) -> bool:
+        """Whether a stream writes it."""
+        ...
+
+    @property
     def maintenance(self) -> Maintenance:
         """How it is maintained."""
         ...
@@ -62,7 +69,7 @@ def table_properties(table: HasProperties) -> dict[str, str]:
     properties = {**_HYGIENE, "comment": table.description, "lakehouse.owner": table.owner}
     if table.key:
         properties["lakehouse.key"] = ",".join(table.key)
-    properties.update(maintenance_properties(table.maintenance))
+    properties.update(_maintained(table))
     properties.update(table.properties)
     properties.update(_metrics(table))
     return properties
@@ -79,14 +86,21 @@ def check_properties(table: HasProperties) -> None:
             raise DeclarationError(
                 f"{table.name}: the property {key} is not for a declaration to set.", remedy="remove it."
             )
-    for key in table.properties.keys() & maintenance_properties(table.maintenance).keys():
+    for key in table.properties.keys() & _maintained(table).keys():
         raise DeclarationError(
             f"{table.name}: the property {key} is set by its maintenance as well.",
             remedy="remove it, and say it in maintenance=Maintenance(…); docs/maintenance.md tells where.",
         )
 
 
-def _metrics(table: HasColumns) -> dict[str, str]:
+def _maintained(table: HasProperties) -> dict[str, str]:
+    return {
+        **maintenance_properties(table.maintenance),
+        **layout_properties(table, table.maintenance, for_stream=table.coordinates),
+    }
+
+
+def _metrics(table: HasLayout) -> dict[str, str]:
     # The proof of exactly-once reads the coordinates' bounds from the manifests, in wide tables too, where Iceberg
     # would stop collecting after the hundredth column. Of a sensitive column a manifest must hold no value.
     full = {f"{_METRICS}{column.name}": "full" for column in table.columns if column.name in COORDINATE_NAMES}
@@ -96,13 +110,13 @@ def _metrics(table: HasColumns) -> dict[str, str]:
     return full | counts
 
 
-def _owned_metrics(table: HasColumns) -> tuple[str, ...]:
+def _owned_metrics(table: HasLayout) -> tuple[str, ...]:
     return tuple(
         f"{_METRICS}{column.name}" for column in table.columns if column.sensitive or column.name in COORDINATE_NAMES
     )
 
 
-def _leaves(table: HasColumns, column: Column) -> list[str]:
+def _leaves(table: HasLayout, column: Column) -> list[str]:
     schema = iceberg_schema(table)
     names = [schema.find_column_name(field_id) or "" for field_id in schema.field_ids]
     own = [name for name in names if name == column.name or name.startswith(f"{column.name}.")]
