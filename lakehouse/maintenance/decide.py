@@ -4,7 +4,7 @@ There is no clock in it but the moment of the measurement, nothing random, and n
 state gives the same plan. Doing nothing is a decision, and has reasons too.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 
 from lakehouse.maintenance.action import Action, Operation, Plan, Why, Withheld
@@ -30,16 +30,16 @@ from lakehouse.maintenance.order import ordered
 from lakehouse.maintenance.state import State
 from lakehouse.tables import Maintenance
 
-_DUE: tuple[Callable[[Asked], Found], ...] = (
-    due_branches,
-    due_leases,
-    due_deduplicate,
-    due_rewrite,
-    due_manifests,
-    due_statistics,
-    due_expire,
-    due_orphans,
-)
+_DUE: Mapping[Operation, Callable[[Asked], Found]] = {
+    Operation.BRANCHES: due_branches,
+    Operation.LEASES: due_leases,
+    Operation.DEDUPLICATE: due_deduplicate,
+    Operation.REWRITE: due_rewrite,
+    Operation.MANIFESTS: due_manifests,
+    Operation.STATISTICS: due_statistics,
+    Operation.EXPIRE: due_expire,
+    Operation.ORPHANS: due_orphans,
+}
 _WHY: Mapping[Why, str] = {
     "quiet": "not quiet",
     "gain": "not worth it",
@@ -48,6 +48,7 @@ _WHY: Mapping[Why, str] = {
     "refused": "refused",
     "survival": "would be overtaken",
     "after": "after something else",
+    "failed": "failed before",
     "excluded": "excluded",
     "unreadable": "unreadable",
 }
@@ -55,7 +56,13 @@ _WHY: Mapping[Why, str] = {
 LONGEST_VALID = timedelta(days=1)
 
 
-def decide(state: State, policy: Maintenance, budget: Budget, known: Experience) -> Plan:
+def decide(
+    state: State,
+    policy: Maintenance,
+    budget: Budget,
+    known: Experience,
+    only: Collection[Operation] = tuple(Operation),
+) -> Plan:
     """Decide what to do.
 
     Args:
@@ -63,13 +70,14 @@ def decide(state: State, policy: Maintenance, budget: Budget, known: Experience)
         policy: what is declared.
         budget: what one run may spend.
         known: how long things take here.
+        only: what is asked for; nothing else is looked at.
     """
     if state.unreadable:
         return _not_at_all(state, "unreadable", state.unreadable)
     if policy.excluded:
         return _not_at_all(state, "excluded", f"excluded by its declaration: {policy.excluded}")
     asked = Asked(state, policy, budget, known)
-    found = [refused(asked, due(asked)) for due in _DUE]
+    found = [refused(asked, due(asked)) for operation, due in _DUE.items() if operation in only]
     order = ordered([action for one in found for action in one.actions], state, policy)
     withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting)
     warnings = tuple(f"OVERDUE: {describe(holder)}" for holder in overdue(asked))
