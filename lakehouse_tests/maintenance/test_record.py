@@ -1,0 +1,222 @@
+"""Decisions as rows: there once, whole, and without the value of a sensitive column."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+from lakehouse.commit import Attempt
+from lakehouse.commit.history import head_of
+from lakehouse.maintenance.action import Action, Measured, Operation, Outcome, Predicted
+from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.memory import Memory, completed, experience
+from lakehouse.maintenance.record import Row, decided_rows, finished_row, record
+from lakehouse.maintenance.state import Partition, State
+from lakehouse.tables import MAINTENANCE_LOG, ORPHANS, Expire, Maintenance, Rewrite, apply, plan
+from lakehouse_tests.commit.rewrites import append, create
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.maintenance.states import DAY, HOUR, NOW, TARGET, decided, line, part, state
+
+POLICY = Maintenance()
+SOUND = state(part(files=4, size=TARGET))
+UNSOUND = state(part(), history=line(70))
+MINUTE = timedelta(minutes=1)
+
+
+def rows_of(measured: State, policy: Maintenance = POLICY, *, attempt: str = "") -> list[Row]:
+    """The rows of what is decided about a state."""
+    return decided_rows(decided(measured, policy), measured, policy, run_id="run" if attempt else "", attempt=attempt)
+
+
+def outcome(row: Row, result: Any = "done", **more: Any) -> Outcome:
+    """What came of the action of a row."""
+    return Outcome(action=Action(operation=Operation(row["operation"])), result=result, **more)
+
+
+def kept(lake: Lake) -> list[dict[str, Any]]:
+    """All rows that the lake holds."""
+    return lake.load(MAINTENANCE_LOG.name).scan().to_arrow().to_pylist()
+
+
+@pytest.fixture
+def home(sql_lake: Lake) -> Lake:
+    sql_lake.catalog.create_namespace_if_not_exists("lakehouse")
+    return sql_lake
+
+
+def test_a_decision_is_a_row_with_its_reasons(home: Lake) -> None:
+    assert record(home.catalog, rows_of(UNSOUND, attempt="a1"), writer="run") == 1
+    [row] = kept(home)
+    assert (row["operation"], row["phase"], row["result"], row["attempt"]) == ("rewrite", "decided", "chosen", "a1")
+    assert row["at"] == NOW
+    assert row["metadata_file"] == UNSOUND.document
+    assert msgspec.json.decode(row["partitions"]) == ["day=1"]
+    assert msgspec.json.decode(row["reasons"]) == ["day=1: 20 of 20 files are below 96.0 MiB, 20 of them fragments"]
+    [waiting] = msgspec.json.decode(row["withheld"])
+    assert (waiting["operation"], waiting["why"]) == ("expire", "after")
+    assert msgspec.json.decode(row["predicted"], type=Predicted).files_removed == 19
+    told = msgspec.json.decode(row["state"])
+    assert told["totals"]["files"] == 20
+    assert [one["partition"]["name"] for one in told["chosen"]] == ["day=1"]
+    assert msgspec.json.decode(row["policy"], type=Maintenance) == POLICY
+    assert row["valid_until"] is None
+
+
+def test_the_same_is_there_once_however_often_it_is_told(home: Lake) -> None:
+    decided_twice = [*rows_of(UNSOUND), *rows_of(SOUND), *rows_of(UNSOUND)]
+    assert record(home.catalog, decided_twice, writer="run") == 2
+    before = head_of(home.load(MAINTENANCE_LOG.name))
+    assert record(home.catalog, rows_of(State.from_json(UNSOUND.to_json())), writer="another") == 0
+    assert head_of(home.load(MAINTENANCE_LOG.name)) == before
+    [row] = rows_of(UNSOUND)
+    finished = finished_row(row, outcome(row), at=NOW + HOUR)
+    assert [record(home.catalog, [row, finished], writer="run") for _ in range(2)] == [1, 0]
+    assert len(kept(home)) == 3
+
+
+def test_another_state_policy_or_attempt_is_another_row() -> None:
+    ids = {
+        row["row_id"]
+        for row in (
+            *rows_of(UNSOUND),
+            *rows_of(replace(UNSOUND, measured_at=NOW + MINUTE)),
+            *rows_of(UNSOUND, Maintenance(expire=Expire(at_least=9))),
+            *rows_of(UNSOUND, attempt="a1"),
+            *rows_of(UNSOUND, attempt="a2"),
+        )
+    }
+    assert len(ids) == 5
+
+
+def test_a_sensitive_partition_is_hidden_in_every_column() -> None:
+    secret = replace(part(), partition=Partition(key="0123456789abcdef", name="name=***"))
+    [row] = rows_of(state(secret))
+    assert msgspec.json.decode(row["partitions"]) == ["name=***"]
+    assert "name=***" in row["reasons"]
+    assert "name=***" in row["state"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "policy", "result"),
+    [
+        (SOUND, POLICY, "nothing"),
+        (state(part(last_change=NOW)), POLICY, "withheld"),
+        (state(part()), Maintenance(excluded="by hand"), "excluded"),
+        (UNSOUND, POLICY, "chosen"),
+    ],
+)
+def test_what_was_decided_is_one_word(measured: State, policy: Maintenance, result: str) -> None:
+    assert [row["result"] for row in rows_of(measured, policy)] == [result]
+
+
+def test_a_table_of_our_own_gets_a_row_only_where_something_is_done() -> None:
+    for own in (MAINTENANCE_LOG.name, "lakehouse.audit_log"):
+        assert rows_of(replace(SOUND, table=own)) == []
+        assert rows_of(replace(state(part(last_change=NOW)), table=own)) == []
+        assert len(rows_of(replace(UNSOUND, table=own))) == 1
+
+
+def test_nothing_stands_until_the_table_changes_or_it_is_time(home: Lake) -> None:
+    record(home.catalog, rows_of(SOUND), writer="sensor")
+    memory = Memory.read(home.catalog, NOW)
+    soon = NOW + HOUR
+    assert memory.stands("the uuid", SOUND.document, POLICY, soon)
+    assert not memory.stands("another", SOUND.document, POLICY, soon)
+    assert not memory.stands("the uuid", "00008-b.metadata.json", POLICY, soon)
+    assert not memory.stands("the uuid", SOUND.document, Maintenance(rewrite=Rewrite(min_input_files=9)), soon)
+    assert not memory.stands("the uuid", SOUND.document, POLICY, NOW + DAY)
+    record(home.catalog, rows_of(replace(UNSOUND, measured_at=NOW + MINUTE)), writer="sensor")
+    assert not Memory.read(home.catalog, soon).stands("the uuid", SOUND.document, POLICY, soon)
+
+
+def test_what_waits_for_its_turn_does_not_stand() -> None:
+    huge = decided(state(part(files=100, size=10 * 1024**2)), budget=Budget(bytes=1))
+    assert decided_rows(huge, SOUND, POLICY)[0]["valid_until"] is None
+    waiting = rows_of(state(part(last_change=NOW)))
+    assert waiting[0]["valid_until"] == NOW + timedelta(minutes=15)
+
+
+def test_a_decision_of_a_run_that_died_is_completed_by_what_is_in_main(home: Lake) -> None:
+    name = create(home)
+    landed, lost = append(home, name, {1: 1}).attempt.id, Attempt(run_id="run", step="x").id
+    uuid = str(home.load(name).metadata.table_uuid)
+    for attempt in (landed, lost):
+        about = replace(UNSOUND, table=name, uuid=uuid)
+        record(home.catalog, rows_of(about, attempt=attempt), writer="run")
+    memory = Memory.read(home.catalog, NOW)
+    unfinished = memory.unfinished(uuid)
+    assert {row["attempt"] for row in unfinished} == {landed, lost}
+    ended = [completed(row, home.load(name), at=NOW + HOUR) for row in unfinished]
+    assert {row["attempt"]: row["result"] for row in ended} == {landed: "done", lost: "failed"}
+    record(home.catalog, ended, writer="next")
+    assert Memory.read(home.catalog, NOW).unfinished(uuid) == ()
+
+
+def test_failures_are_counted_since_the_last_success() -> None:
+    [row] = rows_of(UNSOUND, attempt="a")
+    results = ["done", "failed", "overtaken", "proof_failed"]
+    ended = [{**finished_row(row, outcome(row, result), at=NOW + at * MINUTE)} for at, result in enumerate(results)]
+    memory = Memory(tuple(reversed(ended)))
+    assert memory.failures("the uuid", Operation.REWRITE) == 3
+    assert memory.failures("the uuid", Operation.EXPIRE) == 0
+    last = memory.last("the uuid", Operation.REWRITE)
+    assert last is not None
+    assert last["result"] == "proof_failed"
+
+
+def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
+    looked = Action(operation=Operation.ORPHANS, reasons=("x",))
+    closed = Action(operation=Operation.DEDUPLICATE, partitions=(Partition(key="k", name="day=1"),), reasons=("x",))
+    both = replace(decided(SOUND), actions=(looked, closed))
+    rows = decided_rows(both, SOUND, POLICY)
+    ended = [finished_row(row, outcome(row), at=NOW + HOUR) for row in rows]
+    record(home.catalog, [*rows, *ended], writer="run")
+    apply(plan(ORPHANS, home.catalog), home.catalog)
+    orphans = home.load(ORPHANS.name)
+    events = [("a", "candidate"), ("b", "candidate"), ("b", "reprieved"), ("c", "candidate"), ("c", "deleted")]
+    seen = [
+        {
+            "look_id": "x",
+            "at": NOW + at * MINUTE,
+            "table_name": "raw.things",
+            "table_uuid": "the uuid",
+            "path": path,
+            "bytes": 1,
+            "modified_at": NOW,
+            "event": event,
+            "longest_run_s": 1.0,
+        }
+        for at, (path, event) in enumerate(events)
+    ]
+    orphans.append(pa.Table.from_pylist(seen, schema_to_pyarrow(orphans.schema(), include_field_ids=False)))
+    found = Memory.read(home.catalog, NOW).remembered("the uuid")
+    assert found.orphans_looked_at == NOW + HOUR
+    assert found.orphan_candidates == 1
+    assert found.deduplicated == {"k": NOW + HOUR}
+
+
+def test_what_was_done_teaches_how_long_it_takes(home: Lake) -> None:
+    [row] = rows_of(UNSOUND, attempt="a")
+    mib = 1024**2
+    done = outcome(
+        row,
+        before=Measured(files=20, plan_ms=50.0, commit_ms=9.0),
+        after=Measured(files=1, bytes=400 * mib, seconds=25.0, plan_ms=48.0, commit_ms=9.0),
+        facts={"proof_seconds": 1.5},
+    )
+    record(home.catalog, [row, finished_row(row, done, at=NOW + HOUR)], writer="run")
+    known = experience(home.catalog, "the uuid", NOW + DAY, cores=2)
+    assert known.speed(Operation.REWRITE).bytes_per_second == pytest.approx(20 * mib)
+    assert known.speed(Operation.REWRITE).overhead == 5.0
+    assert known.plan_factor == pytest.approx(2.0 / msgspec.json.decode(row["predicted"])["plan_ms"], rel=0.01)
+    # Rows of a month ago are not read any more.
+    assert experience(home.catalog, "the uuid", NOW + 40 * DAY, cores=2).speeds == {}
+
+
+def test_nothing_is_remembered_where_nothing_was_ever_decided(sql_lake: Lake) -> None:
+    assert Memory.read(sql_lake.catalog, NOW) == Memory((), {})
+    assert record(sql_lake.catalog, [], writer="x") == 0
