@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakehouse.maintenance.action import Action, Operation, Plan, Predicted
@@ -54,6 +54,7 @@ def test_equals_are_taken_by_name() -> None:
     assert [plan.table for plan in allot([wants("b"), wants("a"), wants("c")], BUDGET).chosen] == ["a", "b"]
 
 
+@settings(deadline=None)
 @given(
     plans=st.lists(
         st.builds(
@@ -81,7 +82,5 @@ def test_the_budget_is_never_exceeded_and_the_order_of_tables_does_not_matter(pl
 
 
 def test_the_budget_is_that_of_the_settings() -> None:
-    settings = MaintenanceSettings.model_validate(
-        {"bytes_per_tick": "3 MiB", "seconds_per_tick": 7, "runs_per_tick": 2}
-    )
-    assert Budget.of(settings) == Budget(bytes=3 * MIB, seconds=7.0, runs=2)
+    given_ = MaintenanceSettings.model_validate({"bytes_per_tick": "3 MiB", "seconds_per_tick": 7, "runs_per_tick": 2})
+    assert Budget.of(given_) == Budget(bytes=3 * MIB, seconds=7.0, runs=2)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakehouse.maintenance.action import Operation
@@ -36,6 +36,7 @@ EVERYTHING = Maintenance(
 SOUND = part(files=4, size=TARGET)
 
 
+@settings(deadline=None)
 @given(measured=states(), policy=st.sampled_from([Maintenance(), EVERYTHING]))
 def test_the_same_state_gives_the_same_plan(measured: State, policy: Maintenance) -> None:
     told = State.from_json(measured.to_json())
@@ -44,6 +45,7 @@ def test_the_same_state_gives_the_same_plan(measured: State, policy: Maintenance
     assert decided(mixed, policy).actions == decided(measured, policy).actions
 
 
+@settings(deadline=None)
 @given(measured=states(), policy=st.sampled_from([Maintenance(), EVERYTHING]))
 def test_every_plan_keeps_the_rules(measured: State, policy: Maintenance) -> None:
     plan, budget = decided(measured, policy), Budget()
@@ -76,7 +78,12 @@ def test_a_healthy_table_gets_nothing_because() -> None:
     assert plan.withheld == ()
     assert plan.health == 100
     told = " | ".join(plan.actions[0].reasons)
-    for reason in ("4 files in 1 partitions of 128.0 MiB", "3; 30 are worth", "0 of 5 snapshots", "since the last look"):
+    for reason in (
+        "4 files in 1 partitions of 128.0 MiB",
+        "3; 30 are worth",
+        "0 of 5 snapshots",
+        "since the last look",
+    ):
         assert reason in told
 
 

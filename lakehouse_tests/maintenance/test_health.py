@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from lakehouse.maintenance.health import health
 from lakehouse.maintenance.state import State
@@ -12,6 +12,7 @@ from lakehouse_tests.maintenance.states import TARGET, part, state, states
 POLICY = Maintenance()
 
 
+@settings(deadline=None)
 @given(states())
 def test_health_is_between_0_and_100(measured: State) -> None:
     assert 0 <= health(measured, POLICY) <= 100
