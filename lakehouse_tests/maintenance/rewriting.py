@@ -54,6 +54,13 @@ def rows(numbers: Iterable[int]) -> list[tuple[Any, ...]]:
     ]
 
 
+def declared_events(**more: Any) -> Table:
+    """The declaration."""
+    schema = pandera.DataFrameSchema({n: pandera.Column(t, nullable=True) for n, t in COLUMNS.items()})
+    own: dict[str, Any] = {"partitioning": ("day",), "maintenance": ALWAYS}
+    return Table(name=NAME, schema=schema, description="Of a test.", owner="tests", **own | more)
+
+
 @dataclass
 class Events:
     """The table, and what is done to it."""
@@ -75,12 +82,7 @@ class Events:
         **properties: str,
     ) -> "Events":
         """Declare and create it; underscores in the names of properties are dots or dashes as Iceberg has them."""
-        schema = pandera.DataFrameSchema({n: pandera.Column(t, nullable=True) for n, t in COLUMNS.items()})
-        declared = Table(
-            name=NAME,
-            schema=schema,
-            description="Of a test.",
-            owner="tests",
+        declared = declared_events(
             partitioning=tuple(partitioning),
             sort_order=tuple(sort_order),
             maintenance=maintenance,
