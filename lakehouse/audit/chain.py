@@ -20,6 +20,9 @@ from lakehouse.commit.seal import Seal
 from lakehouse.kafka.statement import LOST, KafkaStatement
 from lakehouse.kafka.tally import Tally, added, over_tables
 
+KIND_DEDUPLICATE = "deduplicate"
+REMOVED_FROM_KEY, REMOVED_KEY = "deduplicate.table", "deduplicate.removed"
+
 
 @dataclass(frozen=True)
 class Link:
@@ -108,14 +111,25 @@ def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
 
 
 def _judge_retired(name: str, before: Link, after: Link) -> Iterator[Finding]:
-    """Rows may go by retention alone, and what has gone does not come back."""
+    """Rows may go by retention, or where a key is there twice, and what has gone does not come back."""
     was, now = before.statement.retired, after.statement.retired
+    run, counted = after.sealed.seal.run_id, 0
     for table, partition in _differences(was, now):
         went = now.get(table, {}).get(partition, Tally()) - was.get(table, {}).get(partition, Tally())
-        if after.kind != "retire" or went.count <= 0:
-            run = after.sealed.seal.run_id
+        counted += went.count
+        if not _may_go(after, table) or went.count <= 0:
             told = f"{name}: by the seal of run {run} ({after.kind}), {went.count} rows of {table} were retired."
             yield Finding("balance", told, table, partition)
+    if after.kind == KIND_DEDUPLICATE and str(counted) != (said := after.sealed.seal.statement.get(REMOVED_KEY)):
+        told = f"{name}: by the seal of run {run}, {said} rows were there twice, and {counted} were retired."
+        yield Finding("balance", told, name)
+
+
+def _may_go(link: Link, table: str) -> bool:
+    """Whether rows of a table may go by a step of this kind: of a deduplicated table alone, by its name."""
+    if link.kind == KIND_DEDUPLICATE:
+        return link.sealed.seal.statement.get(REMOVED_FROM_KEY) == table
+    return link.kind == "retire"
 
 
 def _judge_offsets(name: str, before: KafkaStatement, after: KafkaStatement, run: str) -> Iterator[Finding]:

@@ -14,10 +14,12 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import PrimitiveType
 
+from lakehouse.audit.chain import KIND_DEDUPLICATE
 from lakehouse.audit.coordinates import OFFSET, PARTITION, coordinates_there
 from lakehouse.audit.proof import DecidedBy
 from lakehouse.commit.attempt import written_by_attempt
-from lakehouse.commit.history import ancestry, attempt_of, is_rewrite
+from lakehouse.commit.history import ancestry, attempt_of, is_rewrite, summary_of
+from lakehouse.commit.seal import PREFIX
 from lakehouse.kafka.tally import Tally
 
 
@@ -82,13 +84,15 @@ def _sealed_files(table: Table, snapshot_id: int) -> set[str]:
     """Files that came in by a commit of ours; of expired commits those that bear the name of an attempt.
 
     An ingest refuses to go on after a commit that nobody sealed, but it does after a rewrite, which may have doubled
-    one row and lost another. Files that a rewrite made do not have our names.
+    one row and lost another. Files that a rewrite made do not have our names. A deduplicating rewrite took rows away,
+    and whether it took the right ones is what the audit asks.
     """
     history = {snapshot.snapshot_id: snapshot for snapshot in ancestry(table, snapshot_id)}
     snapshot = history.get(snapshot_id)
     if snapshot is None:
         return set()
-    ours = {i for i, s in history.items() if attempt_of(s) is not None and not is_rewrite(s)}
+    rewrote = {attempt_of(s) for s in history.values() if summary_of(s).get(PREFIX + "kind") == KIND_DEDUPLICATE}
+    ours = {i for i, s in history.items() if attempt_of(s) not in {None, *rewrote} and not is_rewrite(s)}
     return {
         entry.data_file.file_path
         for manifest in snapshot.manifests(table.io)

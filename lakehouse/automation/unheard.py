@@ -24,7 +24,7 @@ from lakehouse.tables import Declarations, Mirror, Stream, Table
 _LOOKED_BACK = 50
 _PARTITION = "derived.partition"
 # Seals that say something of a table without having written its rows for an asset.
-_NO_MATERIALIZATION = ("maintenance", "retire")
+_NO_MATERIALIZATION = ("maintenance", "retire", "deduplicate")
 
 
 def unheard(

@@ -1,7 +1,7 @@
 """Stages a Spark frame on an attempt's branch, and counts what a branch has received."""
 
 from pyiceberg.table import Table
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, DataFrameWriterV2
 
 from lakehouse.commit.attempt import Attempt
 from lakehouse.commit.base import Base
@@ -18,13 +18,29 @@ def stage_frame(data: DataFrame, base: Base, attempt: Attempt, *, replacing: Col
         attempt: who writes.
         replacing: the rows that go, as a condition that holds for all rows of a file or for none; no row if None.
     """
-    writer = data.writeTo(branch_table(base, attempt))
-    for key, value in attempt.marks.items():
-        writer = writer.option(f"snapshot-property.{key}", value)
+    writer = _writer(data, base, attempt)
     if replacing is None:
         writer.append()
     else:
         writer.overwrite(replacing)
+
+
+def stage_partitions(data: DataFrame, base: Base, attempt: Attempt) -> None:
+    """Let Spark write to the attempt's branch in place of every partition that there are rows of, and of no other.
+
+    Args:
+        data: rows with the table's columns, at least one.
+        base: the table as the step found it.
+        attempt: who writes.
+    """
+    _writer(data, base, attempt).overwritePartitions()
+
+
+def _writer(data: DataFrame, base: Base, attempt: Attempt) -> DataFrameWriterV2:
+    writer = data.writeTo(branch_table(base, attempt))
+    for key, value in attempt.marks.items():
+        writer = writer.option(f"snapshot-property.{key}", value)
+    return writer
 
 
 def staged_rows(table: Table, base: Base, attempt: Attempt) -> tuple[int, int]:

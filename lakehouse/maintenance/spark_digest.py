@@ -10,7 +10,7 @@ import pyspark.sql.functions as F  # noqa: N812
 import pyspark.sql.types as T  # noqa: N812
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from lakehouse.commit.entries import PartitionKey, partition_of
 from lakehouse.maintenance.digest import Contents, Digest
@@ -52,6 +52,11 @@ def content(
         here = Digest(int(count), (int(first) % _WORD, int(second) % _WORD))
         found[places[path]] = found.get(places[path], Digest()) + here
     return found
+
+
+def row_hashes(rows: DataFrame) -> DataFrame:
+    """Two numbers for each row that stand for all of its columns."""
+    return rows.select(*(_hashed(rows.schema.fields, seed).alias(seed) for seed in _SEEDS))
 
 
 def _hashed(fields: Sequence[T.StructField], seed: str) -> Column:
