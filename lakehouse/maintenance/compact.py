@@ -4,10 +4,12 @@ Spark writes to the attempt's branch. What is published is the set of files that
 `main` is by then; a table of version 3 alone is published as Spark left it.
 """
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JJavaError
 from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table
 from pyspark.errors import PySparkException
@@ -44,6 +46,7 @@ PROCEDURE = "rewrite_data_files"
 OVERTAKEN = (FilesTouched, MainMoved, SchemaChanged, TableReplaced)
 """How a publish can end when somebody else was quicker: nothing is lost but the work."""
 _BY_SPARK_SINCE = 3
+_JAVA_CLASS = re.compile(r"\b[a-z][\w.]*\.\w+(Exception|Error)\b")
 
 
 class RewriteFailed(LakehouseError):
@@ -126,14 +129,21 @@ def _write(work: Work, action: Action, spark: SparkSession) -> None:
     told = ", ".join(f"{name} => {value}" for name, value in arguments.items())
     try:
         spark.sql(f"CALL lake.system.{PROCEDURE}({told})").collect()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         # Its text shows the condition, and so values of partitions.
         raise RewriteFailed(
-            f"{work.base.name}: Spark could not rewrite {len(places)} partitions "
-            f"({error.getCondition() or type(error).__name__}).",
+            f"{work.base.name}: Spark could not rewrite {len(places)} partitions ({_kind_of(error)}).",
             remedy="look at the log of the Spark session; the table is as it was",
         ) from None
     failpoint("rewrite.written")
+
+
+def _kind_of(error: Exception) -> str:
+    """What went wrong in one word: Spark's condition, or the class of Java's exception."""
+    if isinstance(error, PySparkException) and (condition := error.getCondition()) is not None:
+        return condition
+    found = _JAVA_CLASS.search(str(error))
+    return found[0] if found else type(error).__name__
 
 
 def options_of(rewrite: Rewrite, *, foreign: bool) -> dict[str, str]:

@@ -29,12 +29,17 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from lakehouse.errors import LakehouseError
+
 _EPOCH = date(1970, 1, 1)
 _TIMES = ((YearTransform, "years"), (MonthTransform, "months"), (DayTransform, "days"), (HourTransform, "hours"))
 
 
-class NotNameable(ValueError):
+class NotNameable(LakehouseError):
     """Spark has no words for such a partition."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} cannot be told to Spark.", remedy="declare Maintenance(rewrite=None) for the table")
 
 
 def where(table: Table, places: Sequence[tuple[int, Sequence[object]]]) -> str:
@@ -56,7 +61,7 @@ def _condition(table: Table, spec_id: int, values: Sequence[object]) -> str:
 def _equals(table: Table, field: PartitionField, value: object) -> str:
     name = table.schema().find_column_name(field.source_id)
     if name is None:
-        raise NotNameable(f"the column that {field.name} was made of is gone")
+        raise NotNameable(f"a partition by {field.name}, whose column is gone,")
     column = ".".join("`{}`".format(part.replace("`", "``")) for part in name.split("."))
     if value is None:  # every transform leaves a null a null
         return f"{column} IS NULL"
