@@ -19,6 +19,7 @@ from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remo
 from lakehouse.commit.attempt import BRANCH_PREFIX
 from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import head_of
+from lakehouse.commit.lease import given_up
 from lakehouse.commit.reachable import Reached, delete_files, reached_only_by
 from lakehouse.commit.stage import UNKNOWN_OUTCOME
 from lakehouse.errors import LakehouseError
@@ -54,7 +55,8 @@ class Expired:
         cut: what was let go, and what could not be.
         files: data and delete files that were deleted.
         metadata_files: manifests, lists of manifests and statistics that were deleted.
-        cut_off: who could read on before and cannot any more; there should never be anybody.
+        cut_off: who could read on before and cannot any more.
+        forsaken: names of those for whom that was decided, by whoever ended their lease.
         before: snapshot entries of the table.
         after: the same.
     """
@@ -63,12 +65,19 @@ class Expired:
     files: int = 0
     metadata_files: int = 0
     cut_off: tuple[CutOff, ...] = ()
+    forsaken: frozenset[str] = frozenset()
     before: int = 0
     after: int = 0
 
+    @property
+    def broken(self) -> tuple[CutOff, ...]:
+        """Who was cut off although nobody gave them up; there should never be anybody."""
+        return tuple(one for one in self.cut_off if one.name not in self.forsaken)
+
     def __str__(self) -> str:
         went = f"{len(self.cut.gone)} snapshots went, with {self.files} files and {self.metadata_files} of metadata"
-        return "; ".join((went, *_blocked(self.cut), *(f"CANNOT READ ON: {one.message}" for one in self.cut_off)))
+        lost = (f"{one.kind} {one.name} cannot read on: {one.message} {one.remedy}" for one in self.cut_off)
+        return "; ".join((went, *_blocked(self.cut), *lost))
 
 
 def run(work: Work, action: Action) -> Outcome:
@@ -92,7 +101,7 @@ def run(work: Work, action: Action) -> Outcome:
     done = expire(work.catalog, work.declarations, work.base.name, policy)
     return Outcome(
         action=action,
-        result="failed" if done.cut_off else "done",
+        result="failed" if done.broken else "done",
         before=Measured(files=done.files + done.metadata_files, snapshots=done.before),
         after=Measured(seconds=time.monotonic() - began, snapshots=done.after),
         message=str(done),
@@ -169,7 +178,15 @@ def expire(
         files = delete_files(before.io, only.data)
         metadata = delete_files(before.io, only.metadata)  # last: until then they say what was to go
         cut_off = newly_cut_off(could_not, can_plan(catalog, declarations, name))
-        return Expired(found, files, metadata, cut_off, len(before.metadata.snapshots), len(after.metadata.snapshots))
+        return Expired(
+            cut=found,
+            files=files,
+            metadata_files=metadata,
+            cut_off=cut_off,
+            forsaken=frozenset(given_up(before)),
+            before=len(before.metadata.snapshots),
+            after=len(after.metadata.snapshots),
+        )
     raise CommitFailedException(f"{name}: nothing was expired in {_TRIES} tries (last: {trouble})") from trouble
 
 

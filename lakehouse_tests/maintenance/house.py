@@ -1,5 +1,6 @@
 """A changelog and everybody who may read it: a mirror, an incremental table, a release. Written without Spark."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -157,8 +158,9 @@ def work_on(
     allow: bool = True,
     longest_run: timedelta = timedelta(0),
     told: list[str] | None = None,
+    session: Callable[[], AbstractContextManager[SparkSession]] | None = None,
 ) -> Work:
-    """What an operation on a table is given; no session is ever opened."""
+    """What an operation on a table is given; without a session, none may be asked for."""
     base = read_bases(catalog, [name])[name]
     return Work(
         catalog=catalog,
@@ -168,7 +170,7 @@ def work_on(
         state=State(table=name, uuid=base.uuid, snapshot_id=base.snapshot_id, measured_at=datetime.now(UTC)),
         policy=policy,
         attempt=Attempt(run_id="upkeep", step=f"maintain:{name}"),
-        session=_no_session,
+        session=session or _no_session,
         allow=allow,
         longest_run=longest_run,
         inform=(told if told is not None else []).append,

@@ -9,23 +9,24 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
-from pyiceberg.exceptions import CommitFailedException
 
 from lakehouse.catalog import TableChange, set_tag
 from lakehouse.commit import Attempt, Lease, open_branch, publish, read_bases, release_lease, take_lease
 from lakehouse.commit.failpoints import InjectedFault
 from lakehouse.commit.history import ancestry, head_of
 from lakehouse.maintenance import expire as expiry
+from lakehouse.maintenance.action import Action, Operation
 from lakehouse.maintenance.consumers import can_plan, consumers_of
-from lakehouse.maintenance.expire import CannotExpire, RewriteInFlight, TagLost, expire, look
+from lakehouse.maintenance.expire import CannotExpire, RewriteInFlight, TagLost, expire, look, run
 from lakehouse.maintenance.holders import holders_of
-from lakehouse.tables import Declarations, Expire
+from lakehouse.tables import Declarations, Expire, Maintenance
 from lakehouse_tests.commit.test_unusual_tables import maintain
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.maintenance.house import COPY, GROUP, LOG, MIRROR, House, days_ahead
+from lakehouse_tests.maintenance.house import COPY, GROUP, LOG, MIRROR, House, days_ahead, work_on
 
 SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
 NOBODY = Declarations({}, {}, {})
+ACTION = Action(operation=Operation.EXPIRE)
 
 
 @pytest.fixture
@@ -83,21 +84,48 @@ def test_a_lagging_mirror_blocks_by_name_and_its_release_frees(house: House) -> 
     assert len(house.line) == 2
     # Whoever gave it up is told so, and so is everybody else: the mirror has to be rebuilt.
     assert [(one.kind, one.name) for one in freed.cut_off] == [("mirror", MIRROR)]
-    assert "go back to" in freed.cut_off[0].message or "goes back" in freed.cut_off[0].message
-    assert "CANNOT READ ON" in str(freed)
+    assert freed.broken == ()
+    assert f"mirror {MIRROR} cannot read on" in str(freed)
+    assert f"lakehouse rebuild {MIRROR} --yes" in str(freed)
+
+
+def test_it_is_only_shown_until_it_is_allowed(house: House) -> None:
+    first, *_ = house.grow(4)
+    house.mirror(first)
+    policy = Maintenance(expire=SMALL)
+    shown = run(work_on(house.catalog, house.declarations, LOG, policy, allow=False), ACTION)
+    assert shown.result == "dry_run"
+    assert f"2 snapshots would go; mirror {MIRROR} holds 5" in shown.message
+    assert len(house.line) == 9
+    done = run(work_on(house.catalog, house.declarations, LOG, policy), ACTION)
+    assert (done.result, done.facts["snapshots"], done.before.snapshots) == ("done", 2, 9)
+    assert done.after is not None
+    assert (done.after.snapshots, len(house.line)) == (7, 7)
+    never = work_on(house.catalog, house.declarations, LOG, Maintenance(expire=None))
+    assert run(never, ACTION).result == "nothing"
+
+
+def test_an_expiry_that_cuts_somebody_off_has_failed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot be: so whatever makes it happen is found at once, and by name."""
+    first, *_ = house.grow(4)
+    house.mirror(first, leased=False)
+    monkeypatch.setattr(expiry, "holders_of", lambda *_: ())
+    done = run(work_on(house.catalog, house.declarations, LOG, Maintenance(expire=SMALL)), ACTION)
+    assert done.result == "failed"
+    assert f"mirror {MIRROR} cannot read on" in done.message
 
 
 @pytest.mark.parametrize("consumer", [MIRROR, COPY])
 def test_a_consumer_whose_lease_somebody_dropped_holds_by_its_seal(house: House, consumer: str) -> None:
     seals = house.grow(6)
-    run = house.mirror if consumer == MIRROR else house.copy
-    run(seals[2], leased=False)
+    go_on = house.mirror if consumer == MIRROR else house.copy
+    go_on(seals[2], leased=False)
     done = expire(house.catalog, house.declarations, LOG, SMALL)
     ((holder, count),) = done.cut.blocked.items()
     assert (holder.owner, holder.until, count) == (consumer, None, 5)
     assert seals[2] in house.line
     assert done.cut_off == can_plan(house.catalog, house.declarations, LOG) == ()
-    run(house.head)
+    go_on(house.head)
     moved_on = expire(house.catalog, house.declarations, LOG, SMALL)
     assert (len(moved_on.cut.expired), len(house.line)) == (5, 2)
     assert can_plan(house.catalog, house.declarations, LOG) == ()
@@ -209,20 +237,20 @@ def test_expiry_on_a_rest_catalog(rest_lake: Lake) -> None:
 
 
 def test_a_reference_that_moved_meanwhile_stops_the_commit(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    seals = house.grow(5)
-    monkeypatch.setattr(expiry, "_TRIES", 1)
-    commit = house.catalog.commit_tables
+    """An operator rolls back to one that stays: of those before it, fewer would be left than the policy keeps."""
+    house.grow(5)
+    policy = Expire(min_snapshots_to_keep=4, max_snapshots=4)
+    line, commit = house.line, house.catalog.commit_tables
 
     def late(changes: list[TableChange]) -> None:
-        monkeypatch.undo()
-        house.log.manage_snapshots().set_current_snapshot(seals[3]).commit()
-        monkeypatch.setattr(expiry, "_TRIES", 1)
+        monkeypatch.setattr(house.catalog, "commit_tables", commit)
+        house.log.manage_snapshots().set_current_snapshot(line[2]).commit()
         commit(changes)
 
     monkeypatch.setattr(house.catalog, "commit_tables", late)
-    with pytest.raises(CommitFailedException):
-        expire(house.catalog, NOBODY, LOG, SMALL)
-    assert set(seals) <= {snapshot.snapshot_id for snapshot in house.log.metadata.snapshots}
+    done = expire(house.catalog, NOBODY, LOG, policy)
+    assert house.line == line[2:6]  # decided anew
+    assert set(done.cut.expired) == set(line[6:])
 
 
 def test_a_kill_between_commit_and_deletion_leaves_orphans_and_a_whole_table(
