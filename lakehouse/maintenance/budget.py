@@ -1,6 +1,6 @@
 """How much may be done at one look over all tables: the best gain for its cost first, and the rest is told so."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lakehouse.maintenance.action import Action, Operation, Plan, Withheld
@@ -58,6 +58,28 @@ class Allotment:
     def plans(self) -> tuple[Plan, ...]:
         """All of them."""
         return (*self.chosen, *self.postponed, *self.idle)
+
+
+def within(actions: Sequence[Action], budget: Budget) -> tuple[tuple[Action, ...], tuple[Withheld, ...]]:
+    """Those of a table's actions that its run can pay for, in their order, and the others.
+
+    One that costs too much must not keep the table from the others: no look will ever pay for it.
+    """
+    kept: list[Action] = []
+    over: list[Withheld] = []
+    size, seconds = 0, 0.0
+    for action in actions:
+        more, longer = size + action.predicted.bytes, seconds + action.predicted.seconds
+        if more <= budget.bytes and longer <= budget.seconds:
+            kept.append(action)
+            size, seconds = more, longer
+        else:
+            told = (
+                f"reads {action.predicted.bytes:,} bytes in {action.predicted.seconds:,.0f} s; a run may "
+                f"{budget.bytes:,} in {budget.seconds:,.0f} s, all its actions together"
+            )
+            over.append(Withheld(action=replace(action, reasons=(told, *action.reasons)), why="budget"))
+    return tuple(kept), tuple(over)
 
 
 def worth(plan: Plan) -> float:

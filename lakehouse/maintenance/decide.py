@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 
 from lakehouse.maintenance.action import Action, Operation, Plan, Why, Withheld
-from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.budget import Budget, within
 from lakehouse.maintenance.due import Asked, Found, refused
 from lakehouse.maintenance.due_deduplicate import due_deduplicate
 from lakehouse.maintenance.due_rewrite import due_rewrite
@@ -79,7 +79,8 @@ def decide(
     asked = Asked(state, policy, budget, known)
     found = [refused(asked, due(asked)) for operation, due in _DUE.items() if operation in only]
     order = ordered([action for one in found for action in one.actions], state, policy)
-    withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting)
+    actions, over = within(order.actions, budget)
+    withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting, *over)
     warnings = tuple(f"OVERDUE: {describe(holder)}" for holder in overdue(asked))
     because = (*(reason for one in found for reason in one.because), *map(_in_short, withheld))
     times = [
@@ -92,7 +93,7 @@ def decide(
         table=state.table,
         state_digest=state.digest,
         health=health(state, policy),
-        actions=order.actions or (nothing,),
+        actions=actions or (nothing,),
         withheld=withheld,
         look_again_at=min(at for at in times if at is not None and at > state.measured_at),
         recommendations=(*advise_layout(state, policy, known.cores), *advise_mode(state)),

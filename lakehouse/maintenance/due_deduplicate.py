@@ -18,7 +18,8 @@ def due_deduplicate(asked: Asked) -> Found:
     policy = asked.policy.deduplicate
     if policy is None or asked.state.partitions is None:
         return Found()
-    waiting = [one for one in asked.state.partitions if one.records and not _is_done(asked, one)]
+    by_name = sorted(asked.state.partitions, key=lambda one: (one.partition.name, one.partition.key))
+    waiting = [one for one in by_name if one.records and not _is_done(asked, one)]
     if not waiting:
         return Found.nothing("deduplicate: every closed partition holds each key once")
     closed = [one for one in waiting if closes_at(one, policy) <= asked.now]
