@@ -191,6 +191,8 @@ def due_orphans(asked: Asked) -> Found:
 
 
 def _oldest(asked: Asked) -> datetime | None:
-    """The oldest commit that is known, unless older ones are forgotten."""
+    """The oldest commit that is known, unless older ones are forgotten; of a table without any, when it was made."""
     main = asked.state.main
-    return main[0].at if main and main[0].parent_id is None else None
+    if not main:
+        return asked.state.updated_at
+    return main[0].at if main[0].parent_id is None else None

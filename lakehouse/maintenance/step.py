@@ -1,0 +1,205 @@
+"""The story of one run of maintenance: finish what dead runs began, look, decide, write it down, do it, say what came.
+
+A decision is a row before anything is done. So whatever a run dies of, the next one finds what it was about, says what
+came of it, and goes on from the table as it is: there is no other state.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import structlog
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.table import Table as IcebergTable
+from pyspark.sql import SparkSession
+
+from lakehouse.catalog import LakeCatalog
+from lakehouse.commit import Attempt, abandoned_branches, drop_branch, failpoint, read_bases
+from lakehouse.commit.attempt import attempt_in
+from lakehouse.errors import LakehouseError
+from lakehouse.maintenance.action import Action, Operation, Outcome, Plan, Work
+from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.manifest_files import ManifestCache
+from lakehouse.maintenance.memory import Memory, completed
+from lakehouse.maintenance.operations import OPERATIONS
+from lakehouse.maintenance.record import Row, decided_rows, finished_row, record
+from lakehouse.maintenance.report import MaintainReport
+from lakehouse.maintenance.survey import Survey, Surveyed
+from lakehouse.tables import ORPHANS, Declarations, Table, apply, plan
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintainStep:
+    """What a run of maintenance needs. `session` opens Spark, and only for what needs it.
+
+    Args:
+        catalog: where the tables live.
+        declarations: all of them.
+        table: that is looked after.
+        session: opens Spark.
+        attempt: who works.
+        budget: what one run may spend.
+        only: the operations that are asked for.
+        allow: whether what cannot be brought back may be deleted; otherwise it is only shown.
+        longest_run: the longest run that Dagster remembers, or that is under way.
+        under_way: runs that may still be at work, by id.
+        in_process_proof: up to so many bytes are proven in this process, more by Spark.
+        inform: told of progress.
+    """
+
+    catalog: LakeCatalog
+    declarations: Declarations
+    table: Table
+    session: Callable[[], AbstractContextManager[SparkSession]]
+    attempt: Attempt
+    budget: Budget = field(default_factory=Budget)
+    only: Collection[Operation] = tuple(Operation)
+    allow: bool = False
+    longest_run: timedelta = timedelta(0)
+    under_way: Collection[str] = ()
+    in_process_proof: int = 8 * 1024**3
+    inform: Callable[[str], None] = field(default=lambda message: log.info("maintain", detail=message))
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.table.name
+
+
+def maintain(step: MaintainStep) -> MaintainReport:
+    """Do what a table needs now, as far as its policy, the budget and everybody who holds it allow.
+
+    What goes wrong is in the report (`require_well`), and stops what would have come after it.
+
+    Raises:
+        CommitError: what was decided, or what came of it, could not be written down.
+    """
+    began, cache = time.monotonic(), ManifestCache()
+    memory = Memory.read(step.catalog, datetime.now(UTC))
+    ended = _finish_the_dead(step, memory)
+    memory = replace(memory, rows=(*ended, *memory.rows))
+    found = _look(step, memory, cache)
+    if found is None:
+        return MaintainReport(found=None, completed=len(ended), seconds=time.monotonic() - began)
+    rows = decided_rows(
+        found.plan, found.state, step.table.maintenance, run_id=step.attempt.run_id, attempt=step.attempt.id
+    )
+    record(step.catalog, rows, writer=step.attempt.run_id)
+    failpoint("maintain.decided")
+    outcomes: list[Outcome] = []
+    error: Exception | None = None
+    for action, row in zip(found.plan.actions, rows, strict=False):  # own tables have no rows about nothing
+        if action.operation is Operation.NOTHING:
+            continue
+        if error is None:
+            outcome, error = _tried(step, action, memory, cache)
+        else:
+            outcome = Outcome(action=action, result="nothing", message="not begun, after what went wrong before it")
+        step.inform(f"{step.name}: {action.operation}: {outcome.result}. {outcome.message}")
+        record(step.catalog, [finished_row(row, outcome, at=datetime.now(UTC))], writer=step.attempt.run_id)
+        outcomes.append(outcome)
+    after = _look(step, memory, cache) if any(outcome.result == "done" for outcome in outcomes) else None
+    return MaintainReport(
+        found=found,
+        outcomes=tuple(outcomes),
+        after=after,
+        completed=len(ended),
+        seconds=time.monotonic() - began,
+        error=error,
+    )
+
+
+def _look(step: MaintainStep, memory: Memory, cache: ManifestCache) -> Surveyed | None:
+    survey = Survey(
+        catalog=step.catalog,
+        declarations=step.declarations,
+        memory=memory,
+        budget=step.budget,
+        now=datetime.now(UTC),
+        only=step.only,
+        waits=False,  # who has asked for this run, a person or the sensor, has thought of that
+        cache=cache,
+    )
+    return survey.look(step.table)
+
+
+def _tried(
+    step: MaintainStep, action: Action, memory: Memory, cache: ManifestCache
+) -> tuple[Outcome, Exception | None]:
+    """Carry out an action, whatever comes of it."""
+    try:
+        return _done(step, action, memory, cache), None
+    except LakehouseError as error:
+        return Outcome(action=action, result="failed", message=error.message), error
+    except Exception as error:  # noqa: BLE001 - it is raised again once it is written down
+        # What a library says may repeat the value of a row; its class does not.
+        return Outcome(action=action, result="failed", message=f"it ended in {type(error).__name__}"), error
+
+
+def _done(step: MaintainStep, action: Action, memory: Memory, cache: ManifestCache) -> Outcome:
+    """Look again, since time has gone by and others write; then do what is still to be done."""
+    again = _look(step, memory, cache)
+    now = _of(again.plan, action.operation) if again is not None else None
+    if again is None or now is None:
+        return Outcome(action=action, result="nothing", message="it was no longer due when it was its turn")
+    if action.operation is Operation.ORPHANS:
+        apply(plan(ORPHANS, step.catalog), step.catalog)
+    work = Work(
+        catalog=step.catalog,
+        declarations=step.declarations,
+        declared=step.table,
+        base=read_bases(step.catalog, [step.name])[step.name],
+        state=again.state,
+        policy=step.table.maintenance,
+        attempt=step.attempt,
+        session=step.session,
+        inform=step.inform,
+        allow=step.allow,
+        longest_run=step.longest_run,
+        in_process_proof=step.in_process_proof,
+    )
+    began = time.monotonic()
+    outcome = OPERATIONS[action.operation](work, now)
+    facts: Mapping[str, Any] = {**outcome.facts, "seconds": round(time.monotonic() - began, 3)}
+    return replace(outcome, action=action, facts=facts)
+
+
+def _of(found: Plan, operation: Operation) -> Action | None:
+    return next((action for action in found.actions if action.operation is operation), None)
+
+
+def _finish_the_dead(step: MaintainStep, memory: Memory) -> tuple[Row, ...]:
+    """Say what came of decisions whose runs have died, and take back what those had staged.
+
+    A branch of a dead rewrite would keep expiry waiting for a day.
+    """
+    try:
+        table = step.catalog.load_table(step.table.identifier)
+    except (NoSuchTableError, ValueError):
+        return ()
+    dead = [
+        row
+        for row in memory.unfinished(str(table.metadata.table_uuid))
+        if row["run_id"] not in step.under_way or row["run_id"] == step.attempt.run_id
+    ]
+    now = datetime.now(UTC)
+    rows = tuple(completed(row, table, at=now) for row in dead)
+    for row in rows:
+        step.inform(f"{step.name}: {row['operation']} of run {row['run_id']}: {row['message']}")
+    _drop_branches(step.catalog, table, {str(row["attempt"]) for row in dead})
+    record(step.catalog, rows, writer=step.attempt.run_id)
+    return rows
+
+
+def _drop_branches(catalog: LakeCatalog, table: IcebergTable, attempts: Collection[str]) -> None:
+    for left in abandoned_branches(table, older_than=timedelta(0)):
+        if attempt_in(left.branch) in attempts:
+            try:
+                drop_branch(catalog, left)
+            except CommitFailedException:  # others were quicker again and again; housekeeping finds it later
+                log.warning("branch_not_dropped", branch=left.branch)
