@@ -49,6 +49,7 @@ def test_the_shipped_folder_describes_a_laptop(conf: Path) -> None:
     assert settings.kafka.bootstrap_servers == "127.0.0.1:19092"
     assert settings.kafka.local
     assert settings.ingest.max_bytes_per_run == 2 * 1024**3
+    assert settings.maintenance.bytes_per_tick == 2 * 1024**3
     assert settings.declarations == (conf / "declarations",)
 
 
@@ -110,6 +111,8 @@ def test_the_environment_overrides_any_key(conf: Path, tmp_path: Path) -> None:
             "key ingest.max_records_per_run: Input should be greater",
         ),
         ("lakehouse.yaml", "ingest: {max_bytes_per_run: 2 parrots}", "key ingest.max_bytes_per_run"),
+        ("lakehouse.yaml", "maintenance: {every_seconds: 5}", "key maintenance.every_seconds: Input should be greater"),
+        ("lakehouse.yaml", "maintenance: {budget: 5}", "key maintenance.budget: Extra inputs are not permitted"),
         ("lakehouse.yaml", "timezone: Europe/Atlantis", "key timezone: Should be an IANA time zone"),
         ("lakehouse.yaml", "declarations: {a: b}", "key declarations: should be a list"),
         ("lakehouse.yaml", "home: 5", "key home: should be a text"),
