@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg.table import Table
 
+from lakehouse.catalog import TableChange, remove_ref, remove_snapshots
 from lakehouse.commit import Attempt, open_branch, stage_files
 from lakehouse.commit.failpoints import InjectedFault
 from lakehouse.maintenance import orphans
@@ -202,6 +203,14 @@ def test_what_is_known_again_begins_anew(folder: Folder) -> None:
     stage_files(folder.lake.catalog, base, attempt, [file])
     folder.look(days=3)
     assert folder.events() == [("candidate", stray), ("reprieved", stray)]
+    gone = folder.table.metadata.refs[attempt.branch].snapshot_id
+    change = (remove_ref(attempt.branch), remove_snapshots([gone]))
+    folder.lake.catalog.commit_tables([TableChange(folder.table.name(), (), change)])
+    for version in folder.path.rglob("*.metadata.json"):
+        if version.name not in folder.table.metadata_location:
+            version.unlink()
+    assert folder.look(days=6).facts["deleted"] == 0
+    assert folder.events().count(("candidate", stray)) == 2
     assert stray in folder.files()
 
 
