@@ -35,7 +35,8 @@ _WHOLE = 3
 _PATH_OF_DELETES = 2147483546
 _REFERENCED = 143
 _FIELDS = DATA_FILE_TYPE[_WHOLE].fields
-_REFERENCED_AT = next(at for at, field in enumerate(_FIELDS) if field.field_id == _REFERENCED)
+REFERENCED_AT = next(at for at, field in enumerate(_FIELDS) if field.field_id == _REFERENCED)
+"""Where a file that has all fields says which data file it is for."""
 
 PartitionKey = tuple[int, tuple[object, ...]]
 """Partition spec, and the values of its fields."""
@@ -69,7 +70,7 @@ def referenced_path(deletes: DataFile) -> str | None:
     """The one data file that a position delete file is for, or None where it may be for several."""
     if deletes.content != DataFileContent.POSITION_DELETES:
         return None
-    if len(deletes) > _REFERENCED_AT and (named := deletes[_REFERENCED_AT]) is not None:
+    if len(deletes) > REFERENCED_AT and (named := deletes[REFERENCED_AT]) is not None:
         return str(named)
     lower, upper = ((bounds or {}).get(_PATH_OF_DELETES) for bounds in (deletes.lower_bounds, deletes.upper_bounds))
     return str(from_bytes(StringType(), lower)) if lower is not None and lower == upper else None

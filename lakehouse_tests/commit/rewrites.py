@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyiceberg.conversions import to_bytes
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.manifest import (
     DataFile,
@@ -25,7 +24,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from lakehouse.commit import Attempt, Base, Replacement, Seal, Staged, publish, seal_branch, stage_files
-from lakehouse.commit.entries import EntryWriter, is_data, live_entries, partition_of, whole
+from lakehouse.commit.entries import REFERENCED_AT, EntryWriter, is_data, live_entries, partition_of, whole
 from lakehouse.commit.history import head_of
 from lakehouse.commit.stage import commit_on_branch
 from lakehouse_tests.fixtures.lakes import Lake
@@ -159,18 +158,20 @@ def _delete_file(table: Table, paths: Sequence[str], place: Record, *, equality:
     with table.io.new_output(path).create() as stream:
         pq.write_table(rows, stream)
         size = stream.tell()
-    bound = {_PATH: to_bytes(StringType(), paths[0])} if only else None
-    return DataFile.from_args(
+    bare = DataFile.from_args(
         content=DataFileContent.EQUALITY_DELETES if equality is not None else DataFileContent.POSITION_DELETES,
         file_path=path,
         file_format=FileFormat.PARQUET,
         partition=place,
         record_count=len(rows),
         file_size_in_bytes=size,
-        lower_bounds=bound,
-        upper_bounds=bound,
         equality_ids=[1] if equality is not None else None,
     )
+    bare.spec_id = table.metadata.default_spec_id
+    file = whole(bare)
+    if only:
+        file[REFERENCED_AT] = paths[0]
+    return file
 
 
 class _AddDeletes(_SnapshotProducer["_AddDeletes"]):
@@ -181,7 +182,6 @@ class _AddDeletes(_SnapshotProducer["_AddDeletes"]):
             Operation.OVERWRITE, transaction, table.io, snapshot_properties=attempt.marks, branch=attempt.branch
         )
         self._deletes = deletes
-        self._deletes.spec_id = table.metadata.default_spec_id
         self.append_data_file(deletes)  # only the summary looks at it
 
     def _deleted_entries(self) -> list[ManifestEntry]:
@@ -197,5 +197,5 @@ class _AddDeletes(_SnapshotProducer["_AddDeletes"]):
         writer = EntryWriter(*given, self._compression)
         writer.holds = ManifestContent.DELETES
         with writer:
-            writer.add(ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, data_file=whole(self._deletes)))
+            writer.add(ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, data_file=self._deletes))
         return [writer.to_manifest_file(), *self._existing_manifests()]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestEntry
+from pyiceberg.manifest import DataFile, DataFileContent, ManifestContent, ManifestEntry
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.table.snapshots import Operation
 
@@ -215,6 +215,27 @@ def test_deletes_by_value_of_an_unpartitioned_table_are_for_every_file(sql_lake:
     publish(sql_lake.catalog, [delete_rows(sql_lake, name, [], equality=0)])
     with pytest.raises(FilesTouched):
         publish(sql_lake.catalog, [staged])
+
+
+def test_deletes_by_value_without_a_partition_are_for_all_partitions(sql_lake: Lake) -> None:
+    """Of a table that is not partitioned any more: such a delete is for files of every spec (specification)."""
+    name = filled(sql_lake)
+    staged = stage(sql_lake, name, rewrite(sql_lake.load(name), 1))
+    with sql_lake.load(name).update_spec() as update:
+        update.remove_field("day")
+    publish(sql_lake.catalog, [delete_rows(sql_lake, name, [], equality=0)])
+    with pytest.raises(FilesTouched):
+        publish(sql_lake.catalog, [staged])
+
+
+@pytest.mark.parametrize(("lower", "upper", "found"), [("a", "a", "a"), ("a", "b", None), (None, None, None)])
+def test_which_data_file_deletes_are_for(lower: str | None, upper: str | None, found: str | None) -> None:
+    """Writers that do not name it have the one path in both bounds."""
+    bounds = [{2147483546: bound.encode()} if bound else None for bound in (lower, upper)]
+    deletes = DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES, lower_bounds=bounds[0], upper_bounds=bounds[1]
+    )
+    assert referenced_path(deletes) == found
 
 
 def test_of_two_rewrites_of_the_same_files_one_takes_place(sql_lake: Lake) -> None:

@@ -91,6 +91,16 @@ def test_any_other_rows_show(table: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_every_value_is_another_one(kind: pa.DataType) -> None:
+    """Null too; and each is the same wherever it stands."""
+    values = [None, *VALUES[kind]]
+    alone = [digest_of(batch([{"a": value}], {"a": kind})) for value in values]
+    assert len(set(alone)) == len(values)
+    column = batch([{"a": value} for value in values], {"a": kind})
+    assert [digest_of(column.slice(at, 1)) for at in range(len(values))] == alone
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
 def test_values_keep_their_column_and_their_row(kind: pa.DataType) -> None:
     """The same values in the other column, or one of them in the other row, are other rows."""
     first, second = VALUES[kind][0], VALUES[kind][1]
