@@ -10,7 +10,15 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.assets import derived_asset, mirror_asset, mirror_keys, release_asset, stream_asset, stream_keys
+from lakehouse.assets import (
+    derived_asset,
+    maintenance_asset,
+    mirror_asset,
+    mirror_keys,
+    release_asset,
+    stream_asset,
+    stream_keys,
+)
 from lakehouse.automation import (
     follow_release,
     following,
@@ -18,8 +26,16 @@ from lakehouse.automation import (
     journal_sensor,
     lag_sensor,
     mirror_sensor,
+    upkeep_sensor,
 )
-from lakehouse.checks import expect_unanswered, mirror_checks, required_checks, stream_checks, table_checks
+from lakehouse.checks import (
+    expect_unanswered,
+    maintenance_checks,
+    mirror_checks,
+    required_checks,
+    stream_checks,
+    table_checks,
+)
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
 from lakehouse.tables import Declarations, load_declarations
@@ -41,12 +57,13 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
     """
     declarations = load_declarations(settings.declarations)
     streams, mirrors = declarations.streams.values(), declarations.mirrors.values()
+    tables = list(declarations.tables.values())
     # All checks and nothing else: in a run of assets, a check is skipped where its asset had nothing new.
     prove = dg.define_asset_job(
         PROVE_JOB,
         selection=dg.AssetSelection.all_asset_checks(),
-        description="Proves every promise: exactly once, contract rules, freshness, and that each mirror is the fold "
-        "of its changelog. Changes nothing.",
+        description="Proves every promise: exactly once, contract rules, freshness, that each mirror is the fold of "
+        "its changelog, and that maintenance has kept all of it. Changes nothing.",
     )
     own = _users_own(declarations)
     checks: list[dg.AssetChecksDefinition] = [
@@ -54,10 +71,11 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         *(mirror_checks(tables, declarations) for tables in mirrors),
         *(
             found
-            for table in declarations.tables.values()
+            for table in tables
             # Our own records are no assets.
             if table.identifier[0] != OWN_NAMESPACE and (found := table_checks(table, declarations)) is not None
         ),
+        *(maintenance_checks(table, declarations) for table in tables),
     ]
     expect_unanswered(checks)
     ours = dg.Definitions(
@@ -77,6 +95,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
                 )
                 for one in declarations.releases.values()
             ),
+            *(maintenance_asset(table, declarations) for table in tables),
         ],
         asset_checks=checks,
         jobs=[prove] if checks else [],
@@ -84,6 +103,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
             *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),
             *(mirror_sensor(tables, mirror_keys(tables)) for tables in mirrors),
             journal_sensor(),
+            upkeep_sensor(tables, every_seconds=settings.maintenance.every_seconds),
             *([follows] if (follows := following_sensor(declarations)) else []),
         ],
         resources={

@@ -14,6 +14,7 @@ from dagster import DagsterInstance, DagsterRun
 
 from lakehouse.commit import Attempt
 from lakehouse.errors import LakehouseError
+from lakehouse.maintenance.action import Operation
 from lakehouse.settings import Parameter, Parameters, Settings, laid_over
 
 RUNTIME_DATE_TAG = "lakehouse/runtime_date"
@@ -22,6 +23,9 @@ BACKFILL_TAG = "lakehouse/backfill"
 STREAM_TAG = "lakehouse/stream"
 MIRROR_TAG = "lakehouse/mirror"
 REBUILD_TAG = "lakehouse/rebuild"
+MAINTENANCE_TAG = "lakehouse/maintenance"  # on runs: the table that is looked after
+OPERATIONS_TAG = "lakehouse/operations"
+ALLOW_TAG = "lakehouse/allow"
 USER_TAG = "user"  # Dagster's own name for it
 PROCESS_TAG = "lakehouse/process"  # on runs in the process of a command: the mark by which it is known to live
 _DAGSTER_BACKFILL_TAG = "dagster/backfill"
@@ -39,6 +43,10 @@ class ParametersInvalid(LakehouseError):
 
 class RebuildTagInvalid(LakehouseError):
     """The tag that asks for a rebuild says neither yes nor no."""
+
+
+class MaintenanceTagInvalid(LakehouseError):
+    """A tag that says what maintenance may do is not understood."""
 
 
 class BackfillTagInvalid(LakehouseError):
@@ -106,6 +114,37 @@ def asks_for_rebuild(run: DagsterRun) -> bool:
     given = run.tags.get(REBUILD_TAG, "false")
     if given not in ("true", "false"):
         raise RebuildTagInvalid(f"The run tag {REBUILD_TAG} is {given!r}.", remedy="write it as true, or leave it out.")
+    return given == "true"
+
+
+def asked_operations(run: DagsterRun) -> tuple[Operation, ...]:
+    """The operations that the run's tag `lakehouse/operations` asks for, such as `rewrite,expire`; all without the tag.
+
+    Raises:
+        MaintenanceTagInvalid: there is no such operation.
+    """
+    given = run.tags.get(OPERATIONS_TAG)
+    if given is None:
+        return tuple(Operation)
+    try:
+        return tuple(Operation(word.strip()) for word in given.split(","))
+    except ValueError:
+        raise MaintenanceTagInvalid(
+            f"The run tag {OPERATIONS_TAG} is {given!r}.", remedy=f"write some of {', '.join(Operation)}, with commas."
+        ) from None
+
+
+def allows_deletion(run: DagsterRun) -> bool:
+    """Whether the run's tag `lakehouse/allow` lets maintenance delete what cannot be brought back.
+
+    Raises:
+        MaintenanceTagInvalid: it is neither `true` nor `false`.
+    """
+    given = run.tags.get(ALLOW_TAG, "false")
+    if given not in ("true", "false"):
+        raise MaintenanceTagInvalid(
+            f"The run tag {ALLOW_TAG} is {given!r}.", remedy="write it as true, or leave it out: then it is only shown."
+        )
     return given == "true"
 
 

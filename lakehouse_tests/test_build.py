@@ -39,7 +39,9 @@ def demo() -> dg.Definitions:
 
 def test_the_demo_is_complete() -> None:
     defs = demo()
-    specs = {"/".join(spec.key.path): spec for spec in defs.resolve_all_asset_specs()}
+    specs = {
+        "/".join(spec.key.path): spec for spec in defs.resolve_all_asset_specs() if spec.group_name != "maintenance"
+    }
     landed = {
         *(f"raw/{name}" for name in ("flights", "weather", "planes", "airports", "airlines")),
         *(f"quarantine/{name}" for name in ("flights", "reference", "flight_changes")),
@@ -58,10 +60,11 @@ def test_the_demo_is_complete() -> None:
     assert {spec.group_name for spec in specs.values()} == {*streams, "features", "releases"}
     sensors = {sensor.name for sensor in defs.sensors or []}
     of_streams = {f"{stream}_lag" for stream in streams}
-    assert sensors == {*of_streams, "mirror_flights_follows", "derived_tables_and_releases", "audit_log"}
+    assert sensors == {*of_streams, "mirror_flights_follows", "derived_tables_and_releases", "audit_log", "upkeep"}
     pools = {definition.node_def.pool for definition in defs.assets or []}  # pyright: ignore
     derived = {f"derive_{name.replace('/', '__')}" for name in DERIVED}
-    assert pools == {*(f"stream_{stream}" for stream in streams), "mirror_flights", *derived, "release_analytics"}
+    writers = {*(f"stream_{stream}" for stream in streams), "mirror_flights", *derived, "release_analytics"}
+    assert pools == {*writers, "maintenance"}, "who maintains a table takes turns with who writes it"
     checks = {key.to_user_string() for key in defs.resolve_asset_graph().asset_check_keys}
     of_stream = ("exactly_once", "contract_rules", "freshness_and_lag")
     assert len([c for c in checks if c.split(":")[0] in landed and c.split(":")[1] in of_stream]) == 9 + 6 + 6
@@ -72,6 +75,25 @@ def test_the_demo_is_complete() -> None:
     assert {f"{name}:{check}" for name in DERIVED for check in proofs} <= checks
     gaps = {"raw/flights:references_raw_planes", "raw/flights:references_raw_airports"}
     assert {*gaps, "raw/planes:histogram_year"} <= checks
+
+
+def test_every_table_is_looked_after_and_no_run_of_tables_brings_that_along(conf: Path) -> None:
+    left_alone = TABLE.replace("owner=", 'maintenance=Maintenance(excluded="it is art"), owner=').replace(
+        "import Table", "import Maintenance, Table"
+    )
+    (conf / "declarations" / "birds.py").write_text(left_alone)
+    settings = load_settings(conf, {})
+    defs, declared = build_defs(settings), load_declarations(settings.declarations).tables
+    graph = defs.resolve_asset_graph()
+    found = dg.AssetSelection.groups("maintenance").resolve(graph)
+    assert found == {dg.AssetKey(["maintenance", *name.split(".")]) for name in declared}
+    tables = dg.AssetSelection.all() - dg.AssetSelection.groups("maintenance")
+    assert not found & tables.upstream().resolve(graph) | found & tables.downstream().resolve(graph)
+    excluded = {spec.key.path[-1] for spec in defs.resolve_all_asset_specs() if "lakehouse/maintenance" in spec.tags}
+    assert excluded == {"birds"}
+    pools = {definition.node_def.name: definition.node_def.pool for definition in defs.assets or []}  # pyright: ignore
+    assert pools["maintain_raw__birds"] == pools["ingest_birds"]
+    assert pools["maintain_lakehouse__audit_log"] == "maintenance"
 
 
 def test_a_mirror_follows_its_changelog_in_the_same_graph(conf: Path) -> None:

@@ -1,6 +1,7 @@
 """Every Iceberg table is an asset: factories for tables that one step changes together, or computes from others."""
 
 from lakehouse.assets.derived import derived_asset, derived_step
+from lakehouse.assets.maintenance import maintenance_asset
 from lakehouse.assets.mirror import mirror_asset
 from lakehouse.assets.release import release_asset, release_step
 from lakehouse.assets.specs import mirror_keys, mirror_step, table_spec
@@ -9,6 +10,7 @@ from lakehouse.assets.stream import stream_asset, stream_keys
 __all__ = [
     "derived_asset",
     "derived_step",
+    "maintenance_asset",
     "mirror_asset",
     "mirror_keys",
     "mirror_step",

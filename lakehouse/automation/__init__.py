@@ -1,7 +1,8 @@
-"""When a stream is read, a mirror follows, derived tables and releases are computed, and the audit log is completed."""
+"""When streams are read, mirrors follow, tables are computed, released and maintained, and the audit log completed."""
 
 from lakehouse.automation.following import follow_release, following, following_sensor
 from lakehouse.automation.journal_sensor import complete_log, journal_sensor, tell_dagster
+from lakehouse.automation.maintenance_sensor import upkeep_sensor
 from lakehouse.automation.mirror_sensor import mirror_sensor
 from lakehouse.automation.sensor import lag_sensor
 
@@ -14,4 +15,5 @@ __all__ = [
     "lag_sensor",
     "mirror_sensor",
     "tell_dagster",
+    "upkeep_sensor",
 ]

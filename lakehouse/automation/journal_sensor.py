@@ -14,7 +14,7 @@ from dagster import DagsterInstance
 from lakehouse.automation.run_history import named, newest_end, run_news
 from lakehouse.automation.unheard import unheard
 from lakehouse.commit import TableBusy
-from lakehouse.journal import Appended, append, reconcile
+from lakehouse.journal import Appended, append, deletions, reconcile
 from lakehouse.resources import Lake
 from lakehouse.tables import AUDIT_LOG
 
@@ -82,6 +82,7 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
     return append(
         lake.catalog,
         [
+            lambda position, _: named(deletions(lake.catalog, position), instance),
             lambda position, known: named(reconcile(lake.catalog, lake.declarations, position, known=known), instance),
             lambda position, known: run_news(instance, position, known),
         ],

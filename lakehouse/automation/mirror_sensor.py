@@ -9,20 +9,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import dagster as dg
-from dagster import DagsterRunStatus, RunsFilter
 
 from lakehouse.automation.decision import Decision, position_digest, run_key
 from lakehouse.automation.mirror_decision import decide_mirror
-from lakehouse.automation.sensor import UNFINISHED
 from lakehouse.cdc.standing import mirror_standing
 from lakehouse.commit import SealBroken
 from lakehouse.resources import Lake
+from lakehouse.resources.runs import ended_at, failures, under_way
 from lakehouse.runtime import MIRROR_TAG
 from lakehouse.tables import MirrorTables
 
 EVERY_SECONDS = 5
-_FINISHED = [DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
-_LOOKED_BACK = 10
 
 
 def mirror_sensor(tables: MirrorTables, keys: Sequence[dg.AssetKey]) -> dg.SensorDefinition:
@@ -53,19 +50,19 @@ def mirror_sensor(tables: MirrorTables, keys: Sequence[dg.AssetKey]) -> dg.Senso
 
 def _look(tables: MirrorTables, lake: Lake, instance: dg.DagsterInstance) -> Decision:
     name, now = tables.mirror.name, datetime.now(UTC)
-    running = bool(instance.get_run_records(_runs(name, UNFINISHED), limit=1))
+    running = bool(under_way(instance, {MIRROR_TAG: name}))
     try:
         found = mirror_standing(lake.catalog, tables)
     except SealBroken as broken:
         # The run will refuse by name, where people look; once in a while, not at every look.
         key = run_key(name, position_digest(broken.message), now)
         return Decision(None if running else key, broken.message, "")
-    failures, failed_at = _failures(instance, name)
+    failed, failed_at = _failures(instance, name)
     return decide_mirror(
         found,
         target_lag=tables.mirror.target_lag,
         running=running,
-        failures=failures,
+        failures=failed,
         failed_at=failed_at,
         now=now,
     )
@@ -73,16 +70,5 @@ def _look(tables: MirrorTables, lake: Lake, instance: dg.DagsterInstance) -> Dec
 
 def _failures(instance: dg.DagsterInstance, name: str) -> tuple[int, datetime]:
     """How many of the mirror's newest runs in a row did not succeed, and when the last of them ended."""
-    failed: list[dg.RunRecord] = []
-    for record in instance.get_run_records(_runs(name, _FINISHED), limit=_LOOKED_BACK):
-        if record.dagster_run.status is DagsterRunStatus.SUCCESS:
-            break
-        failed.append(record)
-    if not failed:
-        return 0, datetime.min.replace(tzinfo=UTC)
-    ended = failed[0].end_time
-    return len(failed), datetime.fromtimestamp(ended, UTC) if ended else failed[0].update_timestamp
-
-
-def _runs(name: str, statuses: list[DagsterRunStatus]) -> RunsFilter:
-    return RunsFilter(statuses=statuses, tags={MIRROR_TAG: name})
+    failed = failures(instance, {MIRROR_TAG: name})
+    return len(failed), ended_at(failed[0]) if failed else datetime.min.replace(tzinfo=UTC)

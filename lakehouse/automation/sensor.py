@@ -4,24 +4,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import dagster as dg
-from dagster import DagsterRunStatus, RunsFilter
 
 from lakehouse.automation.decision import PATIENCE, Decision, decide, position_digest, run_key
 from lakehouse.ingest.refusals import IngestRefused
 from lakehouse.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, offsets_at
 from lakehouse.resources import Lake
+from lakehouse.resources.runs import under_way
 from lakehouse.resources.standing import Standing, standing
 from lakehouse.runtime import STREAM_TAG
 from lakehouse.tables import Stream
 
 EVERY_SECONDS = 5
-UNFINISHED = [
-    DagsterRunStatus.QUEUED,
-    DagsterRunStatus.NOT_STARTED,
-    DagsterRunStatus.STARTING,
-    DagsterRunStatus.STARTED,
-    DagsterRunStatus.CANCELING,
-]
 
 
 def lag_sensor(stream: Stream, keys: Sequence[dg.AssetKey]) -> dg.SensorDefinition:
@@ -80,5 +73,4 @@ def _has_older(lake: Lake, found: Standing, now: datetime) -> bool:
 
 
 def _running(instance: dg.DagsterInstance, stream: Stream) -> bool:
-    unfinished = RunsFilter(statuses=UNFINISHED, tags={STREAM_TAG: stream.name})
-    return bool(instance.get_run_records(unfinished, limit=1))
+    return bool(under_way(instance, {STREAM_TAG: stream.name}))

@@ -11,6 +11,7 @@ import typer
 from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.cli.audit_derived import DERIVED
+from lakehouse.cli.audit_leases import LEASES
 from lakehouse.cli.audit_mirrors import MIRRORS
 from lakehouse.cli.audit_release import RELEASES
 from lakehouse.cli.audit_streams import STREAMS
@@ -21,7 +22,7 @@ from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.errors import LakehouseError
 from lakehouse.tables import Declarations
 
-KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES)
+KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, LEASES)
 Proofs = list[tuple[Kind[Any], list[Any]]]
 
 
@@ -32,7 +33,10 @@ class CouldNotAudit(LakehouseError):
 def audit(
     ctx: typer.Context,
     names: Annotated[
-        list[str] | None, typer.Argument(help="Streams, mirrors, derived tables and releases to audit; default: all.")
+        list[str] | None,
+        typer.Argument(
+            help="Streams, mirrors, derived tables, releases and tables that others read on from; default: all."
+        ),
     ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
@@ -45,6 +49,8 @@ def audit(
     ] = False,
 ) -> None:
     """Prove that records are there once, mirrors are what their changelogs make, derived tables and releases agree.
+
+    And that everybody who reads a table in ranges of snapshots can go on.
 
     Exit 1: a promise is broken, 2: nobody can say.
     """

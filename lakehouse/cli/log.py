@@ -20,7 +20,7 @@ def log(
     *,
     table: Annotated[str, typer.Option(help="Only what happened to this table, as namespace.table.")] = "",
     run: Annotated[str, typer.Option(help="Only what this run did, with its re-executions.")] = "",
-    kind: Annotated[str, typer.Option(help="Only commit, run, check, release, refusal or gap.")] = "",
+    kind: Annotated[str, typer.Option(help="Only commit, run, check, release, refusal, maintenance or gap.")] = "",
     last: Annotated[int, typer.Option(help="So many events at most; 0 for all.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:

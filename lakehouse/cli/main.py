@@ -19,6 +19,7 @@ from lakehouse.cli.jars import jars
 from lakehouse.cli.lease import lease
 from lakehouse.cli.log import log
 from lakehouse.cli.logs import configure_logs
+from lakehouse.cli.maintain import maintain
 from lakehouse.cli.plan import plan
 from lakehouse.cli.produce import produce
 from lakehouse.cli.rebuild import rebuild
@@ -74,6 +75,7 @@ for verb in (
     rebuild,
     checkpoint,
     retire,
+    maintain,
     housekeep,
     jars,
 ):

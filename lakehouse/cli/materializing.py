@@ -19,8 +19,9 @@ from lakehouse.cli.progress import watching
 from lakehouse.cli.running import say
 from lakehouse.commit import CommitError, SealBroken
 from lakehouse.resources import Lake
+from lakehouse.resources.maintained import GROUP, PREFIX, maintenance_key
 from lakehouse.resources.standing import standing
-from lakehouse.runtime import MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
+from lakehouse.runtime import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
 from lakehouse.tables import MirrorTables
 
 MOST_ROUNDS = 1000
@@ -39,7 +40,8 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
             say(context, f"{told} materializations of killed runs were reported to Dagster")
         everything = defs.resolve_implicit_global_asset_job_def()
         later = later_assets(lake.declarations)
-        first = sorted((dg.AssetSelection.all() - later).resolve(defs.resolve_asset_graph()))
+        upkeep = dg.AssetSelection.groups(GROUP)  # which has its own sensor, and its own command
+        first = sorted((dg.AssetSelection.all() - later - upkeep).resolve(defs.resolve_asset_graph()))
         mirrors = {mirror_step(tables) for tables in lake.declarations.mirrors.values()}
         for _ in range(MOST_ROUNDS if first else 0):
             outcome.add(_execute(everything, instance, tags, first))
@@ -85,6 +87,18 @@ def derive(context: Context, mark: str, tables: Sequence[str], tags: Mapping[str
         wanted = (chosen.downstream() if downstream else chosen).resolve(defs.resolve_asset_graph())
         job = defs.resolve_implicit_global_asset_job_def()
         outcome.add(_execute(job, instance, {PROCESS_TAG: mark, **tags}, sorted(wanted)))
+        _log(context, Lake(context.settings), instance)
+    return outcome
+
+
+def maintain(context: Context, mark: str, tables: Sequence[str], tags: Mapping[str, str]) -> Outcome:
+    """Run the maintenance of tables with its checks, one run for each, so that none waits for the pool of another."""
+    outcome = Outcome()
+    with _dagster(context) as (defs, instance):
+        job = defs.resolve_implicit_global_asset_job_def()
+        for name in tables:
+            run_tags = {PROCESS_TAG: mark, MAINTENANCE_TAG: name, **tags}
+            outcome.add(_execute(job, instance, run_tags, [maintenance_key(name)]))
         _log(context, Lake(context.settings), instance)
     return outcome
 
@@ -150,7 +164,8 @@ def _never_made(defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake) 
     return [
         key
         for key in sorted(defs.resolve_asset_graph().materializable_asset_keys)
-        if lake.declarations.writer(".".join(key.path)) is None
+        if key.path[0] != PREFIX
+        and lake.declarations.writer(".".join(key.path)) is None
         and instance.get_latest_materialization_event(key) is None
     ]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Kind = Literal["commit", "run", "check", "release", "refusal", "gap"]
+Kind = Literal["commit", "run", "check", "release", "refusal", "maintenance", "gap"]
 _LONGEST_MESSAGE = 2000
 
 

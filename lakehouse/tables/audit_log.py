@@ -8,14 +8,17 @@ import pyspark.sql.types as spark
 from lakehouse.tables.table import Table
 
 FILE = Path(__file__)  # where a declaration that has the same name is told to look
-KINDS = ("commit", "run", "check", "release", "refusal", "gap")
+KINDS = ("commit", "run", "check", "release", "refusal", "maintenance", "gap")
 
 
 class Logged(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]
     """One event."""
 
     event_id: str = pa.Field(description="What happened, as a name: the same however often it is found")
-    kind: str = pa.Field(isin=KINDS, description="commit, run, check, release, refusal, or gap: what nobody can know")
+    kind: str = pa.Field(
+        isin=KINDS,
+        description="commit, run, check, release, refusal, maintenance (what it deleted), or gap: what nobody can know",
+    )
     at: spark.TimestampType = pa.Field(description="When it happened, by the clock of whoever did it")
     table_name: str = pa.Field(nullable=True, description="The table it happened to")
     snapshot_id: spark.LongType = pa.Field(nullable=True, description="The snapshot that it made or judged")

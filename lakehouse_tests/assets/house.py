@@ -148,13 +148,16 @@ class House:
     def run(
         self, *keys: str, tags: Mapping[str, str] | None = None, defs: dg.Definitions | None = None
     ) -> dg.ExecuteInProcessResult:
-        """Materialize assets (all if none is named) with their checks, as a run that may fail."""
-        job = (defs or self.defs()).resolve_implicit_global_asset_job_def()
+        """Materialize assets (all tables if none is named) with their checks, as a run that may fail."""
+        defs = defs or self.defs()
+        tables = dg.AssetSelection.all() - dg.AssetSelection.groups("maintenance")
+        chosen = dg.AssetSelection.assets(*(key.split(".") for key in keys)) if keys else tables
+        job = defs.resolve_implicit_global_asset_job_def()
         return job.execute_in_process(
             instance=self.instance,
             raise_on_error=False,
             tags=dict(tags or {}),
-            asset_selection=[dg.AssetKey(key.split(".")) for key in keys] or None,
+            asset_selection=sorted(chosen.resolve(defs.resolve_asset_graph())),
         )
 
     def lake(self) -> Lake:

@@ -1,0 +1,104 @@
+"""The asset that looks after a table: a run of it measures, decides, does what is due, and says why."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from lakehouse.assets.maintenance_results import maintenance_result
+from lakehouse.assets.pools import pool_for
+from lakehouse.assets.specs import owner_of
+from lakehouse.commit import Attempt, failpoint
+from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.report import MaintainReport, MaintenanceFailed
+from lakehouse.maintenance.step import MaintainStep, maintain
+from lakehouse.resources import Lake, LakehouseSpark
+from lakehouse.resources.maintained import GROUP, maintenance_key
+from lakehouse.resources.runs import longest_run, under_way
+from lakehouse.runtime import MAINTENANCE_TAG, allows_deletion, asked_operations, attempt_of
+from lakehouse.tables import Declarations, Table
+
+EXCLUDED = "excluded"
+
+
+def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefinition:
+    """Make the asset that looks after one table.
+
+    It depends on nothing, so that no run of the table brings it along; the sensor `upkeep` starts it where a plan says
+    so. A person may start it at any time: without the tag `lakehouse/allow=true`, what deletes is only shown. A run
+    that finds nothing to do says why, and that is a result too.
+    """
+    excluded = table.maintenance.excluded
+
+    @dg.multi_asset(
+        name=f"maintain_{'__'.join(table.identifier)}",
+        specs=[
+            dg.AssetSpec(
+                key=maintenance_key(table.name),
+                description=_described(table),
+                group_name=GROUP,
+                kinds={"iceberg"},
+                owners=[owner_of(table)],
+                skippable=True,
+                tags={MAINTENANCE_TAG: EXCLUDED} if excluded else {},
+            )
+        ],
+        pool=pool_for(table.name, declarations),
+        description=f"Looks after {table.name}.",
+    )
+    def maintain_table(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        failpoint("dagster.maintain.begin")
+        attempt = attempt_of(context, lake.settings, step=f"maintain:{table.name}")
+        report = _maintain(context, table, lake, spark, attempt)
+        if report.found is None:
+            context.log.info(f"{table.name} does not exist yet")
+            return
+        yield maintenance_result(report, report.found, attempt, _history(lake, table))
+        try:
+            report.require_well()
+        except MaintenanceFailed as failed:
+            # The sensor tries again, later and later; to do the same at once would end the same way.
+            raise dg.Failure(description=str(failed), allow_retries=False) from failed.__cause__
+
+    return maintain_table
+
+
+def _maintain(
+    context: dg.AssetExecutionContext, table: Table, lake: Lake, spark: LakehouseSpark, attempt: Attempt
+) -> MaintainReport:
+    settings = lake.settings.maintenance
+    return maintain(
+        MaintainStep(
+            catalog=lake.catalog,
+            declarations=lake.declarations,
+            table=table,
+            session=lambda: spark.session(f"maintain {table.name}"),
+            attempt=attempt,
+            budget=Budget.of(settings),
+            only=asked_operations(context.run),
+            allow=allows_deletion(context.run),
+            longest_run=longest_run(context.instance, datetime.now(UTC)),
+            under_way={record.dagster_run.run_id for record in under_way(context.instance)},
+            in_process_proof=int(settings.in_process_proof),
+            inform=context.log.info,
+        )
+    )
+
+
+def _history(lake: Lake, table: Table) -> list[Any]:
+    memory = Memory.read(lake.catalog, datetime.now(UTC))
+    return [row for row in memory.rows if row["table_name"] == table.name]
+
+
+def _described(table: Table) -> str:
+    if table.maintenance.excluded:
+        return f"{table.name} is not maintained: {table.maintenance.excluded}."
+    return (
+        f"Keeps {table.name} quick to read and to write, without changing a row: file sizes, delete files, manifests, "
+        "old snapshots, files that nobody knows. The newest materialization or observation says what was decided, why, "
+        "and why not more."
+    )

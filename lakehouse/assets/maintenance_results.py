@@ -1,0 +1,100 @@
+"""What a reader of Dagster's UI learns of a run of maintenance: what was decided, why, and what came of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from lakehouse.assets.maintenance_picture import health_markdown
+from lakehouse.commit import Attempt
+from lakehouse.maintenance.action import Outcome
+from lakehouse.maintenance.report import MaintainReport
+from lakehouse.maintenance.survey import Surveyed
+from lakehouse.resources.maintained import decision_metadata, maintenance_key, numbers
+from lakehouse.resources.materialized import rows_shown, write_tags
+from lakehouse.runtime import MAINTENANCE_TAG
+
+_WORDS = (
+    ("files fewer", "files_removed"),
+    ("bytes written", "bytes"),
+    ("seconds", "seconds"),
+    ("planning ms saved", "plan_ms"),
+    ("commit ms saved", "commit_ms"),
+)
+
+
+def maintenance_result(
+    report: MaintainReport, found: Surveyed, attempt: Attempt, rows: Sequence[Mapping[str, Any]]
+) -> dg.MaterializeResult[Any]:
+    """The result of a run that has looked at a table.
+
+    Args:
+        report: what was done.
+        found: the table and the plan.
+        attempt: who worked.
+        rows: what was ever written down about the table, for the picture.
+    """
+    name = found.declared.name
+    metadata: dict[str, Any] = {
+        **decision_metadata(found),
+        # Afterwards, where something was done: a curve is to show what it brought.
+        **(numbers(report.after) if report.after is not None else {}),
+        "done": _outcomes(report.outcomes),
+        "attempt": attempt.id,
+        "seconds": round(report.seconds, 2),
+    }
+    if report.outcomes:
+        metadata["predicted and measured"] = dg.MetadataValue.md(compared_markdown(report.outcomes))
+    if picture := health_markdown(rows):
+        metadata["health over time"] = dg.MetadataValue.md(picture)
+    if report.completed:
+        metadata["decisions of dead runs that were completed"] = report.completed
+    return dg.MaterializeResult(
+        asset_key=maintenance_key(name), metadata=metadata, tags={**write_tags(attempt), MAINTENANCE_TAG: name}
+    )
+
+
+def compared_markdown(outcomes: Sequence[Outcome]) -> str:
+    """What each action was expected to bring and to cost, beside what it did."""
+    lines = ["| operation | | predicted | measured |", "|---|---|---:|---:|"]
+    for outcome in outcomes:
+        measured = measured_of(outcome)
+        for told, word in _WORDS:
+            predicted = getattr(outcome.action.predicted, word)
+            if predicted or measured.get(word):
+                lines.append(
+                    f"| {outcome.action.operation} | {told} | {predicted:,.0f} | {_shown(measured.get(word))} |"
+                )
+    return "\n".join(lines)
+
+
+def measured_of(outcome: Outcome) -> dict[str, float]:
+    """What came of an action, in the words of its prediction; nothing for what nobody measured."""
+    before, after = outcome.before, outcome.after
+    if after is None:
+        return {}
+    measured: dict[str, float] = {"bytes": float(after.bytes), "seconds": after.seconds}
+    if after.files or before.files:
+        measured["files_removed"] = float(before.files - after.files)
+    for word in ("plan_ms", "commit_ms"):
+        if getattr(before, word) and getattr(after, word):
+            measured[word] = getattr(before, word) - getattr(after, word)
+    return measured
+
+
+def _outcomes(outcomes: Sequence[Outcome]) -> dg.TableMetadataValue:
+    columns = {"operation": "string", "result": "string", "in words": "string", "facts": "string"}
+    rows = [
+        (
+            str(one.action.operation),
+            one.result,
+            one.message,
+            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.facts.items()),
+        )
+        for one in outcomes
+    ]
+    return rows_shown(columns, rows)
+
+
+def _shown(number: float | None) -> str:
+    return "" if number is None else f"{number:,.0f}"

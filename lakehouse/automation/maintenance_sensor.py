@@ -1,0 +1,187 @@
+"""One sensor for all tables: measures those that have changed or are due, decides, and starts what plans ask for.
+
+Where nothing has changed and nothing is due it costs one look at where the metadata files are. Every decision is a row
+of `lakehouse.maintenance`; one that does nothing is also an observation of the table's maintenance asset.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from lakehouse.automation.maintenance_decision import (
+    Looked,
+    operations_of,
+    reason_to_rest,
+    reason_to_wait,
+    run_key,
+)
+from lakehouse.commit import CommitError
+from lakehouse.maintenance.action import Plan
+from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.manifest_files import ManifestCache
+from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.record import decided_rows, record
+from lakehouse.maintenance.survey import Survey, Surveys, survey_all
+from lakehouse.resources import Lake
+from lakehouse.resources.maintained import decision_metadata, maintenance_key
+from lakehouse.resources.runs import ended_at, failures, under_way
+from lakehouse.runtime import ALLOW_TAG, MAINTENANCE_TAG, OPERATIONS_TAG
+from lakehouse.tables import MAINTENANCE_LOG, Table
+
+NAME = "upkeep"
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What one look has decided.
+
+    Args:
+        surveys: the tables that were looked at.
+        again_at: when time alone could change something; None for at once.
+        waiting: table → why its run is not started, though the plan says so.
+    """
+
+    surveys: Surveys
+    again_at: datetime | None
+    waiting: Mapping[str, str]
+
+    @property
+    def starting(self) -> list[Plan]:
+        """The plans that become runs."""
+        return [plan for plan in self.surveys.allotment.chosen if plan.table not in self.waiting]
+
+
+def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDefinition:
+    """Make the sensor.
+
+    Args:
+        tables: that are looked after.
+        every_seconds: how often it looks.
+    """
+    cache = ManifestCache()  # the process that evaluates sensors goes on from look to look
+
+    @dg.sensor(
+        name=NAME,
+        description="Measures tables from their metadata, decides what each needs, writes that down in "
+        f"{MAINTENANCE_LOG.name}, and starts runs of maintenance within the budget of conf/lakehouse.yaml.",
+        target=dg.AssetSelection.assets(*(maintenance_key(table.name) for table in tables)),
+        minimum_interval_seconds=every_seconds,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+    )
+    def upkeep(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        now = datetime.now(UTC)
+        most = lake.settings.maintenance.runs_per_tick
+        runs = under_way(context.instance, {MAINTENANCE_TAG: [table.name for table in tables]})
+        busy = {run.dagster_run.tags[MAINTENANCE_TAG] for run in runs}
+        places = _places(lake, tables)
+        digest = _digest(places)
+        if why := reason_to_rest(Looked.of(context.cursor), digest, now, busy=busy, most=most):
+            return dg.SensorResult(skip_reason=why, cursor=context.cursor)
+        survey = Survey(
+            catalog=lake.catalog,
+            declarations=lake.declarations,
+            memory=Memory.read(lake.catalog, now),
+            budget=replace(Budget.of(lake.settings.maintenance), runs=most - len(busy)),
+            now=now,
+            cache=cache,
+        )
+        decided = _decide(survey, [table for table in tables if table.name not in busy], places, context.instance)
+        try:
+            _write_down(lake, decided, survey)
+        except CommitError as trouble:
+            # What nobody can read afterwards is not done.
+            return dg.SensorResult(skip_reason=f"what was decided could not be written down: {trouble}")
+        again_at = decided.again_at.isoformat() if decided.again_at is not None and not busy else ""
+        return dg.SensorResult(
+            run_requests=[_request(plan) for plan in decided.starting],
+            skip_reason=None if decided.starting else _summary(decided),
+            asset_events=_observations(decided),
+            cursor=Looked(digest, again_at).cursor(),
+        )
+
+    return upkeep
+
+
+def _decide(
+    survey: Survey, tables: Sequence[Table], places: Mapping[str, str], instance: dg.DagsterInstance
+) -> _Decided:
+    """Look at the tables whose newest decision does not stand any more."""
+    until = {
+        table.name: at
+        for table in tables
+        if table.name in places and (at := survey.stands_until(table, places[table.name])) is not None
+    }
+    surveys = survey_all(survey, [table for table in tables if table.name in places and table.name not in until])
+    allotment = surveys.allotment
+    waiting = {
+        plan.table: why
+        for plan in allotment.chosen
+        if (why := reason_to_wait(_died(instance, plan.table, survey.memory), survey.now))
+    }
+    times = [*until.values(), *(plan.look_again_at for plan in allotment.idle if plan.look_again_at is not None)]
+    at_once = allotment.chosen or allotment.postponed or surveys.trouble
+    return _Decided(surveys, None if at_once or not times else min(times), waiting)
+
+
+def _died(instance: dg.DagsterInstance, table: str, memory: Memory) -> list[datetime]:
+    """When the newest runs of a table ended that failed and never said what came of it.
+
+    What a run has written down as failed makes that operation wait, and no other.
+    """
+    told = {row["run_id"] for row in memory.rows if row["phase"] == "finished"}
+    failed = failures(instance, {MAINTENANCE_TAG: table})
+    return [ended_at(record) for record in failed if record.dagster_run.run_id not in told]
+
+
+def _write_down(lake: Lake, decided: _Decided, survey: Survey) -> None:
+    rows = [
+        row
+        for name, found in sorted(decided.surveys.surveyed.items())
+        if name not in decided.waiting
+        for row in decided_rows(found.plan, found.state, found.declared.maintenance)
+    ]
+    record(lake.catalog, rows, writer=f"sensor {NAME} {survey.now.isoformat()}")
+
+
+def _request(plan: Plan) -> dg.RunRequest:
+    return dg.RunRequest(
+        run_key=run_key(plan),
+        asset_selection=[maintenance_key(plan.table)],
+        tags={MAINTENANCE_TAG: plan.table, OPERATIONS_TAG: operations_of(plan), ALLOW_TAG: "true"},
+    )
+
+
+def _observations(decided: _Decided) -> list[dg.AssetObservation]:
+    """What was decided of tables that no run will tell of."""
+    starting = {plan.table for plan in decided.starting}
+    return [
+        dg.AssetObservation(asset_key=maintenance_key(name), metadata=decision_metadata(found))
+        for name, found in sorted(decided.surveys.surveyed.items())
+        if name not in starting and name not in decided.waiting
+    ]
+
+
+def _summary(decided: _Decided) -> str:
+    allotment = decided.surveys.allotment
+    told = [f"{len(decided.surveys.surveyed)} tables were measured, {len(allotment.idle)} of them need nothing"]
+    if allotment.postponed:
+        told.append(f"over the budget: {', '.join(plan.table for plan in allotment.postponed)}")
+    told += [f"{name}: {why}" for name, why in sorted(decided.waiting.items())]
+    told += [f"{name} could not be looked at: {why}" for name, why in sorted(decided.surveys.trouble.items())]
+    return "; ".join(told)
+
+
+def _places(lake: Lake, tables: Sequence[Table]) -> dict[str, str]:
+    """Table → where its metadata file is, for those that exist."""
+    found = lake.catalog.locations([table.identifier for table in tables])
+    return {".".join(identifier): place for identifier, place in found.items()}
+
+
+def _digest(places: Mapping[str, str]) -> str:
+    # Its own rows are no reason to look again.
+    said = sorted((name, place) for name, place in places.items() if name != MAINTENANCE_LOG.name)
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()

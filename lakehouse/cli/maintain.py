@@ -1,0 +1,139 @@
+"""`lakehouse maintain`: what tables need, why and why not; and doing it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.errors import LakehouseError
+from lakehouse.maintenance.action import Operation
+from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.explain import as_json as plan_as_json
+from lakehouse.maintenance.explain import in_words
+from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.survey import Survey, Surveys, survey_all
+from lakehouse.tables import Declarations
+
+_ASKED = tuple(one for one in Operation if one is not Operation.NOTHING)
+
+
+class UnknownTable(LakehouseError):
+    """No table of this name is declared."""
+
+
+class UnknownOperation(LakehouseError):
+    """Maintenance has no such operation."""
+
+
+def maintain(
+    ctx: typer.Context,
+    tables: Annotated[
+        list[str] | None, typer.Argument(help="Tables, as namespace.table; all that need something if none is named.")
+    ] = None,
+    *,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what is due, why, and why not more.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help=f"One of {', '.join(_ASKED)}; may be given several times.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Also do what deletes; without this, that is only shown.")] = False,
+) -> None:
+    """Look after tables: measure, decide, do what is due, and write down why. With --plan nothing is changed."""
+    context = context_of(ctx)
+    asked, declarations = _operations(only or []), declarations_of(context)
+    _refuse_unknown(declarations, tables or [])
+    found = _survey(context, declarations, tables or [], asked, waits=plan)
+    if plan:
+        _show(context, found, quiet=as_json)
+        return
+    wanted = tables or [one.plan.table for one in found.surveyed.values() if not one.plan.nothing]
+    if not wanted:
+        _print(context, ["Nothing is due. `lakehouse maintain --plan` says why."])
+        return
+    _run(context, wanted, asked, yes=yes, quiet=as_json)
+
+
+def _survey(
+    context: Context, declarations: Declarations, names: Sequence[str], asked: Sequence[Operation], *, waits: bool
+) -> Surveys:
+    catalog, now = catalog_of(context), datetime.now(UTC)
+    # A person is shown all that is due: only the sensor rations its runs.
+    budget = replace(Budget.of(context.settings.maintenance), runs=len(declarations.tables))
+    survey = Survey(
+        catalog=catalog,
+        declarations=declarations,
+        memory=Memory.read(catalog, now),
+        budget=budget,
+        now=now,
+        only=asked,
+        waits=waits,
+    )
+    return survey_all(survey, [declarations.tables[name] for name in names or sorted(declarations.tables)])
+
+
+def _show(context: Context, found: Surveys, *, quiet: bool) -> None:
+    if quiet:
+        told = {name: plan_as_json(one) for name, one in found.surveyed.items()}
+        typer.echo(json.dumps({"tables": told, "trouble": found.trouble}, indent=2))
+        return
+    for one in found.surveyed.values():
+        _print(context, in_words(one))
+    for name, why in found.trouble.items():
+        context.err.print(f"{name} could not be looked at: {why}", style="bold red", markup=False, soft_wrap=True)
+
+
+def _run(context: Context, names: Sequence[str], asked: Sequence[Operation], *, yes: bool, quiet: bool) -> None:
+    # Dagster takes a second to import, and a slip in the command's words is told without.
+    from lakehouse.cli.materializing import maintain as run_maintenance
+    from lakehouse.cli.outcome import Outcome
+    from lakehouse.cli.single_run import make_run
+    from lakehouse.runtime import ALLOW_TAG, OPERATIONS_TAG
+
+    tags: Mapping[str, str] = {OPERATIONS_TAG: ",".join(asked), ALLOW_TAG: "true" if yes else "false"}
+
+    def show(outcome: Outcome) -> None:
+        rows = [
+            row for row in Memory.read(catalog_of(context), datetime.now(UTC)).rows if row["run_id"] in outcome.runs
+        ]
+        told = [
+            {name: row[name] for name in ("table_name", "operation", "result", "message")}
+            for row in reversed(rows)
+            if row["phase"] == "finished" or row["operation"] == Operation.NOTHING
+        ]
+        if quiet:
+            typer.echo(json.dumps(told, indent=2))
+            return
+        for row in told:
+            _print(
+                context, [f"{row['table_name']}: {row['operation']}: {row['result']}. {row['message'] or ''}".rstrip()]
+            )
+        if any(row["result"] == "dry_run" for row in told):
+            _print(context, ["What deletes was only shown. To do it, say the same with --yes."])
+
+    make_run(context, lambda mark: run_maintenance(context, mark, names, tags), show)
+
+
+def _operations(words: Sequence[str]) -> tuple[Operation, ...]:
+    unknown = [word for word in words if word not in _ASKED]
+    if unknown:
+        raise UnknownOperation(
+            f"There is no operation {', '.join(unknown)}.", remedy=f"name some of {', '.join(_ASKED)}"
+        )
+    return tuple(Operation(word) for word in words) or _ASKED
+
+
+def _refuse_unknown(declarations: Declarations, names: Sequence[str]) -> None:
+    if unknown := [name for name in names if name not in declarations.tables]:
+        raise UnknownTable(
+            f"There is no table {', '.join(unknown)}.", remedy=f"name some of {', '.join(sorted(declarations.tables))}"
+        )
+
+
+def _print(context: Context, lines: Sequence[str]) -> None:
+    for line in lines:
+        context.out.print(line, highlight=False, markup=False, soft_wrap=True)
