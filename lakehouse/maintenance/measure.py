@@ -9,12 +9,9 @@
 from dataclasses import replace
 from datetime import datetime
 
-from pydantic import ValidationError
-from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse.catalog import LakeCatalog
 from lakehouse.commit.history import head_of, summary_of
 from lakehouse.maintenance.cadence import cadence_of
 from lakehouse.maintenance.history import history_of, moment, refs_of
@@ -24,8 +21,6 @@ from lakehouse.maintenance.state import Cadence, Depth, Holder, Remembered, Stat
 from lakehouse.maintenance.touched import with_touched_files
 from lakehouse.maintenance.traits import traits_of
 from lakehouse.tables import Declarations, Maintenance, Rewrite, Table
-
-_LONGEST_REASON = 300
 
 
 def measure(
@@ -75,41 +70,6 @@ def measure(
     if snapshot is None:
         return state
     return _deeper(state, table, snapshot, declared, depth, cache)
-
-
-def look(
-    catalog: LakeCatalog,
-    declared: Table,
-    declarations: Declarations,
-    *,
-    now: datetime,
-    depth: Depth = Depth.TOTALS,
-    holders: tuple[Holder, ...] = (),
-    remembered: Remembered | None = None,
-    cache: ManifestCache | None = None,
-) -> State | None:
-    """Load a table and measure it; None where it does not exist.
-
-    A table that PyIceberg cannot load (a column type or a kind of statistics that it does not know) is a state too: it
-    says why nothing is done about it.
-    """
-    try:
-        table = catalog.load_table(declared.identifier)
-    except NoSuchTableError:
-        return None
-    except (ValidationError, ValueError) as error:
-        told = " ".join(str(error).split())[:_LONGEST_REASON]
-        return State(table=declared.name, measured_at=now, unreadable=f"PyIceberg cannot load it: {told}")
-    return measure(
-        table,
-        declared,
-        declarations,
-        now=now,
-        depth=depth,
-        holders=holders,
-        remembered=remembered,
-        cache=cache,
-    )
 
 
 def _deeper(

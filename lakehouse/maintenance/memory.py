@@ -14,9 +14,9 @@ from lakehouse.commit import read_bases
 from lakehouse.commit.history import ancestry, attempt_of, head_of
 from lakehouse.maintenance.action import Action, Operation, Outcome, Predicted
 from lakehouse.maintenance.experience import Done, Experience, learn
-from lakehouse.maintenance.record import Row, Told, finished_row, policy_text
+from lakehouse.maintenance.record import Row, Told, finished_row
 from lakehouse.maintenance.state import Partition, Remembered
-from lakehouse.tables import MAINTENANCE_LOG, ORPHANS, Maintenance
+from lakehouse.tables import MAINTENANCE_LOG, ORPHANS
 
 REMEMBERED_FOR = timedelta(days=30)
 _LOOKED = ("done", "dry_run", "nothing")
@@ -41,17 +41,6 @@ class Memory:
         rows = _rows(catalog, MAINTENANCE_LOG.name, since)
         rows.sort(key=lambda row: (row["at"], row["row_id"]), reverse=True)
         return cls(tuple(rows), _candidates(_rows(catalog, ORPHANS.name, since)))
-
-    def stands(self, uuid: str, metadata_file: str, policy: Maintenance, now: datetime) -> bool:
-        """Whether the newest decision about a table still holds: nothing has changed, and it is not time yet."""
-        newest = next((row for row in self._of(uuid) if row["phase"] == "decided"), None)
-        return (
-            newest is not None
-            and newest["metadata_file"] == metadata_file
-            and newest["valid_until"] is not None
-            and now < newest["valid_until"]
-            and newest["policy"] == policy_text(policy)
-        )
 
     def unfinished(self, uuid: str) -> tuple[Row, ...]:
         """Decisions that a run began to carry out and never said what came of it, oldest first."""

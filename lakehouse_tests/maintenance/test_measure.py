@@ -12,9 +12,12 @@ from pyiceberg.transforms import IdentityTransform
 
 from lakehouse.commit import Attempt, publish
 from lakehouse.commit.history import head_of
+from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.manifest_files import ManifestCache
-from lakehouse.maintenance.measure import look, measure
+from lakehouse.maintenance.measure import measure
+from lakehouse.maintenance.memory import Memory
 from lakehouse.maintenance.state import Depth, State
+from lakehouse.maintenance.survey import Survey
 from lakehouse.tables import Column, Declarations, Maintenance, Manifests, Rewrite, Table
 from lakehouse_tests.commit.rewrites import append, create, delete_rows, entries, replace_file
 from lakehouse_tests.fixtures.lakes import Lake
@@ -264,11 +267,19 @@ def test_a_table_that_pyiceberg_cannot_load_is_a_state_with_a_reason(
         document = stream.read()
     with open(path, "w") as stream:  # noqa: PTH123
         stream.write(document.replace('"type":"long"', '"type":"variant"'))
-    state = look(sql_lake.catalog, declared(name, SMALL), NOTHING_DECLARED, now=datetime.now(UTC))
-    assert state is not None
-    assert "PyIceberg cannot load it" in state.unreadable
-    missing = declared("raw.nothing", SMALL)
-    assert look(sql_lake.catalog, missing, NOTHING_DECLARED, now=datetime.now(UTC)) is None
+    survey = Survey(
+        catalog=sql_lake.catalog,
+        declarations=NOTHING_DECLARED,
+        memory=Memory(),
+        budget=Budget(),
+        now=datetime.now(UTC),
+    )
+    found = survey.look(declared(name, SMALL))
+    assert found is not None
+    assert "PyIceberg cannot load it" in found.state.unreadable
+    assert found.plan.nothing
+    assert found.state.document == path.rpartition("/")[2]
+    assert survey.look(declared("raw.nothing", SMALL)) is None
 
 
 def test_branches_tags_and_their_attempts_are_told(sql_lake: Lake) -> None:

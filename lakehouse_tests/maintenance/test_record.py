@@ -1,7 +1,7 @@
 """Decisions as rows: there once, whole, and without the value of a sensitive column."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -16,10 +16,13 @@ from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.memory import Memory, completed, experience
 from lakehouse.maintenance.record import Row, decided_rows, finished_row, record
 from lakehouse.maintenance.state import Partition, State
+from lakehouse.maintenance.survey import Survey
 from lakehouse.tables import MAINTENANCE_LOG, ORPHANS, Expire, Maintenance, Rewrite, apply, plan
 from lakehouse_tests.commit.rewrites import append, create
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.maintenance.states import DAY, HOUR, NOW, TARGET, decided, line, part, state
+from lakehouse_tests.maintenance.test_measure import NOTHING_DECLARED as NOTHING
+from lakehouse_tests.maintenance.test_measure import declared
 
 POLICY = Maintenance()
 SOUND = state(part(files=4, size=TARGET))
@@ -121,16 +124,22 @@ def test_a_table_of_our_own_gets_a_row_only_where_something_is_done() -> None:
 
 
 def test_nothing_stands_until_the_table_changes_or_it_is_time(home: Lake) -> None:
+    def until(
+        table: str = "raw.things", document: str = SOUND.document, policy: Maintenance = POLICY, **later: Any
+    ) -> Any:
+        memory = Memory.read(home.catalog, NOW)
+        now = NOW + timedelta(**later or {"hours": 1})
+        survey = Survey(catalog=home.catalog, declarations=NOTHING, memory=memory, budget=Budget(), now=now)
+        return survey.stands_until(declared(table, policy), f"file:///somewhere/metadata/{document}")
+
     record(home.catalog, rows_of(SOUND), writer="sensor")
-    memory = Memory.read(home.catalog, NOW)
-    soon = NOW + HOUR
-    assert memory.stands("the uuid", SOUND.document, POLICY, soon)
-    assert not memory.stands("another", SOUND.document, POLICY, soon)
-    assert not memory.stands("the uuid", "00008-b.metadata.json", POLICY, soon)
-    assert not memory.stands("the uuid", SOUND.document, Maintenance(rewrite=Rewrite(min_input_files=9)), soon)
-    assert not memory.stands("the uuid", SOUND.document, POLICY, NOW + DAY)
+    assert until() == NOW + DAY
+    assert until(table="raw.others") is None
+    assert until(document="00008-b.metadata.json") is None
+    assert until(policy=Maintenance(rewrite=Rewrite(min_input_files=9))) is None
+    assert until(later=DAY) is None
     record(home.catalog, rows_of(replace(UNSOUND, measured_at=NOW + MINUTE)), writer="sensor")
-    assert not Memory.read(home.catalog, soon).stands("the uuid", SOUND.document, POLICY, soon)
+    assert until() is None
 
 
 def test_what_waits_for_its_turn_does_not_stand() -> None:
