@@ -10,7 +10,7 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 
-from lakehouse.commit import Attempt, publish
+from lakehouse.commit import Attempt, publish, stage_replacement
 from lakehouse.commit.history import head_of
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.manifest_files import ManifestCache
@@ -19,7 +19,7 @@ from lakehouse.maintenance.memory import Memory
 from lakehouse.maintenance.state import Depth, State
 from lakehouse.maintenance.survey import Survey
 from lakehouse.tables import Column, Declarations, Maintenance, Manifests, Rewrite, Table
-from lakehouse_tests.commit.rewrites import append, create, delete_rows, entries, replace_file
+from lakehouse_tests.commit.rewrites import append, create, delete_rows, entries, replace_file, rewrite
 from lakehouse_tests.fixtures.lakes import Lake
 
 NOTHING_DECLARED = Declarations({}, {}, {})
@@ -224,6 +224,19 @@ def test_who_changed_which_partition_and_how_often_is_read_from_the_history(sql_
     assert state.cadence.appends_since_rewrite == 3
     assert state.cadence.commit_ms is not None
     assert state.cadence.append_partitions is not None
+
+
+def test_maintenance_is_no_change_of_a_partition(sql_lake: Lake) -> None:
+    name = create(sql_lake)
+    many(sql_lake, name, 2)
+    replacement, base = rewrite(sql_lake.load(name), 0), sql_lake.bases(name)[name]
+    upkeep = Attempt(run_id="run", step="maintain:a")
+    publish(sql_lake.catalog, [stage_replacement(sql_lake.catalog, base, upkeep, replacement)])
+    state = measured(sql_lake, name, SMALL, depth=Depth.PARTITIONS)
+    assert state.partitions is not None
+    assert [(one.files, one.last_change is None) for one in state.partitions] == [(1, True), (2, False)]
+    assert [one.removals_per_hour for one in state.partitions] == [0, 0]
+    assert (state.cadence.removals_per_hour, state.cadence.appends_since_rewrite) == (0, 0)
 
 
 def test_a_partition_of_a_sensitive_column_is_told_without_its_value(sql_lake: Lake) -> None:

@@ -125,10 +125,12 @@ def test_a_table_of_our_own_gets_a_row_only_where_something_is_done() -> None:
 
 def test_nothing_stands_until_the_table_changes_or_it_is_time(home: Lake) -> None:
     def until(
-        table: str = "raw.things", document: str = SOUND.document, policy: Maintenance = POLICY, **later: Any
-    ) -> Any:
-        memory = Memory.read(home.catalog, NOW)
-        now = NOW + timedelta(**later or {"hours": 1})
+        table: str = "raw.things",
+        document: str = SOUND.document,
+        policy: Maintenance = POLICY,
+        later: timedelta = HOUR,
+    ) -> datetime | None:
+        memory, now = Memory.read(home.catalog, NOW), NOW + later
         survey = Survey(catalog=home.catalog, declarations=NOTHING, memory=memory, budget=Budget(), now=now)
         return survey.stands_until(declared(table, policy), f"file:///somewhere/metadata/{document}")
 
