@@ -1,0 +1,177 @@
+"""After 500 commits a table expires with the smallest retention, is compacted, and expires again: all go on from there.
+
+Most commits are made by metadata alone, as an ingest makes them; at the end a real ingest reads a real topic, and a
+real mirror folds a real range. Guarded mechanisms: the newest seal stays, and says the position, also after a
+rewrite; and a range that somebody has still to read stays whole.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table as IcebergTable
+from pyspark.sql import SparkSession
+
+from lakehouse.commit import Attempt, publish, read_bases, stage_files
+from lakehouse.commit.history import ancestry, head_of, summary_of
+from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget, data_files_from_rows
+from lakehouse.ingest.plan import plan_range, stored_position
+from lakehouse.ingest.report import Landed
+from lakehouse.ingest.step import seal_all, state
+from lakehouse.kafka import read_topic
+from lakehouse.kafka.statement import Counts
+from lakehouse.kafka.tally import Tally
+from lakehouse.maintenance import compact
+from lakehouse.maintenance.action import Action, Operation
+from lakehouse.maintenance.consumers import can_plan
+from lakehouse.maintenance.expire import expire
+from lakehouse.tables import Declarations, Expire, Maintenance, Rewrite
+from lakehouse_tests.cdc.conftest import Mirrored, changelog_of, make_mirror, upsert
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.spark import SparkOn
+from lakehouse_tests.ingest.conftest import Landing, MakeLanding, thing
+from lakehouse_tests.ingest.conftest import landing as landing  # noqa: PLC0414 - a fixture
+from lakehouse_tests.maintenance.house import work_on
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+SMALLEST = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
+# Nothing is trimmed by publishing: what there is to expire is all there.
+WIDE = Maintenance(
+    rewrite=Rewrite(min_input_files=2, quiet_for=timedelta(0)),
+    expire=Expire(max_snapshots=1000, min_snapshots_to_keep=1000),
+)
+REWRITE = Action(operation=Operation.REWRITE)
+COMMITS = 500
+
+
+def _line(table: IcebergTable) -> list[int]:
+    return [snapshot.snapshot_id for snapshot in ancestry(table, head_of(table))]
+
+
+def _compact(
+    lake: Lake,
+    declarations: Declarations,
+    name: str,
+    session: Callable[[], AbstractContextManager[SparkSession]],
+) -> None:
+    work = work_on(lake.catalog, declarations, name, WIDE, session=session)
+    done = compact.run(work, REWRITE)
+    assert done.result == "done", done.message
+    table = lake.catalog.load_table(tuple(name.split(".")))
+    assert len(list(table.scan().plan_files())) == 1
+
+
+def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn) -> None:
+    things = make_mirror(sql_lake, spark_on, changelog_of(maintenance=WIDE))
+    tables, log = things.tables, "changelog.things"
+    declared = {table.name: table for table in (things.feed.log.table, *tables.tables)}
+    declarations = Declarations(declared, {}, {}, {log: things.feed.log}, {tables.mirror.name: tables})
+    for number in range(COMMITS // 2 - 10):
+        things.feed.append([upsert(number % 50, number, name=f"v{number}")])
+    assert things.run().statement is not None
+    read = things.statement().end
+    for number in range(COMMITS // 2 - 10, COMMITS // 2):
+        things.feed.append([upsert(number % 50, number, name=f"v{number}")])
+    assert len(_line(things.load(log))) > COMMITS
+
+    first = expire(sql_lake.catalog, declarations, log, SMALLEST)
+    assert len(first.cut.expired) > COMMITS - 25
+    assert [holder.owner for holder in first.cut.blocked] == [tables.mirror.name]
+    assert _line(things.load(log)).index(read) == 20  # ten runs that the mirror has not read
+    _compact(sql_lake, declarations, log, lambda: spark_on(sql_lake.settings))
+    expire(sql_lake.catalog, declarations, log, SMALLEST)
+    assert read in _line(things.load(log))
+    assert can_plan(sql_lake.catalog, declarations, log) == ()
+
+    said = things.run().statement
+    assert said is not None
+    assert (said.start, said.changes) == (read, 10)
+    expected = _newest(COMMITS // 2)
+    assert {key: row[0] for key, row in things.rows("name").items()} == expected
+    last = expire(sql_lake.catalog, declarations, log, SMALLEST)
+    assert last.cut.blocked == {}
+    assert len(_line(things.load(log))) <= 4
+    _goes_on(things, expected)
+    assert can_plan(sql_lake.catalog, declarations, log) == ()
+
+
+def _newest(runs: int) -> dict[int, str]:
+    return {number % 50: f"v{number}" for number in range(runs)}
+
+
+def _goes_on(things: Mirrored, expected: dict[int, str]) -> None:
+    things.feed.append([upsert(7, 10_000, name="last")])
+    assert things.run().statement.changes == 1  # pyright: ignore[reportOptionalMemberAccess]
+    assert {key: row[0] for key, row in things.rows("name").items()} == expected | {7: "last"}
+    assert things.agree().rows == 50
+
+
+@pytest.mark.kafka
+def test_an_ingest_goes_on_from_the_right_place(sql_lake: Lake, landing: MakeLanding) -> None:
+    stream = landing(table={"maintenance": WIDE})
+    stream.send([thing(number) for number in range(COMMITS // 2 + 5)])
+    for _ in range(COMMITS // 2):
+        _ingest_one(stream)
+    name = "raw.things"
+    assert len(_line(stream.load(name))) > COMMITS
+    position = json.loads(_sealed(stream.load(name))["lakehouse.kafka.end"])
+
+    first = expire(sql_lake.catalog, stream.declarations, name, SMALLEST)
+    assert len(first.cut.expired) > COMMITS - 5
+    _compact(sql_lake, stream.declarations, name, lambda: stream.spark_on(stream.settings))
+    second = expire(sql_lake.catalog, stream.declarations, name, SMALLEST)
+    assert second.cut.gone
+    assert len(_line(stream.load(name))) <= 4
+    assert json.loads(_sealed(stream.load(name))["lakehouse.kafka.end"]) == position == {"0": COMMITS // 2}
+    stream.holds()
+
+    report = stream.ingest()
+    assert report.published is not None
+    assert stream.column(name, "_kafka_offset") == list(range(COMMITS // 2 + 5))
+    assert stream.column(name, "id") == list(range(COMMITS // 2 + 5))
+    stream.holds()
+    expire(sql_lake.catalog, stream.declarations, name, SMALLEST)
+    stream.holds()
+
+
+def _ingest_one(stream: Landing) -> None:
+    """What a run does with the next record, but for reading it: that would take a session for each."""
+    step = stream.step()
+    tables = (*stream.stream.tables, stream.stream.quarantine_table)
+    bases = read_bases(stream.catalog, tables)
+    previous = stored_position(stream.stream.name, bases)
+    planned = plan_range(
+        stream.stream.name, previous, read_topic(stream.kafka, stream.stream.topic), first={}, max_records=1
+    )
+    ((partition, (start, end)),) = planned.ranges.items()
+    assert end == start + 1
+    files = _files(stream, start, step.attempt)
+    stage_files(stream.catalog, bases["raw.things"], step.attempt, files)
+    tallies: Mapping[str, Mapping[int, Tally]] = {"raw.things": {partition: Tally(1, start, start * start)}}
+    landed = Landed(files={"raw.things": files}, tallies=tallies, counts=Counts(read=1, written=1))
+    publish(stream.catalog, seal_all(step, bases, state(planned, landed), {}))
+
+
+def _files(stream: Landing, offset: int, attempt: Attempt) -> list[DataFile]:
+    table = stream.load("raw.things")
+    row = {
+        **thing(offset),
+        "_kafka_topic": stream.stream.topic,
+        "_kafka_partition": 0,
+        "_kafka_offset": offset,
+        "_kafka_timestamp": datetime(2024, 1, 1, tzinfo=UTC),
+    }
+    data = pa.Table.from_pylist([row], schema=schema_to_pyarrow(table.schema(), include_field_ids=True))
+    writer = ParquetFiles(WriteTarget.of(table.metadata, table.io.properties), f"{attempt.id}-0")
+    for batch in data.to_batches():
+        writer.write(batch)
+    return data_files_from_rows(table.metadata, writer.finish().to_pylist())
+
+
+def _sealed(table: IcebergTable) -> Mapping[str, str]:
+    return next(said for s in ancestry(table, head_of(table)) if "lakehouse.seal" in (said := summary_of(s)))
