@@ -21,8 +21,10 @@ def in_words(found: Surveyed) -> list[str]:
         f"{plan.table}: health {plan.health:.0f}, {totals.files} files of {mib(totals.bytes)}, "
         f"{totals.snapshots} snapshots, measured by {state.depth.name.lower()}"
     ]
+    # What was withheld is told below, with all that is known of it.
+    again = tuple(f"{one.action.operation}, " for one in plan.withheld)
     for action in plan.actions:
-        lines += _action(action)
+        lines += _action(action, again)
     for one in plan.withheld:
         lines += _withheld(one)
     for advice in plan.recommendations:
@@ -39,11 +41,12 @@ def as_json(found: Surveyed) -> dict[str, Any]:
     return {**plan, **totals, "holders": msgspec.to_builtins(found.state.holders)}
 
 
-def _action(action: Action) -> Iterator[str]:
+def _action(action: Action, again: tuple[str, ...]) -> Iterator[str]:
     if action.operation is Operation.NOTHING:
         yield "  nothing, because"
-    else:
-        yield f"  {action.operation}{_places(action)}: {_expected(action.predicted)}"
+        yield from (f"{_INDENT}{reason}" for reason in action.reasons if not reason.startswith(again))
+        return
+    yield f"  {action.operation}{_places(action)}: {_expected(action.predicted)}"
     yield from (f"{_INDENT}{reason}" for reason in action.reasons)
     yield from (f"{_INDENT}held up by {who}" for who in action.blocked_by)
 

@@ -1,0 +1,124 @@
+"""`lakehouse maintain`, as a person calls it. What it does: `maintenance/test_step.py` and `test_upkeep.py`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lakehouse.catalog import TableChange, remove_ref, remove_snapshots
+from lakehouse.cli import app, maintain
+from lakehouse.cli.audit_leases import LEASES
+from lakehouse.cli.auditing import Auditing
+from lakehouse.maintenance.action import Operation
+from lakehouse.tables import MAINTENANCE_LOG, Expire, Maintenance
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.maintenance.house import LOG, MIRROR, House, days_ahead
+
+FEW = Maintenance(
+    rewrite=None, manifests=None, orphans=None, expire=Expire(min_snapshots_to_keep=2, max_snapshots=3, at_least=3)
+)
+
+
+@pytest.fixture
+def house(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> House:
+    made = House.of(sql_lake)
+    made.declarations.tables[LOG] = replace(made.declarations.tables[LOG], maintenance=FEW)
+    monkeypatch.setattr("lakehouse.cli.maintain.declarations_of", lambda _: made.declarations)
+    monkeypatch.setattr("lakehouse.cli.maintain.catalog_of", lambda _: made.catalog)
+    return made
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(app, ("maintain", *words), env={"COLUMNS": "80"})
+
+
+def test_a_plan_says_what_is_due_why_and_why_not_and_changes_nothing(house: House) -> None:
+    first, *_ = house.grow(6)
+    before = {name: house.catalog.load_table(tuple(name.split("."))).metadata_location for name in _names(house)}
+    shown = call("--plan")
+    assert shown.exit_code == 0, shown.output
+    assert f"{LOG}: health" in shown.stdout
+    assert "  expire: " in shown.stdout
+    assert "  nothing, because\n" in shown.stdout, "of the mirror, for example"
+    told = json.loads(call("--plan", "--json").stdout)
+    assert set(told["tables"]) == set(_names(house))
+    [action] = told["tables"][LOG]["actions"]
+    assert action["operation"] == "expire"
+    assert action["reasons"]
+    house.mirror(first, until=days_ahead(1))
+    [action] = json.loads(call(LOG, "--plan", "--json").stdout)["tables"][LOG]["actions"]
+    assert action["operation"] == "nothing"
+    assert any(MIRROR in who for who in action["blocked_by"])
+    assert "not now: expire (blocked)" in call(LOG, "--plan").stdout
+    after = {name: house.catalog.load_table(tuple(name.split("."))).metadata_location for name in before}
+    assert {name for name in before if after[name] != before[name]} <= {LOG, *_mirror(house)}
+    assert not house.catalog.table_exists(MAINTENANCE_LOG.identifier)
+
+
+def _names(house: House) -> Sequence[str]:
+    return list(house.declarations.tables)
+
+
+def _mirror(house: House) -> Sequence[str]:
+    return [table.name for table in house.declarations.mirrors[MIRROR].tables]
+
+
+def test_only_what_is_asked_for_is_planned(house: House) -> None:
+    house.grow(6)
+    told = json.loads(call(LOG, "--plan", "--json", "--only", "manifests").stdout)
+    assert [one["operation"] for one in told["tables"][LOG]["actions"]] == ["nothing"]
+
+
+def test_a_slip_is_told_at_once(house: House) -> None:
+    assert "There is no table raw.nothing." in call("raw.nothing", "--plan").stderr
+    unknown = call("--only", "polish")
+    assert unknown.exit_code == 2
+    assert "There is no operation polish. Remedy: name some of branches, leases" in unknown.stderr
+    assert house.line == []
+
+
+@pytest.mark.parametrize("words", [(), ("--yes",)])
+def test_what_is_due_is_done_and_what_deletes_asks_for_a_yes(
+    house: House, monkeypatch: pytest.MonkeyPatch, words: Sequence[str]
+) -> None:
+    house.grow(6)
+    asked: list[tuple[Sequence[str], Sequence[Operation], bool]] = []
+
+    def run(_: Any, names: Sequence[str], operations: Sequence[Operation], *, yes: bool, **__: Any) -> None:
+        asked.append((names, operations, yes))
+
+    monkeypatch.setattr(maintain, "_run", run)
+    assert call(*words, "--only", "expire").exit_code == 0
+    assert asked == [([LOG], (Operation.EXPIRE,), bool(words))]
+
+
+def test_where_nothing_is_due_nothing_is_started(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintain, "_run", _never)
+    house.grow(1)
+    assert "Nothing is due." in call().stdout
+
+
+def _never(*_: object, **__: Mapping[str, object]) -> None:
+    raise AssertionError("a run was started")
+
+
+def test_the_audit_tells_who_cannot_read_on_and_which_lease_is_overdue(house: House) -> None:
+    first, *_ = house.grow(4)
+    house.mirror(first, until=days_ahead(-1))
+    assert list(LEASES.names(house.declarations)) == [LOG]
+    auditing = Auditing(house.catalog, house.declarations)
+    proof = LEASES.prove(auditing, LOG)
+    assert proof.holds
+    assert f"the lease of mirror {MIRROR}" in proof.overdue[0]
+    house.copy(house.head)
+    gone = [one.snapshot_id for one in house.log.metadata.snapshots][:4]
+    tag = next(name for name, ref in house.log.metadata.refs.items() if ref.snapshot_id == first)
+
+    house.catalog.commit_tables([TableChange(house.log.name(), (), (remove_ref(tag), remove_snapshots(gone)))])
+    broken = LEASES.prove(auditing, LOG)
+    assert not broken.holds
+    assert f"mirror {MIRROR} cannot read on" in broken.findings[0].message
+    assert broken.as_json()["holds"] is False

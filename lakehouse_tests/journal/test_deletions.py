@@ -1,0 +1,58 @@
+"""What maintenance deletes is in the audit log, once, however often the log is completed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from lakehouse.commit import Attempt
+from lakehouse.journal import append, deletions, logged, reconcile
+from lakehouse.maintenance.action import Action, Operation, Outcome, Plan
+from lakehouse.maintenance.record import decided_rows, finished_row, record
+from lakehouse.maintenance.state import State
+from lakehouse.tables import AUDIT_LOG, Declarations, Maintenance, apply, plan
+from lakehouse_tests.fixtures.lakes import Lake
+
+
+def told(lake: Lake, operation: Operation, result: Any = "done") -> None:
+    """An operation comes to an end, as the step writes it down."""
+    now = datetime.now(UTC)
+    state = State(table="raw.things", uuid="the uuid", measured_at=now)
+    decided = Plan(table=state.table, state_digest=state.digest, health=1.0, actions=(Action(operation=operation),))
+    attempt = Attempt("run", "maintain:raw.things")
+    rows = decided_rows(decided, state, Maintenance(), run_id="run", attempt=attempt.id)
+    outcome = Outcome(action=decided.actions[0], result=result, message="7 went", facts={"files": 7})
+    record(lake.catalog, [*rows, finished_row(rows[0], outcome, at=now)], writer="run")
+
+
+def complete(lake: Lake) -> int:
+    """Complete the log, as the sensor does."""
+    declared = Declarations(tables={}, streams={}, files={})
+    sources = [
+        lambda position, _: deletions(lake.catalog, position),
+        lambda position, known: reconcile(lake.catalog, declared, position, known=known),
+    ]
+    return len([one for one in append(lake.catalog, sources, writer="test").events if one.kind == "maintenance"])
+
+
+def test_what_was_deleted_is_logged_once_and_what_was_not_is_not(sql_lake: Lake) -> None:
+    apply(plan(AUDIT_LOG, sql_lake.catalog), sql_lake.catalog)
+    assert complete(sql_lake) == 0
+    for operation in (Operation.EXPIRE, Operation.ORPHANS, Operation.REWRITE):
+        told(sql_lake, operation)
+    told(sql_lake, Operation.BRANCHES, "dry_run")
+    assert complete(sql_lake) == 2
+    assert complete(sql_lake) == 0
+    rows = logged(sql_lake.catalog, table="raw.things", kind="maintenance")
+    assert {row["message"] for row in rows} == {"expire: 7 went", "orphans: 7 went"}
+    assert {(row["outcome"], row["run_id"], row["details"]) for row in rows} == {("deleted", "run", '{"files":7}')}
+
+
+def test_a_log_that_has_seen_all_rows_does_not_read_them_again(sql_lake: Lake) -> None:
+    from lakehouse.journal.position import Position, Seen
+    from lakehouse.tables import MAINTENANCE_LOG
+
+    told(sql_lake, Operation.EXPIRE)
+    table = sql_lake.catalog.load_table(MAINTENANCE_LOG.identifier)
+    seen = Seen(str(table.metadata.table_uuid), table.metadata.current_snapshot_id or 0)
+    assert deletions(sql_lake.catalog, Position()).events
+    assert not deletions(sql_lake.catalog, replace(Position(), tables={MAINTENANCE_LOG.name: seen})).events
