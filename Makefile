@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help env env-browser run dev test fast check bench clean
+.PHONY: help env env-browser run dev test soak fast check bench clean
 
 BIN := .venv/bin
 
@@ -24,6 +24,9 @@ dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops 
 test: env-browser ## All tests, in two processes
 	@$(BIN)/pytest -n 2 --dist loadfile
 
+soak: env ## A quarter of an hour of ingest, mirror and maintenance against each other
+	@$(BIN)/pytest -m soak
+
 fast: env ## The inner loop: all that needs no server, then one ingest through real Kafka and Spark
 	@$(BIN)/pytest -m "not slow and not browser and not kill and not rest and not kafka and not spark"
 	@$(BIN)/pytest lakehouse_tests/ingest/test_one_table.py
@@ -35,11 +38,12 @@ check: env ## Lint, format, types, layers, locks
 	@$(BIN)/lint-imports
 	@if grep -nE 'https?://' requirements.lock $$(git ls-files '*jars.sha256'); then echo "A lock names an address."; exit 1; fi
 
-bench: env ## Ours against its peers: ingest, changes, mirrors, rules
+bench: env ## Ours against its peers: ingest, changes, mirrors, rules; and what looking after tables costs
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.changes
 	@$(BIN)/python -m benchmarks.mirror
 	@$(BIN)/python -m benchmarks.rules
+	@$(BIN)/python -m benchmarks.upkeep
 
 clean: ## Remove all state: tables, topics, runs (YES=1)
 	@bin/clean $(if $(filter 1,$(YES)),--yes)

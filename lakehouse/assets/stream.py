@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 from pyiceberg.table import Table as IcebergTable
 
+from lakehouse.assets.inline import compact_tables
 from lakehouse.assets.results import ingest_results
 from lakehouse.assets.specs import declaration_digest, table_spec
 from lakehouse.commit import Attempt, Published, Superseded, failpoint
@@ -64,6 +65,7 @@ def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinit
         totals = row_counts(lake, report.published)
         failpoint("dagster.before")
         yield from ingest_results(report, report.published, lake.declarations, attempt, totals)
+        compact_tables(context, tables, lake, spark, attempt)
 
     return ingest_stream
 
