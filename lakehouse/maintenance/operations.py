@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from lakehouse.maintenance import branches, compact, deduplicate, expire, manifests, orphans, overdue
+from lakehouse.maintenance import branches, column_statistics, compact, deduplicate, expire, manifests, orphans, overdue
 from lakehouse.maintenance.action import Action, Operation, Outcome, Work
 
 Run = Callable[[Work, Action], Outcome]
@@ -13,6 +13,7 @@ OPERATIONS: Mapping[Operation, Run] = {
     Operation.DEDUPLICATE: deduplicate.run,
     Operation.REWRITE: compact.run,
     Operation.MANIFESTS: manifests.run,
+    Operation.STATISTICS: column_statistics.run,
     Operation.EXPIRE: expire.run,
     Operation.ORPHANS: orphans.run,
 }
