@@ -9,8 +9,8 @@ from lakehouse.maintenance.action import Measured, Predicted
 from lakehouse.maintenance.record import Told
 
 FACTOR = 3.0
-# Below these a factor says nothing: a second more or less, a handful of files.
-_TRIFLE = {"seconds": 10.0, "files_removed": 10.0}
+# Below these a factor says nothing: a busy machine for a minute, a handful of files.
+_TRIFLE = {"seconds": 60.0, "files_removed": 10.0}
 
 
 def badly_predicted(finished: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -90,6 +90,7 @@ class Mart(House):
                 instance=self.instance,
                 raise_on_error=False,
                 run_config={"ops": {"mart__nests": {"config": config}}},
+                asset_selection=[dg.AssetKey(["mart", "nests"])],
             )
         )
 
