@@ -31,7 +31,7 @@ def main(
     parts: Annotated[str, typer.Option(help="Which, by comma.")] = ",".join(PARTS),
     files: Annotated[int, typer.Option(help="Data files of the table whose plan is compared.")] = 2_000,
     commits: Annotated[int, typer.Option(help="That it took.")] = 600,
-    megabytes: Annotated[int, typer.Option(help="Of the tables that are rewritten and proven.")] = 512,
+    megabytes: Annotated[int, typer.Option(help="of the tables that are rewritten and proven.")] = 256,
     small: Annotated[int, typer.Option(help="Files that such a table lies in.")] = 64,
     rows: Annotated[int, typer.Option(help="Of one append, for layouts.")] = 2_000_000,
     records: Annotated[int, typer.Option(help="Of the topic that is ingested, for layouts.")] = 500_000,

@@ -1,4 +1,4 @@
-"""The table that is looked after: events of about 80 bytes each, and what operations on it are given."""
+"""The table that is looked after: events of about 30 bytes each, and what operations on it are given."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -29,7 +29,7 @@ _SCHEMA = pandera.DataFrameSchema(
         "note": pandera.Column(t.StringType(), nullable=True),
     }
 )
-_BYTES_PER_ROW = 80
+_BYTES_PER_ROW = 30
 
 
 def events(name: str, maintenance: Maintenance, **more: object) -> Table:

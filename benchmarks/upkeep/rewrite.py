@@ -2,7 +2,7 @@
 
 import os
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from pyiceberg.transforms import IdentityTransform
 
@@ -85,11 +85,12 @@ def rewrite(catalog: LakeCatalog, session: Session, strategy: str, *, megabytes:
     """
     zorder = ("account", "amount") if strategy == "zorder" else ()
     policy = Maintenance(
-        rewrite=Rewrite(strategy="auto" if strategy == "sort" else strategy, zorder_by=zorder, quiet_for=NEVER_QUIET)  # pyright: ignore[reportArgumentType]
+        layout="none",
+        rewrite=Rewrite(strategy="auto" if strategy == "sort" else strategy, zorder_by=zorder, quiet_for=NEVER_QUIET),  # pyright: ignore[reportArgumentType]
     )
     order = ("account", "at") if strategy == "sort" else ()
     table = events(f"bench.{strategy}_{time.time_ns() // MB}", policy)
-    create(catalog, replace(table, properties={"write.distribution-mode": "none"}))
+    create(catalog, table)
     with session() as spark:
         append(catalog, table.name, frame(spark, rows_in(megabytes), files))
     if order:

@@ -53,6 +53,7 @@ def run(work: Work, action: Action) -> Outcome:
             _write(work, found, rows)
             gone = _compare(work, found, rows)
         published = publish(work.catalog, seal_gone(work.catalog, work.attempt, found.bases, found.base.name, gone))
+        failpoint("deduplicate.published")
     except ContentChanged as refused:
         # The branch stays, for whoever wants to know how that could be.
         return Outcome(action=action, result="proof_failed", before=before, message=refused.message)
