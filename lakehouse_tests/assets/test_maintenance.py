@@ -1,12 +1,18 @@
 """The maintenance asset as Dagster runs it, with Spark: small files become one, and what was expected is compared."""
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import dagster as dg
 import pytest
 from pyspark.sql import SparkSession
 
-from lakehouse_tests.assets.flock import new_flock, upkeep
-from lakehouse_tests.assets.house import checks
+from lakehouse_tests.assets.flock import UPKEEP, new_flock, upkeep
+from lakehouse_tests.assets.house import House, checks
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -31,5 +37,50 @@ def test_small_files_become_one_in_each_partition_and_then_there_is_nothing_to_d
         assert "**Nothing**, because:" in again["decision"]
         assert "data:image/png" in again["health over time"]
         assert house.run("raw.flock").success, "its writer goes on"
-        judged = house.run("raw.flock")
-        assert judged.success
+
+
+def tick(house: House) -> Any:
+    """The sensor as the daemon evaluates it, with all that it tells Dagster."""
+    defs = house.defs()
+    sensor = next(found for found in defs.sensors or [] if found.name == "upkeep")
+    context = dg.build_sensor_context(instance=house.instance, definitions=defs, resources={"lake": house.lake()})
+    found = sensor.evaluate_tick(context)
+    for event in found.asset_events:
+        house.instance.report_runless_asset_event(event)
+    return found
+
+
+def test_the_sensor_asks_for_what_a_run_does_and_tells_of_what_needs_nothing(
+    tmp_path: Path, jars: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with new_flock(tmp_path, jars, monkeypatch, writes=3) as house:
+        [request] = tick(house).run_requests
+        assert request.asset_selection == [dg.AssetKey(UPKEEP.split("."))]
+        result, _ = upkeep(house, **request.tags)
+        assert result.success
+        assert not tick(house).run_requests
+        [newest] = house.instance.fetch_observations(dg.AssetKey(UPKEEP.split(".")), limit=1).records
+        assert newest.asset_observation is not None
+        assert "**Nothing**" in str(newest.asset_observation.metadata["decision"].value)
+
+
+@pytest.mark.timeout(240)
+def test_a_person_lets_it_be_done_by_the_command(
+    tmp_path: Path, jars: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def command(*words: str) -> str:
+        outside = {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}
+        program = [str(Path(sys.executable).parent / "lakehouse"), "--conf", str(tmp_path / "conf"), "maintain"]
+        done = subprocess.run(
+            [*program, *words], env={**outside, "COLUMNS": "200"}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    with new_flock(tmp_path, jars, monkeypatch, writes=3) as house:
+        before = house.lake().arrow("raw.flock").sort_by("day")
+        assert "  rewrite of day=2013-05-01, day=2013-05-02: 4 files fewer" in command("raw.flock", "--plan")
+        [told] = json.loads(command("raw.flock", "--json"))
+        assert (told["operation"], told["result"]) == ("rewrite", "done")
+        assert told["message"] == "6 data files are now 2"
+        assert house.lake().arrow("raw.flock").sort_by("day") == before
