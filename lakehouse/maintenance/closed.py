@@ -1,7 +1,7 @@
 """Which partitions of a table may be deduplicated: those that nobody writes to any more, of a table that bears it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lakehouse.commit import Base, read_bases
@@ -9,15 +9,13 @@ from lakehouse.commit.entries import PartitionKey, partition_of
 from lakehouse.errors import LakehouseError
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.maintenance.action import Action, Operation, Work
-from lakehouse.maintenance.due_deduplicate import closes_at
+from lakehouse.maintenance.due_deduplicate import closes_at, last_known
 from lakehouse.maintenance.measure import measure
 from lakehouse.maintenance.partitions import partition_named
 from lakehouse.maintenance.state import Depth, PartitionState, State
 from lakehouse.maintenance.traps import refusals
 from lakehouse.maintenance.where import where
 from lakehouse.tables import Deduplicate, Stream
-
-_COMPUTED = ("derived", "release", "own")
 
 
 class OpenPartition(LakehouseError):
@@ -64,9 +62,9 @@ def look(work: Work, action: Action) -> Closed:
     """Look again, at the table as it is now, whatever the plan said.
 
     Raises:
-        Trap: the table is read in ranges, of version 3, or has no seal.
+        Trap: the table is read in ranges, computed, of version 3, or has no seal.
         OpenPartition: a partition was written to not long enough ago.
-        CannotDeduplicate: its step computes the table, or the stream's tables do not agree.
+        CannotDeduplicate: the stream's tables do not agree, or a partition is of an older partitioning.
     """
     policy = work.policy.deduplicate
     if policy is None or not work.declared.key:
@@ -76,11 +74,6 @@ def look(work: Work, action: Action) -> Closed:
     state = measure(base.table, work.declared, work.declarations, now=datetime.now(UTC), depth=Depth.PARTITIONS)
     for trap in refusals(state, work.policy, Operation.DEDUPLICATE):
         raise trap
-    if state.traits.writer in _COMPUTED:
-        raise CannotDeduplicate(
-            f"{base.name} is computed by its own step, which would not know that rows have gone.",
-            remedy="let the computation tell rows apart, and declare deduplicate=None",
-        )
     _require_agreement(bases)
     partitions = _closed(work, action, base, policy, state)
     if old := [one.partition.name for (spec, _), one in partitions.items() if spec != base.table.spec().spec_id]:
@@ -121,16 +114,10 @@ def _closed(
     }
     chosen = {place: one for place, one in found.items() if not wanted or one.partition.key in wanted}
     for one in chosen.values():
-        at = closes_at(_known(one, state), policy)
+        at = closes_at(last_known(one, state), policy)
         if at > state.measured_at:
             raise OpenPartition(
                 f"{base.name}: {one.partition.name} is open until {at:%Y-%m-%d %H:%M:%S} UTC.",
                 remedy="wait, or declare a shorter Deduplicate(closed_after=…)",
             )
     return chosen
-
-
-def _known(one: PartitionState, state: State) -> PartitionState:
-    """Its last change; where that is older than the history, at the latest when the history begins."""
-    forgotten = bool(state.main) and state.main[0].parent_id is not None
-    return replace(one, last_change=state.main[0].at) if one.last_change is None and forgotten else one

@@ -38,9 +38,9 @@ def run(work: Work, action: Action) -> Outcome:
     """Deduplicate an action's partitions.
 
     Raises:
-        Trap: the table is read in ranges, of version 3, or has no seal.
+        Trap: the table is read in ranges, computed, of version 3, or has no seal.
         OpenPartition: a partition was written to not long enough ago.
-        CannotDeduplicate: its step computes the table, or the stream's tables do not agree.
+        CannotDeduplicate: Spark cannot write, the stream's tables do not agree, or a partition is of an older spec.
         CommitError: the publish ended in another way than well or overtaken.
     """
     began, before = time.monotonic(), of_files(work.base.table)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from lakehouse.maintenance.action import Action, Operation, Withheld
 from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
 from lakehouse.maintenance.predict import reading, undisturbed
-from lakehouse.maintenance.state import PartitionState
+from lakehouse.maintenance.state import PartitionState, State
 from lakehouse.tables import Deduplicate
 
 _TOLD = 10
@@ -22,9 +22,10 @@ def due_deduplicate(asked: Asked) -> Found:
     waiting = [one for one in by_name if one.records and not _is_done(asked, one)]
     if not waiting:
         return Found.nothing("deduplicate: every closed partition holds each key once")
-    closed = [one for one in waiting if closes_at(one, policy) <= asked.now]
-    open_ = [one for one in waiting if one not in closed]
-    withheld = (_open(open_, policy),) if open_ else ()
+    times = [(one, closes_at(last_known(one, asked.state), policy)) for one in waiting]
+    closed = [one for one, at in times if at <= asked.now]
+    open_ = [(one, at) for one, at in times if at > asked.now]
+    withheld = (_open(open_),) if open_ else ()
     if not closed:
         return Found((), withheld)
     chosen: list[PartitionState] = []
@@ -47,13 +48,18 @@ def closes_at(one: PartitionState, policy: Deduplicate) -> datetime:
     return max(beginnings, default=_LONG_AGO) + policy.closed_after
 
 
+def last_known(one: PartitionState, state: State) -> PartitionState:
+    """The same; where its last change is older than the history, it is at the latest when the history begins."""
+    forgotten = bool(state.main) and state.main[0].parent_id is not None
+    return replace(one, last_change=state.main[0].at) if one.last_change is None and forgotten else one
+
+
 def _is_done(asked: Asked, one: PartitionState) -> bool:
     done = asked.state.remembered.deduplicated.get(one.partition.key)
     return done is not None and (one.last_change is None or one.last_change <= done)
 
 
-def _open(open_: list[PartitionState], policy: Deduplicate) -> Withheld:
-    until = min(closes_at(one, policy) for one in open_)
-    told = [f"{one.partition.name}: open until {moment(closes_at(one, policy))}" for one in open_[:_TOLD]]
-    action = Action(operation=Operation.DEDUPLICATE, partitions=tuple(one.partition for one in open_))
-    return withheld_action(action, "quiet", told, until=until)
+def _open(open_: list[tuple[PartitionState, datetime]]) -> Withheld:
+    told = [f"{one.partition.name}: open until {moment(at)}" for one, at in open_[:_TOLD]]
+    action = Action(operation=Operation.DEDUPLICATE, partitions=tuple(one.partition for one, _ in open_))
+    return withheld_action(action, "quiet", told, until=min(at for _, at in open_))

@@ -39,6 +39,10 @@ class ReadInRanges(Trap):
     """Somebody reads the table in ranges of snapshots, and would take what is written anew for new rows."""
 
 
+class Computed(Trap):
+    """The table's own step computes it, and would not know that rows have gone."""
+
+
 class PartialProgress(Trap):
     """A rewrite that commits in parts goes on after a conflict that dooms it (apache/iceberg #6579)."""
 
@@ -146,9 +150,18 @@ def _in_ranges(state: State, _: Maintenance) -> Trap | None:
     )
 
 
+def _computed(state: State, _: Maintenance) -> Trap | None:
+    if state.traits.writer not in ("derived", "release", "own"):
+        return None
+    return Computed(
+        f"{state.table} is computed by its own step, which would not know that rows have gone.",
+        remedy="let the computation tell rows apart, and declare deduplicate=None",
+    )
+
+
 _Check = Callable[[State, Maintenance], Trap | None]
 _CHECKS: Mapping[Operation, tuple[_Check, ...]] = {
-    Operation.DEDUPLICATE: (_unsealed, _version_3, _in_ranges),
+    Operation.DEDUPLICATE: (_unsealed, _version_3, _in_ranges, _computed),
     Operation.REWRITE: (_unsealed,),
     Operation.MANIFESTS: (_unsealed, _version_3),
     Operation.EXPIRE: (_unsealed, _no_collection),

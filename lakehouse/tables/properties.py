@@ -16,6 +16,10 @@ FORMAT_VERSION = "2"
 _HYGIENE = {
     "write.format.default": "parquet",
     "write.parquet.compression-codec": "zstd",
+    # Spark's own commits to a branch meet everybody's commits to the table, and give up after four by default.
+    "commit.retry.num-retries": "20",
+    "commit.retry.min-wait-ms": "50",
+    "commit.retry.max-wait-ms": "1000",
     # Each commit writes a metadata file: keep as many old ones as slow readers need, not all of them.
     # An ingest adds a manifest; merged every 30, the list that each commit copies stays short. PyIceberg has it off.
     "commit.manifest-merge.enabled": "true",

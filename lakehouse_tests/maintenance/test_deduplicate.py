@@ -19,9 +19,9 @@ from lakehouse.catalog import open_catalog
 from lakehouse.commit import Attempt, last_seal
 from lakehouse.maintenance import closed, deduplicate
 from lakehouse.maintenance.action import Action, Operation
-from lakehouse.maintenance.closed import CannotDeduplicate, OpenPartition
+from lakehouse.maintenance.closed import OpenPartition
 from lakehouse.maintenance.duplicates import Keyed
-from lakehouse.maintenance.traps import FormatVersion3, ReadInRanges
+from lakehouse.maintenance.traps import Computed, FormatVersion3, ReadInRanges
 from lakehouse.tables import Changelog, Declarations, Deduplicate, Derived, Maintenance, apply, plan
 from lakehouse_tests.audit.simulated import A, SimulatedStream, to_a
 from lakehouse_tests.cdc.conftest import changelog_of
@@ -187,7 +187,7 @@ def test_who_would_take_it_for_news_or_compute_it_again_is_protected(seen: Seen)
     for declarations, error in (
         (Declarations(tables, {}, {}, derived={"mart.copied": copied}), ReadInRanges),
         (Declarations(tables, {}, {}, changelogs={NAME: log}), ReadInRanges),
-        (Declarations(tables, {}, {}, derived={NAME: computed}), CannotDeduplicate),
+        (Declarations(tables, {}, {}, derived={NAME: computed}), Computed),
     ):
         work = work_on(seen.lake.catalog, declarations, NAME, CLOSED)
         with pytest.raises(error):

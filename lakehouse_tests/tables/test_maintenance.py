@@ -53,6 +53,7 @@ def test_a_new_table_has_the_policy_as_icebergs_own_properties(sql_lake: Lake) -
         "write.distribution-mode": "none",
         "write.metadata.delete-after-commit.enabled": "true",
         "write.metadata.previous-versions-max": "50",
+        "commit.retry.num-retries": "20",
     }
     assert made.properties.items() >= expected.items()
     assert not plan(declared, sql_lake.catalog)
