@@ -39,6 +39,7 @@ def maintenance_result(
         **decision_metadata(found),
         # Afterwards, where something was done: a curve is to show what it brought.
         **(numbers(report.after) if report.after is not None else {}),
+        "in short": ", ".join(f"{one.action.operation} {one.result}" for one in report.outcomes) or "nothing to do",
         "done": _outcomes(report.outcomes),
         "attempt": attempt.id,
         "seconds": round(report.seconds, 2),

@@ -27,6 +27,7 @@ def test_small_files_become_one_in_each_partition_and_then_there_is_nothing_to_d
         assert "**rewrite** of `day=2013-05-01`" in told["decision"]
         assert "Ann" not in str(told), "the value of a sensitive column"
         assert told["data files"] == 2
+        assert told["in short"] == "rewrite done"
         assert "| rewrite | files fewer | 6 | 6 |" in told["predicted and measured"]
         assert house.lake().arrow("raw.flock").sort_by("day") == before
         # A machine with other things to do takes longer than a prediction knows of: that is a warning.

@@ -36,6 +36,12 @@ def test_a_mirror_to_which_nothing_happened_is_nothing_new() -> None:
     assert told({"rows added": 7}).endswith("succeeded: +7 mirror.nests\n")
 
 
+def test_what_maintenance_has_done_is_told_in_its_own_words() -> None:
+    assert told({"in short": "rewrite done, expire done"}).endswith(
+        "succeeded: rewrite done, expire done mirror.nests\n"
+    )
+
+
 def test_a_run_over_many_partitions_is_told_once() -> None:
     @dg.asset
     def parts(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
