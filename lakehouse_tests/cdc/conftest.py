@@ -19,7 +19,7 @@ from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.cdc.step import MirrorStep, mirror
 from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch
 from lakehouse.commit.history import head_of, last_seal
-from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.kafka.statement import Counts, KafkaStatement
 from lakehouse.kafka.tally import Tally
 from lakehouse.resources.staging import stage_arrow
 from lakehouse.settings import CatalogSettings
@@ -120,7 +120,13 @@ class Feed:
             n = row["_kafka_offset"]
             tallies[name][row["_kafka_partition"]] = here + Tally(1, n, n * n)
         statement = KafkaStatement(
-            "cluster", self.log.topic, "topic", {p: start.get(p, 0) for p in self.offsets}, dict(self.offsets), tallies
+            "cluster",
+            self.log.topic,
+            "topic",
+            {p: start.get(p, 0) for p in self.offsets},
+            dict(self.offsets),
+            tallies,
+            counts=Counts(read=len(rows), written=len(rows)),
         ).after(KafkaStatement.from_keys(previous.statement) if previous else None)
         seal = Seal.of(attempt, "ingest", statement=statement.to_keys(), previous=previous)
         return publish(self.catalog, [seal_branch(self.catalog, base, attempt, seal)]).snapshots[name]

@@ -309,6 +309,15 @@ def test_closed_partitions_are_deduplicated_once() -> None:
     assert operations(decided(state(changed, remembered=before), policy)) == ["deduplicate"]
 
 
+def test_a_partition_whose_last_change_is_forgotten_is_closed_when_the_history_is_old_enough() -> None:
+    policy = Maintenance(deduplicate=Deduplicate(order_by=("n desc",)))
+    unknown = replace(part("day=1", files=1, size=TARGET), last_change=None)
+    trimmed = state(unknown, history=line(5, oldest_parent=99))
+    assert whys(decided(trimmed, policy)) == {"deduplicate": ["quiet"]}
+    for history in (line(30, oldest_parent=99), line(5)):
+        assert operations(decided(state(unknown, history=history), policy))[0] == "deduplicate"
+
+
 def test_an_excluded_table_and_one_that_cannot_be_loaded_get_nothing_and_the_reason() -> None:
     excluded = decided(state(part()), Maintenance(excluded="it is being migrated"))
     assert operations(excluded) == ["nothing"]
