@@ -9,7 +9,7 @@ from typing import Literal
 
 from lakehouse.commit import Seal
 from lakehouse.errors import LakehouseError
-from lakehouse.lineage.sealed import Derivation
+from lakehouse.lineage.computations import computations_of
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.release.candidates import Candidate
 
@@ -164,13 +164,12 @@ def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]
 
 
 def _odd_parts(name: str, seal: Seal) -> Reason | None:
-    """Why a member is not of one set of parameters by itself: earlier runs have computed parts of it with others."""
-    said = Derivation.of(seal)
-    odd = {one: parts for one, parts in (said.computed_with if said else {}).items() if one != seal.parameters_digest}
-    if not odd:
+    """Why a member is not of one date and one set of parameters by itself: earlier runs have computed parts of it."""
+    every = computations_of(seal)
+    if len(every) < 2:
         return None
-    told = "; ".join(f"{one}: {', '.join(parts)}" for one, parts in sorted(odd.items()))
-    problem = f"parts of it were computed with other parameters than {seal.parameters_digest} ({told}; * is the rest)"
+    told = "; ".join(f"{one.among(every)}: {one.whose}" for one in every)
+    problem = f"parts of it were computed for other dates or with other parameters ({told})"
     return Reason(name, problem, f"compute it whole: {materialize(name)}; with --rebuild if it is incremental")
 
 
