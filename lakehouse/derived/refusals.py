@@ -37,6 +37,17 @@ class NotAFrame(DeriveRefused):
     """The function returned something else than a Spark frame."""
 
 
+class ParameterNotDeclared(DeriveRefused):
+    """A function asks for a parameter that no run has."""
+
+    def __init__(self, table: str, function: str, name: str, declared: Iterable[str]) -> None:
+        super().__init__(
+            f"{table}: function {function} asks for parameter '{name}', which is not declared "
+            f"(there is {', '.join(sorted(declared)) or 'none'}).",
+            remedy="declare it under parameters in conf/lakehouse.yaml, or correct the function.",
+        )
+
+
 class ComputationFailed(LakehouseError):
     """Spark could not compute the table, for a reason that may pass; its own words may show a sensitive value."""
 
