@@ -10,7 +10,7 @@ from dataclasses import replace
 from lakehouse.commit import MainMoved, Seal, Superseded, failpoint, publish, seal_branch
 from lakehouse.commit.history import head_of
 from lakehouse.derived.branch import OnBranch, compute_on_branch
-from lakehouse.derived.mixture import mixed, mixture_of, origins_after
+from lakehouse.derived.mixture import computations_after, origins_after
 from lakehouse.derived.parts import Part
 from lakehouse.derived.plan import DeriveStep, Work, notes_of, prepare
 from lakehouse.derived.report import DeriveReport
@@ -81,6 +81,7 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
     part, before = step.part or Part(step.derived), made(work.base.table, work.base.snapshot_id).seal
     inputs = list(work.inputs.values())
     origins = origins_after(before, part, inputs, appending=step.appending, added=result.added)
+    computations = computations_after(before, part, step.attempt, appending=step.appending)
     return DeriveStatement(
         mode="full" if step.rebuild else step.derived.mode,
         added=result.added,
@@ -90,11 +91,11 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
         scanned={name: snapshot_id or 0 for name, snapshot_id in result.trace.scanned.items()},
         dates={one.name: one.date for one in work.inputs.values()},
         partition=step.part.shown if step.part else (),
-        computed_with=mixed(mixture_of(before), part, step.attempt.parameters_digest, appending=step.appending),
+        computed_by=computations,
         computed_from=origins,
         follows=work.increment.followed.name if work.increment else "",
         # Also what the run has left as it was may differ from what it has computed.
-        differs=step.backfill if work.differing or len(origins) > 1 else "",
+        differs=step.backfill if work.differing or len(origins) > 1 or len(computations) > 1 else "",
         column_lineage=result.trace.columns,
         rules=result.rules.told(),
     )

@@ -14,7 +14,7 @@ from lakehouse.commit import Seal
 KEY = "derived.computed_from"
 FOLLOWS_KEY = "derived.follows"
 REST = "*"  # every partition that is named nowhere else; of a table without partitions, some of its rows
-_SHOWN = 3
+_SHOWN = 20  # whoever is told to compute them has to see them all; neighbours are one range
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,23 @@ class Origin:
 
     def among(self, every: Sequence["Origin"]) -> str:
         """Which part of the table that is, in words; empty for all of it."""
-        if len(every) == 1:
-            return ""
-        if REST in self.partitions:
-            named = any(REST not in other.partitions for other in every)
-            return "its other partitions" if named else "some of its rows"
-        more = len(self.partitions) - _SHOWN
-        shown = ", ".join(self.partitions[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        return f"partition {shown}" if len(self.partitions) == 1 and ".." not in shown else f"partitions {shown}"
+        return part_in_words(self.partitions, [one.partitions for one in every])
+
+
+def part_in_words(partitions: Sequence[str], every: Sequence[Sequence[str]]) -> str:
+    """Some partitions for a person; empty if they are the whole table.
+
+    Args:
+        partitions: as a seal lists them.
+        every: they, and all others that it lists.
+    """
+    if len(every) == 1:
+        return ""
+    if REST in partitions:
+        return "its other partitions" if any(REST not in other for other in every) else "some of its rows"
+    more = len(partitions) - _SHOWN
+    shown = ", ".join(partitions[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return f"partition {shown}" if len(partitions) == 1 and ".." not in shown else f"partitions {shown}"
 
 
 def origins_of(seal: Seal | None) -> tuple[Origin, ...]:

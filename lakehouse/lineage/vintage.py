@@ -89,6 +89,12 @@ class Difference:
         older = (reading for group in self.contents[:-1] for reading in group)
         return tuple(dict.fromkeys(name for reading in older for name in reversed(reading.path[:-1])))
 
+    def older_parts(self, table: str) -> tuple[str, ...]:
+        """The parts of one table that were computed from an older content, in words."""
+        older = (reading for group in self.contents[:-1] for reading in group)
+        parts = (part for one in older for name, part in zip(one.path, one.parts, strict=False) if name == table)
+        return tuple(dict.fromkeys(filter(None, parts)))
+
     def __str__(self) -> str:
         """One sentence."""
         ways = "; but ".join(str(reading) for group in self.contents for reading in group[:1])

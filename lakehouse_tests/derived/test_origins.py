@@ -3,6 +3,7 @@
 Guarded mechanism: the running map in the seal, `derived.computed_from`.
 """
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from hypothesis import strategies as st
 from lakehouse.commit import Attempt, Seal
 from lakehouse.derived.agreement import InputsDisagree
 from lakehouse.derived.inputs import Input
-from lakehouse.derived.mixture import TOLD_APART, mixed, origins_after
+from lakehouse.derived.mixture import TOLD_APART, computations_after, mixed, origins_after
 from lakehouse.derived.parts import Part, part_of
 from lakehouse.derived.plan import prepare
 from lakehouse.derived.refusals import RowsOfOthers
 from lakehouse.derived.statement import KIND, DeriveStatement
+from lakehouse.lineage.computations import Computation
 from lakehouse.lineage.origins import REST, Origin
 from lakehouse.tables import ByDay, ByMonth, ByValue, Derived, Partitions
 from lakehouse_tests.derived.workshop import TOTALS, Workshop, make_workshop, no_spark, table_of
@@ -144,6 +146,48 @@ def test_nothing_is_left_of_a_run_of_all_once_every_partition_was_computed_again
     some = part_of(by(partitions), keys[:1])
     assert mixed({"old": (REST,)}, some, "new", appending=False) == {"old": (REST,), "new": some.shown}
     assert Part(BY_DAY).every is None
+
+
+def computed(runs: Sequence[tuple[Part, str, str]], *, appending: bool = False) -> list[Computation]:
+    """What the seals of some runs say at last: part, date and digest of parameters of each."""
+    seal, found = None, ()
+    for number, (part, day, digest) in enumerate(runs):
+        attempt = Attempt(f"run-{number}", "derive:d.parts", runtime_date=day, parameters_digest=digest)
+        found = computations_after(seal, part, attempt, appending=appending)
+        said = DeriveStatement(mode="full", added=1, total=1, computed_by=found)
+        seal = Seal.of(attempt, KIND, statement=said.to_keys(), previous=None)
+    return list(found)
+
+
+def test_partitions_keep_the_date_and_the_parameters_that_they_were_computed_with() -> None:
+    some, one = part_of(BY_DAY, DAYS[:3]), part_of(BY_DAY, DAYS[1:2])
+    runs = [(some, DAYS[0], "p"), (one, DAYS[1], "p")]
+    kept = Computation(DAYS[0], "p", "run-0", (DAYS[0], DAYS[2]))
+    assert computed(runs) == [kept, Computation(DAYS[1], "p", "run-1", (DAYS[1],))]
+    assert computed([*runs, (one, DAYS[1], "q")]) == [kept, Computation(DAYS[1], "q", "run-2", (DAYS[1],))]
+    again = [*runs, (one, DAYS[0], "p")]
+    assert computed(again) == [Computation(DAYS[0], "p", "run-2", (f"{DAYS[0]}..{DAYS[2]}",))]
+    assert computed([*runs, (Part(BY_DAY), DAYS[5], "p")]) == [Computation(DAYS[5], "p", "run-2")]
+
+
+def test_an_incremental_table_is_of_the_date_of_its_newest_run_but_of_all_its_parameters() -> None:
+    whole = Part(growing())
+    runs = [(whole, DAYS[0], "p"), (whole, DAYS[1], "p")]
+    assert computed(runs, appending=True) == [Computation(DAYS[1], "p", "run-1")]
+    runs.append((whole, DAYS[2], "q"))
+    assert computed(runs, appending=True) == [
+        Computation(DAYS[2], "p", "run-1"),
+        Computation(DAYS[2], "q", "run-2"),
+    ]
+
+
+def test_a_table_of_a_date_for_each_day_says_what_it_no_longer_tells_apart() -> None:
+    found = computed([(part_of(BY_DAY, [day]), day, "p") for day in DAYS])
+    assert len(found) == TOLD_APART
+    lost, *told = found
+    assert (lost.told, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - TOLD_APART]}",))
+    assert [one.runtime_date for one in told] == DAYS[31 - TOLD_APART :]
+    assert computed([(part_of(BY_DAY, [day]), DAYS[0], "p") for day in DAYS])[0].told, "many runs of one date"
 
 
 def growing() -> Derived:
