@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
+from lakehouse.cli.failure import reason
+
 
 @dataclass
 class Mirrored:
@@ -83,9 +85,7 @@ class Outcome:
         for check in result.get_asset_check_evaluations():
             self.checks[".".join(check.asset_key.path), check.check_name] = check
         for event in result.get_step_failure_events():
-            error = event.step_failure_data.error
-            cause = error and (error.cause or error)
-            self.failures[event.step_key or "?"] = cause.message.strip() if cause else "unknown"
+            self.failures[event.step_key or "?"] = reason(event.step_failure_data)
 
 
 def _number(materialization: dg.AssetMaterialization, name: str) -> float:
