@@ -6,7 +6,6 @@ else is refused with one message that lists all inputs, unless the run was decla
 its seal says why.
 """
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ import msgspec
 
 from lakehouse.commit import Attempt
 from lakehouse.derived.inputs import Input
-from lakehouse.derived.refusals import DeriveRefused
+from lakehouse.derived.refusals import DeriveRefused, command
 from lakehouse.derived.statement import DeriveStatement
 from lakehouse.lineage.computations import Computation
 from lakehouse.lineage.vintage import Vintage
@@ -75,14 +74,11 @@ def repair(asked: Asked, by_hand: Sequence[str] = (), *, rebuild: bool = False) 
         by_hand: inputs that no derivation writes, and that have to be written anew before.
         rebuild: whether incremental tables have to be computed from all rows, as new ones would not mend the old.
     """
-    words = ["lakehouse", "derive", asked.table, "--upstream", "--downstream"]
-    words += ["--rebuild"] if rebuild else []
-    words += ["--runtime-date", asked.attempt.runtime_date]
-    for name, value in asked.parameters.items():
-        words += ["--parameter", f"{name}={value if isinstance(value, str) else _json(value)}"]
+    flags = ["--upstream", "--downstream", *(["--rebuild"] if rebuild else [])]
+    again = command(asked.table, *flags, attempt=asked.attempt, parameters=asked.parameters)
     first = f"materialize {', '.join(by_hand)} for the same date and parameters, and then " if by_hand else ""
     return (
-        f"{first}compute it with all derived tables above it and below these, in one run: `{shlex.join(words)}`. "
+        f"{first}compute it with all derived tables above it and below these, in one run: `{again}`. "
         "If the inputs are meant to differ, say why with `--backfill <reason>` (run tag lakehouse/backfill)."
     )
 

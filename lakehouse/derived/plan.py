@@ -16,7 +16,7 @@ from lakehouse.derived.inputs import Input, read_inputs
 from lakehouse.derived.mixture import moved_since
 from lakehouse.derived.parts import Part
 from lakehouse.derived.pins import Pin
-from lakehouse.derived.refusals import RowsOfOthers
+from lakehouse.derived.refusals import RowsOfOthers, command
 from lakehouse.derived.statement import KIND
 from lakehouse.lineage.sealed import made
 from lakehouse.lineage.vintage import check_vintage
@@ -130,7 +130,7 @@ def _require_parameters(step: DeriveStep, base: Base) -> None:
     raise RowsOfOthers(
         f"{step.name} holds rows that run {seal.run_id} has computed with other parameters "
         f"({seal.parameters_digest}, this run's are {step.attempt.parameters_digest}).",
-        remedy=f"compute all anew, by `lakehouse derive {step.name} --rebuild` (run tag lakehouse/rebuild=true).",
+        remedy=f"compute all anew, by `{_rebuild(step)}` (run tag lakehouse/rebuild=true).",
     )
 
 
@@ -146,10 +146,14 @@ def _require_unmoved(step: DeriveStep, base: Base, inputs: Mapping[str, Input], 
         raise RowsOfOthers(
             f"{step.name} holds rows that were computed from another version of {', '.join(moved)}, and what is new in "
             f"{followed.name} would be computed from the one of now: two versions in one table.",
-            remedy=f"compute all anew, by `lakehouse derive {step.name} --rebuild` (run tag lakehouse/rebuild=true). A "
+            remedy=f"compute all anew, by `{_rebuild(step)}` (run tag lakehouse/rebuild=true). A "
             "table whose other inputs change often is better computed in full. If it is meant, say why with "
             "`--backfill <reason>` (run tag lakehouse/backfill).",
         )
+
+
+def _rebuild(step: DeriveStep) -> str:
+    return command(step.name, "--rebuild", attempt=step.attempt, parameters=step.parameters)
 
 
 def notes_of(step: DeriveStep, work: Work) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from lakehouse.derived.branch import OnBranch, compute_on_branch
 from lakehouse.derived.mixture import computations_after, origins_after
 from lakehouse.derived.parts import Part
 from lakehouse.derived.plan import DeriveStep, Work, notes_of, prepare
+from lakehouse.derived.refusals import ComputedOtherwise
 from lakehouse.derived.report import DeriveReport
 from lakehouse.derived.statement import KIND, DeriveStatement
 from lakehouse.lineage.sealed import made
@@ -23,7 +24,8 @@ _TRIES = 5
 def derive(step: DeriveStep) -> DeriveReport:
     """Compute a derived table, or some of its partitions, and publish it.
 
-    Of two runs that compute the same at once, one publishes. A run that computes partitions which the winner has not,
+    Of two runs that compute the same at once, one publishes; of two that compute it for different dates, or with
+    different parameters, the other one is refused. A run that computes partitions which the winner has not,
     or that maintenance was quicker than, has lost nothing but time: it begins again on what is there now.
 
     Raises:
@@ -37,7 +39,7 @@ def derive(step: DeriveStep) -> DeriveReport:
         try:
             return _derive(step)
         except (MainMoved, Superseded) as overtaken:
-            if tries_left == 0 or (isinstance(overtaken, Superseded) and _outdone(step)):
+            if (isinstance(overtaken, Superseded) and _outdone(step)) or tries_left == 0:
                 raise
             step.inform(f"once more, on what is there now: {overtaken.message}")
             step = replace(step, attempt=step.attempt.again())
@@ -102,14 +104,23 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
 
 
 def _outdone(step: DeriveStep) -> bool:
-    """Whether the winner of the race has computed all that this step is for, and not just some of its partitions."""
+    """Whether the winner of the race has computed all that this step is for, and not just some of its partitions.
+
+    Raises:
+        ComputedOtherwise: it has, but for another date or with other parameters.
+    """
     table = step.catalog.load_table(step.derived.table.identifier)
     winner = made(table, head_of(table)).seal
     said = DeriveStatement.from_keys(winner.statement) if winner is not None else None
-    if said is None or not said.partition:
+    if winner is None or said is None:
         return True
     part = step.part or Part(step.derived)
-    return bool(part.keys) and set(part.keys) <= part.keys_in(said.partition)
+    if said.partition and not (part.keys and set(part.keys) <= part.keys_in(said.partition)):
+        return False
+    mine = step.attempt
+    if (winner.runtime_date, winner.parameters_digest) != (mine.runtime_date, mine.parameters_digest):
+        raise ComputedOtherwise(step.name, winner, mine, step.parameters)
+    return True
 
 
 __all__ = ["DeriveReport", "DeriveStep", "derive"]

@@ -119,7 +119,9 @@ def test_a_position_that_has_expired_is_not_taken_for_the_beginning(workshop: Wo
 def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, copied: Derived) -> None:
     workshop.run(copied, run="one", parameters={"share": 1})
     workshop.sell(("Rome", 7))
-    with pytest.raises(RowsOfOthers, match=r"other parameters.*--rebuild"):
+    with pytest.raises(
+        RowsOfOthers, match=r"other parameters.*--rebuild --runtime-date 2013-05-14 --parameter share=2`"
+    ):
         workshop.run(copied, run="two", parameters={"share": 2})
     workshop.run(copied, run="two", parameters={"share": 2}, backfill="from here on")
     assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
