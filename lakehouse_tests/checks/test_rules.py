@@ -184,18 +184,24 @@ def test_references_of_several_columns_which_are_sensitive(judged: Judged) -> No
     expects = (
         References(columns=("name", "day"), table="raw.people", to=("who", "since")),
         References(columns=("day",), table="raw.people", to=("since",)),
+        References(columns=("share",), table="raw.people"),
     )
-    made = judged.table("raw.visits", {"name": hidden, "day": T.IntegerType()}, expects=expects)
-    people = judged.table("raw.people", {"who": hidden, "since": T.LongType()})
-    people.append([{"who": "Ann", "since": 1}, {"who": "Bob", "since": 2}])
-    made.append([{"name": "Ann", "day": 1}, {"name": "Ann", "day": 2}, {"name": None, "day": 9}])
-    assert list(judged.judges("raw.visits")) == ["references_raw_people_name_day", "references_raw_people_day"]
+    share = {"share": T.DoubleType()}
+    made = judged.table("raw.visits", {"name": hidden, "day": T.IntegerType(), **share}, expects=expects)
+    people = judged.table("raw.people", {"who": hidden, "since": T.LongType(), **share})
+    people.append([{"who": "Ann", "since": 1, "share": 0.0}, {"who": "Bob", "since": 2}])
+    shares = iter([-0.0, float("nan"), None])
+    made.append([{"name": who, "day": day, "share": next(shares)} for who, day in [("Ann", 1), ("Ann", 2), (None, 9)]])
+    names = [f"references_raw_people_{columns}" for columns in ("name_day", "day", "share")]
+    assert list(judged.judges("raw.visits")) == names
     found = judged.ask("raw.visits", "references_raw_people_name_day")
     assert value(found, "rows that refer to nothing") == 1
     assert found.severity is dg.AssetCheckSeverity.ERROR
     assert "Ann" not in shown(found)
     assert "day=2" in shown(found)
     assert value(judged.ask("raw.visits", "references_raw_people_day"), "rows that refer to nothing") == 1
+    found = judged.ask("raw.visits", "references_raw_people_share")
+    assert records(found, "examples") == [{"missing": "share=NaN: 1 rows"}], "what is no number is a value all the same"
 
 
 def test_columns_that_cannot_be_compared_are_an_error_and_no_verdict(judged: Judged) -> None:
