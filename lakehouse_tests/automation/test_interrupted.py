@@ -1,5 +1,7 @@
 """A run that was cut short has handled no news: the tables are asked for again, after a rest."""
 
+from typing import Any
+
 import dagster as dg
 import pytest
 from dagster._core.events import StepMaterializationData
@@ -98,6 +100,23 @@ def test_a_table_in_partitions_is_asked_for_again_whole(instance: dg.DagsterInst
     assert found.follow(later=REST) == [{"features.parts"}]
     assert found.partitions == [("x", "y")]
     assert found.look(later=2 * REST) == []
+
+
+def test_the_sensor_marks_the_runs_that_it_asks_for(instance: dg.DagsterInstance) -> None:
+    found = Followed(instance, [derived("first", "raw.a")])
+    [sensor] = found.defs.sensors or []
+    assert isinstance(sensor, dg.AutomationConditionSensorDefinition)
+
+    def tick(cursor: str | None = None) -> Any:
+        # Where our code is: Dagster's own evaluation knows no conditions of others.
+        context = dg.build_sensor_context(instance=instance, cursor=cursor, definitions=found.defs)
+        return sensor.evaluate_tick(context)
+
+    cursor = tick().cursor
+    found.write("raw.a")
+    [request] = tick(cursor).run_requests or []
+    assert request.tags.items() >= ASKED.items()
+    assert request.asset_selection == [dg.AssetKey(FIRST.split("."))]
 
 
 def made(run: dg.DagsterRun, name: str) -> dg.DagsterEvent:
