@@ -46,7 +46,7 @@ def mixed(
 
 
 def computations_after(
-    before: Seal | None, part: Part, attempt: Attempt, *, appending: bool
+    before: Seal | None, part: Part, attempt: Attempt, *, appending: bool, added: int
 ) -> tuple[Computation, ...]:
     """For which dates and with which parameters each part of a table was computed, once a run has published.
 
@@ -57,6 +57,7 @@ def computations_after(
         part: what the run computes.
         attempt: of the run.
         appending: whether rows stay beside those of the run.
+        added: how many rows it has added; none are of no parameters.
     """
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     runs: dict[tuple[str, str], str] = {}
@@ -65,7 +66,8 @@ def computations_after(
         found[label] = tuple(dict.fromkeys((*found.get(label, ()), *one.partitions)))
         runs[label] = one.run_id
     now = attempt.runtime_date, attempt.parameters_digest
-    found, runs[now] = mixed(found, part, now, appending=appending), attempt.run_id
+    if added or not appending or not found or now in found:
+        found, runs[now] = mixed(found, part, now, appending=appending), attempt.run_id
     every = [Computation(*label, runs[label], shown) for label, shown in found.items()]
     older, newer = _bounded(every)
     return (Computation(partitions=_together(older, part)), *newer) if older else tuple(newer)

@@ -18,6 +18,7 @@ from lakehouse.derived.parts import Part
 from lakehouse.derived.pins import Pin
 from lakehouse.derived.refusals import RowsOfOthers, command
 from lakehouse.derived.statement import KIND
+from lakehouse.lineage.computations import computations_of
 from lakehouse.lineage.sealed import made
 from lakehouse.lineage.vintage import check_vintage
 from lakehouse.settings import Parameter, Parameters
@@ -124,12 +125,12 @@ def _require_parameters(step: DeriveStep, base: Base) -> None:
     Raises:
         RowsOfOthers: they were, and this is no declared backfill.
     """
-    seal = made(base.table, base.snapshot_id).seal
-    if seal is None or seal.parameters_digest == step.attempt.parameters_digest or step.backfill:
+    computed = computations_of(made(base.table, base.snapshot_id).seal)
+    if not computed or computed[-1].parameters == step.attempt.parameters_digest or step.backfill:
         return
     raise RowsOfOthers(
-        f"{step.name} holds rows that run {seal.run_id} has computed with other parameters "
-        f"({seal.parameters_digest}, this run's are {step.attempt.parameters_digest}).",
+        f"{step.name} holds rows that run {computed[-1].run_id} has computed with other parameters "
+        f"({computed[-1].parameters}, this run's are {step.attempt.parameters_digest}).",
         remedy=f"compute all anew, by `{_rebuild(step)}` (run tag lakehouse/rebuild=true).",
     )
 

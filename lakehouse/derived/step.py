@@ -83,7 +83,7 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
     part, before = step.part or Part(step.derived), made(work.base.table, work.base.snapshot_id).seal
     inputs = list(work.inputs.values())
     origins = origins_after(before, part, inputs, appending=step.appending, added=result.added)
-    computations = computations_after(before, part, step.attempt, appending=step.appending)
+    computations = computations_after(before, part, step.attempt, appending=step.appending, added=result.added)
     return DeriveStatement(
         mode="full" if step.rebuild else step.derived.mode,
         added=result.added,

@@ -127,6 +127,16 @@ def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, c
     assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
 
 
+def test_a_backfill_that_adds_nothing_leaves_the_rows_of_their_parameters(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one", parameters={"share": 1})
+    workshop.run(copied, run="two", parameters={"share": 2}, backfill="nothing is new")
+    workshop.sell(("Rome", 7))
+    with pytest.raises(RowsOfOthers, match="run one has computed with other parameters"):
+        workshop.run(copied, run="three", parameters={"share": 2})
+    workshop.run(copied, run="three", parameters={"share": 1})
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
+
+
 def test_a_declared_backfill_keeps_that_rows_are_of_two_versions_and_a_rebuild_ends_it(workshop: Workshop) -> None:
     workshop.write("shops", [{"shop": shop, "city": "old"} for shop in ("Kiel", "Bonn", "Rome")])
     both = {"sales": "sales", "shops": "shops"}

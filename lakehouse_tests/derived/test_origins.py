@@ -153,7 +153,7 @@ def computed(runs: Sequence[tuple[Part, str, str]], *, appending: bool = False) 
     seal, found = None, ()
     for number, (part, day, digest) in enumerate(runs):
         attempt = Attempt(f"run-{number}", "derive:d.parts", runtime_date=day, parameters_digest=digest)
-        found = computations_after(seal, part, attempt, appending=appending)
+        found = computations_after(seal, part, attempt, appending=appending, added=1)
         said = DeriveStatement(mode="full", added=1, total=1, computed_by=found)
         seal = Seal.of(attempt, KIND, statement=said.to_keys(), previous=None)
     return list(found)
