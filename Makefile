@@ -22,7 +22,7 @@ dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops 
 	@$(BIN)/lakehouse dev
 
 test: env-browser ## All tests, in two processes
-	@$(BIN)/pytest -n 2 --dist loadfile
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 fast: env ## The inner loop: all that needs no server, then one ingest through real Kafka and Spark
 	@$(BIN)/pytest -m "not slow and not browser and not kill and not rest and not kafka and not spark"
