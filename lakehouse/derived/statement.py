@@ -26,11 +26,12 @@ class DeriveStatement:
         mode: `full` or `incremental`; a rebuild of an incremental table is `full`.
         added: rows that the step added.
         total: rows that the table holds now.
-        parameters: of the run.
+        parameters: of what was computed last.
         declared: argument → input, as declared.
         scanned: table → snapshot that Spark's plan reads, as `lineage/plan.py` found it; 0 where the plan names none.
         dates: input → runtime date; empty if it is dateless.
         partition: what was computed: partition keys, ranges of them as `first..last`; empty for the whole table.
+        partitioned_by: what partition keys mean, such as `day(bought_at)`; empty if the table has no partitions.
         computed_by: which partitions were computed for which date and with which parameters, by this run or before;
             the newest last.
         computed_from: which partitions were computed from which snapshots, by this run or before; the newest last.
@@ -48,6 +49,7 @@ class DeriveStatement:
     scanned: Mapping[str, int] = field(default_factory=dict[str, int])
     dates: Mapping[str, str] = field(default_factory=dict[str, str])
     partition: tuple[str, ...] = ()
+    partitioned_by: str = ""
     computed_by: tuple[Computation, ...] = ()
     computed_from: tuple[Origin, ...] = ()
     follows: str = ""
@@ -66,6 +68,7 @@ class DeriveStatement:
             "derived.scanned": _json(self.scanned),
             "derived.dates": _json(self.dates),
             "derived.partition": _json(self.partition),
+            origins.KEYED_KEY: self.partitioned_by,
             computations.KEY: _json(self.computed_by),
             origins.KEY: _json(self.computed_from),
             origins.FOLLOWS_KEY: self.follows,
@@ -88,6 +91,7 @@ class DeriveStatement:
             scanned=msgspec.json.decode(keys["derived.scanned"], type=dict[str, int]),
             dates=msgspec.json.decode(keys["derived.dates"], type=dict[str, str]),
             partition=tuple(msgspec.json.decode(keys["derived.partition"], type=list[str])),
+            partitioned_by=origins.keyed_in(keys),
             computed_by=computations.computations_in(keys),
             computed_from=origins.origins_in(keys),
             follows=origins.follows_in(keys),

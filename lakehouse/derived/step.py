@@ -84,15 +84,19 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
     inputs = list(work.inputs.values())
     origins = origins_after(before, part, inputs, appending=step.appending, added=result.added)
     computations = computations_after(before, part, step.attempt, appending=step.appending, added=result.added)
+    # Rows of a growing table, where the run has added none, are of the parameters of before.
+    ours = computations[-1].parameters == step.attempt.parameters_digest
+    earlier = None if ours or before is None else DeriveStatement.from_keys(before.statement)
     return DeriveStatement(
         mode="full" if step.rebuild else step.derived.mode,
         added=result.added,
         total=result.total,
-        parameters=step.parameters,
+        parameters=step.parameters if earlier is None else earlier.parameters,
         declared=step.derived.inputs,
         scanned={name: snapshot_id or 0 for name, snapshot_id in result.trace.scanned.items()},
         dates={one.name: one.date for one in work.inputs.values()},
         partition=step.part.shown if step.part else (),
+        partitioned_by=part.keyed_by,
         computed_by=computations,
         computed_from=origins,
         follows=work.increment.followed.name if work.increment else "",

@@ -98,9 +98,11 @@ def held_by(
     asked = [_judged(known[check.table], check, accepted) for check in checks if check.table in known]
     reasons += [reason for reason in asked if reason is not None]
     seals = {name: one.sealed.seal for name, one in known.items() if one.dated and one.sealed}
-    reasons += _disagreement("runtime dates", {name: seal.runtime_date for name, seal in seals.items()})
-    reasons += _disagreement("parameters", {name: seal.parameters_digest for name, seal in seals.items()})
-    return [*reasons, *(reason for name, seal in seals.items() if (reason := _odd_parts(name, seal)) is not None)]
+    # A run that adds nothing to a growing table leaves its rows of the parameters that they were computed with.
+    newest = {name: computations_of(seal)[-1] for name, seal in seals.items()}
+    reasons += _disagreement("runtime dates", {name: one.runtime_date for name, one in newest.items()})
+    reasons += _disagreement("parameters", {name: one.parameters for name, one in newest.items()})
+    return [*reasons, *(reason for name, seal in seals.items() if (reason := _odd_within(name, seal)) is not None)]
 
 
 def mixed(vintage: Vintage) -> list[Reason]:
@@ -185,11 +187,13 @@ def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]
             return f"{label} judged snapshot {newest.snapshot_id}, and {wanted} is to be released", _PROVE
 
 
-def _odd_parts(name: str, seal: Seal) -> Reason | None:
-    """Why a member is not of one date and one set of parameters by itself: earlier runs have computed parts of it."""
+def _odd_within(name: str, seal: Seal) -> Reason | None:
+    """Why a member does not agree with itself: earlier runs have computed parts of it, or its inputs did not agree."""
     every = computations_of(seal)
     if len(every) < 2:
-        return None
+        declared = seal.statement.get("derived.differs")
+        problem = f"it was computed from inputs that do not agree, which was declared ({declared})"
+        return Reason(name, problem, f"make it anew: {materialize(name)}") if declared else None
     told = "; ".join(f"{one.among(every)}: {one.whose}" for one in every)
     problem = f"parts of it were computed for other dates or with other parameters ({told})"
     return Reason(name, problem, f"compute it whole: {materialize(name)}; with --rebuild if it is incremental")

@@ -191,7 +191,9 @@ def test_a_compaction_meanwhile_costs_another_computation(workshop: Workshop) ->
 
 
 @pytest.mark.parametrize("sensitive", ["buyers", "numbers", ""])
-def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(workshop: Workshop, sensitive: str) -> None:
+def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(
+    workshop: Workshop, sensitive: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Of an input, or of the table itself: what is there in another form is not always marked there."""
     given, made = (
         pandera.Column(T.StringType(), nullable=True, metadata={"sensitive": sensitive == table})
@@ -205,3 +207,4 @@ def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(workshop: W
         workshop.run(one)
     assert ("Finder-4711" in str(caught.value)) is not bool(sensitive)
     assert "CAST_INVALID_INPUT" in str(caught.value)
+    assert "Finder-4711" not in capfd.readouterr().err  # where PySpark would write it by itself

@@ -108,6 +108,20 @@ def test_parameters_that_differ(made: Group) -> None:
     )
 
 
+def test_rows_are_of_the_parameters_that_they_were_computed_with(made: Group) -> None:
+    """Whatever those of a later run are, which has added none."""
+    said = DeriveStatement(mode="incremental", added=0, total=1, computed_by=(Computation(DATE, "p", "one"),))
+    made.write("b", 2, parameters="q", said=said.to_keys())
+    made.write("c", 2, a=made.head("a"), b=made.head("b"))
+    assert made.release().outcome == "released"
+
+
+def test_a_declared_backfill_waits(made: Group) -> None:
+    said = DeriveStatement(mode="full", added=1, total=1, differs="last year's prices")
+    made.write("c", 2, a=made.head("a"), b=made.head("b"), said=said.to_keys())
+    assert "do not agree, which was declared (last year's prices): make it anew" in held(made)
+
+
 def test_a_dateless_member_may_be_of_any_day(made: Group) -> None:
     made.write("a", 2, date="2013-05-15")
     made.write("c", 2, a=made.head("a"), b=made.head("b"))
