@@ -119,7 +119,7 @@ def test_rows_are_of_the_parameters_that_they_were_computed_with(made: Group) ->
 def test_a_declared_backfill_waits(made: Group) -> None:
     said = DeriveStatement(mode="full", added=1, total=1, differs="last year's prices")
     made.write("c", 2, a=made.head("a"), b=made.head("b"), said=said.to_keys())
-    assert "do not agree, which was declared (last year's prices): make it anew" in held(made)
+    assert "inputs that do not agree, which was declared (last year's prices)" in held(made)
 
 
 def test_a_dateless_member_may_be_of_any_day(made: Group) -> None:
