@@ -87,7 +87,8 @@ def load_pointer(catalog: LakeCatalog, group: str) -> Pointer:
     except NoSuchTableError as error:
         raise NothingReleased(
             f"There is no table release.{group}: nothing was released under this name, or the table was dropped.",
-            remedy=f"materialize the asset release/{group}; `lakehouse release list` shows which are declared",
+            remedy=f"materialize the asset release/{group}, as `lakehouse run` does; `lakehouse release list` shows "
+            "which are declared",
         ) from error
 
 
