@@ -12,7 +12,7 @@ from lakehouse.derived.inputs import Input
 from lakehouse.derived.parts import Part
 from lakehouse.lineage.computations import Computation, computations_of
 from lakehouse.lineage.content import Content, compare
-from lakehouse.lineage.origins import REST, Origin, origins_of
+from lakehouse.lineage.origins import REST, Origin, keyed_in, origins_of
 
 Label = TypeVar("Label")
 Group = TypeVar("Group")
@@ -61,7 +61,10 @@ def computations_after(
     """
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     runs: dict[tuple[str, str], str] = {}
-    for one in computations_of(before):
+    groups = computations_of(before)
+    if not appending and _keyed_otherwise(before, part, groups):
+        groups = (Computation(),)
+    for one in groups:
         label = attempt.runtime_date if appending and one.told else one.runtime_date, one.parameters
         found[label] = tuple(dict.fromkeys((*found.get(label, ()), *one.partitions)))
         runs[label] = one.run_id
@@ -92,7 +95,10 @@ def origins_after(
     if not appending and not part.keys:
         return (Origin(now),)
     found: dict[tuple[tuple[str, int], ...], tuple[str, ...]] = {}
-    for origin in origins_of(before):
+    groups = origins_of(before)
+    if not appending and _keyed_otherwise(before, part, groups):
+        groups = (Origin({}),)
+    for origin in groups:
         label = tuple(sorted(_as_now(origin, inputs, _followed(part)).items()))
         found[label] = tuple(dict.fromkeys((*found.get(label, ()), *origin.partitions)))
     if added or not appending or not found:
@@ -111,6 +117,12 @@ def moved_since(before: Seal | None, inputs: Iterable[Input], *, follows: str) -
     """
     read = [(one, origin.inputs.get(one.name)) for origin in origins_of(before) for one in inputs]
     return sorted({one.name for one, at in read if at is not None and one.name != follows and not _same(one, at)})
+
+
+def _keyed_otherwise(before: Seal | None, part: Part, groups: Sequence[Origin | Computation]) -> bool:
+    """Whether a seal names partitions by keys that mean other rows by now, or may: `2013-05-01` was a month."""
+    named = any(text != REST for one in groups for text in one.partitions)
+    return named and before is not None and keyed_in(before.statement) != part.keyed_by
 
 
 def _followed(part: Part) -> str:

@@ -23,8 +23,8 @@ class Computation:
     Args:
         runtime_date: that it was computed for.
         parameters: digest of those that it was computed with.
-        run_id: the newest run that has computed some of it so. All three are empty for parts of so many dates or
-            parameters that the seal no longer tells them apart.
+        run_id: the newest run that has computed some of it so. All three are empty for parts that the seal
+            no longer tells apart: of so many dates or parameters, or of partitions that were declared otherwise.
         partitions: keys, and neighbouring days or months as `first..last`; `*` for all that are named nowhere else.
     """
 
@@ -42,7 +42,7 @@ class Computation:
     def whose(self) -> str:
         """For a person: date, parameters and run."""
         if not self.told:
-            return "too many dates or parameters to be told apart"
+            return "dates or parameters that can no longer be told apart (a run of the whole table mends that)"
         return f"runtime date {self.runtime_date or 'not known'}, parameters {self.parameters}, run {self.run_id}"
 
     def among(self, every: Sequence["Computation"]) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from lakehouse.commit import Seal
 
 KEY = "derived.computed_from"
+KEYED_KEY = "derived.partitioned_by"
 FOLLOWS_KEY = "derived.follows"
 REST = "*"  # every partition that is named nowhere else; of a table without partitions, some of its rows
 _SHOWN = 20  # whoever is told to compute them has to see them all; neighbours are one range
@@ -22,7 +23,8 @@ class Origin:
     """A part of a table, and what it was computed from.
 
     Args:
-        inputs: table → snapshot; empty for parts of so many origins that the seal no longer tells them apart.
+        inputs: table → snapshot; empty for parts that the seal no longer tells apart: of so many origins, or of
+            partitions that were declared otherwise.
         partitions: keys, and neighbouring days or months as `first..last`; `*` for all that are named nowhere else.
     """
 
@@ -60,6 +62,11 @@ def origins_of(seal: Seal | None) -> tuple[Origin, ...]:
 def origins_in(statement: Mapping[str, str]) -> tuple[Origin, ...]:
     """The origins that a statement lists."""
     return msgspec.json.decode(statement.get(KEY, "[]"), type=tuple[Origin, ...])
+
+
+def keyed_in(statement: Mapping[str, str]) -> str:
+    """What partition keys in a statement mean, such as `day(bought_at)`; empty if it does not say."""
+    return statement.get(KEYED_KEY, "")
 
 
 def follows_in(statement: Mapping[str, str]) -> str:

@@ -186,7 +186,10 @@ def _read_by(reading: Reading) -> Iterator[Reading | Undecided]:
     for origin in origins:
         part = origin.among(origins)
         if part and not origin.inputs:
-            reason = f"{part} of {reading.table} were computed from too many versions of its inputs to be told apart"
+            reason = (
+                f"{part} of {reading.table} were computed from versions of its inputs that can no longer be told apart "
+                "(a run of the whole table mends that)"
+            )
             yield Undecided(reading.path, reason)
         for name, snapshot_id in origin.inputs.items():
             yield Reading(

@@ -41,6 +41,11 @@ def by(partitions: Partitions) -> Derived:
 BY_DAY = by(ByDay(column="day", start=FIRST))
 
 
+def by_bought() -> Derived:
+    table = table_of("d.parts", {"bought": T.DateType()}, derived=True, partitioning=("day(bought)",))
+    return Derived(table=table, inputs={"a": A}, compute="SELECT 1", partitions=ByDay(column="bought", start=FIRST))
+
+
 @pytest.fixture
 def lake(tmp_path: Path) -> Computed:
     """Two tables that somebody writes."""
@@ -55,14 +60,14 @@ def at(lake: Computed, *names: str, **told: int) -> list[Input]:
     return [Input(n, n, lake.load(n), told.get(n, lake.head(n)), False, True, None) for n in names or (A,)]
 
 
-def seal_of(inputs: list[Input], origins: tuple[Origin, ...]) -> Seal:
-    said = DeriveStatement(mode="full", added=1, total=1, computed_from=origins)
+def seal_of(inputs: list[Input], origins: tuple[Origin, ...], keyed: str) -> Seal:
+    said = DeriveStatement(mode="full", added=1, total=1, partitioned_by=keyed, computed_from=origins)
     read = {one.name: one.snapshot_id for one in inputs}
     return Seal.of(Attempt("run", "derive:d.parts"), KIND, statement=said.to_keys(), previous=None, inputs=read)
 
 
 def after(before: Seal | None, part: Part, inputs: list[Input], *, appending: bool = False, added: int = 1) -> Seal:
-    return seal_of(inputs, origins_after(before, part, inputs, appending=appending, added=added))
+    return seal_of(inputs, origins_after(before, part, inputs, appending=appending, added=added), part.keyed_by)
 
 
 def told(seal: Seal) -> dict[tuple[str, ...], dict[str, int]]:
@@ -154,7 +159,7 @@ def computed(runs: Sequence[tuple[Part, str, str]], *, appending: bool = False) 
     for number, (part, day, digest) in enumerate(runs):
         attempt = Attempt(f"run-{number}", "derive:d.parts", runtime_date=day, parameters_digest=digest)
         found = computations_after(seal, part, attempt, appending=appending, added=1)
-        said = DeriveStatement(mode="full", added=1, total=1, computed_by=found)
+        said = DeriveStatement(mode="full", added=1, total=1, partitioned_by=part.keyed_by, computed_by=found)
         seal = Seal.of(attempt, KIND, statement=said.to_keys(), previous=None)
     return list(found)
 
@@ -188,6 +193,36 @@ def test_a_table_of_a_date_for_each_day_says_what_it_no_longer_tells_apart() -> 
     assert (lost.told, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - TOLD_APART]}",))
     assert [one.runtime_date for one in told] == DAYS[31 - TOLD_APART :]
     assert computed([(part_of(BY_DAY, [day]), DAYS[0], "p") for day in DAYS])[0].told, "many runs of one date"
+
+
+OTHERWISE = {
+    "months": by(ByMonth(column="day", start=FIRST)),
+    "values": by(ByValue(column="shop", values=("Kiel", "2013-01-01"))),
+    "another column": by_bought(),
+}
+
+
+@pytest.mark.parametrize("earlier", OTHERWISE.values(), ids=OTHERWISE)
+def test_keys_that_meant_other_rows_are_rows_of_which_nothing_can_be_told(lake: Computed, earlier: Derived) -> None:
+    old, one = part_of(earlier, [DAYS[0]]), part_of(BY_DAY, [DAYS[0]])
+    lost, known = computed([(old, DAYS[0], "p"), (one, DAYS[1], "q")])
+    assert (lost.told, lost.partitions, known.partitions) == (False, (REST,), (DAYS[0],))
+    assert "a run of the whole table" in lost.whose
+    seal = after(after(None, old, at(lake)), one, at(lake))
+    assert told(seal) == {(REST,): {}, (DAYS[0],): {A: lake.head(A)}}
+    assert told(after(seal, part_of(BY_DAY, [DAYS[1]]), at(lake)))[REST,] == {}, "until all of it is computed"
+    assert told(after(seal, Part(BY_DAY), at(lake))) == {(REST,): {A: lake.head(A)}}
+    assert computed([(old, DAYS[0], "p"), (Part(BY_DAY), DAYS[1], "q")]) == [Computation(DAYS[1], "q", "run-1")]
+
+
+def test_a_run_of_all_is_told_however_partitions_are_declared_later_and_keys_of_an_older_seal_are_not(
+    lake: Computed,
+) -> None:
+    whole, one = Part(by(ByMonth(column="day", start=FIRST))), part_of(BY_DAY, [DAYS[0]])
+    kept, _ = computed([(whole, DAYS[0], "p"), (one, DAYS[1], "q")])
+    assert kept == Computation(DAYS[0], "p", "run-0")
+    older = seal_of(at(lake), (Origin({A: lake.head(A)}, (DAYS[1],)),), "")
+    assert (REST,) in told(after(older, one, at(lake)))
 
 
 def growing() -> Derived:
