@@ -12,6 +12,7 @@ from dagster._core.storage.asset_check_execution_record import (
 from lakehouse.release.gate import Check, Result
 
 SNAPSHOT_KEY = "snapshot id"
+_ELSEWHERE = f"{SNAPSHOT_KEY} of "  # and the name of another table that the check has judged as well
 # A stream goes on, and is judged again and again, while tables are computed from what it was.
 _LOOKED_BACK = 50
 
@@ -42,10 +43,15 @@ def _result(instance: DagsterInstance, record: AssetCheckExecutionRecord) -> Res
         snapshot_id=_snapshot(evaluation),
         run_id=record.run_id,
         told=evaluation.description or "",
+        elsewhere={
+            label.removeprefix(_ELSEWHERE): at
+            for label in evaluation.metadata
+            if label.startswith(_ELSEWHERE) and (at := _snapshot(evaluation, label)) is not None
+        },
     )
 
 
-def _snapshot(evaluation: dg.AssetCheckEvaluation) -> int | None:
-    named = evaluation.metadata.get(SNAPSHOT_KEY)
+def _snapshot(evaluation: dg.AssetCheckEvaluation, label: str = SNAPSHOT_KEY) -> int | None:
+    named = evaluation.metadata.get(label)
     text = str(named.value) if named is not None else ""
     return int(text) if text.isdecimal() else None

@@ -40,7 +40,7 @@ def derived_asset(
     """Make the asset of one derived table.
 
     A step that refuses (inputs that do not agree, rows that break a rule) fails without a retry, and what is computed
-    from the table is skipped. One that another run was quicker than materializes nothing.
+    from the table is skipped. One whose twin (the same date and parameters) was quicker materializes nothing.
 
     Args:
         one: the derived table.

@@ -4,10 +4,11 @@ Dagster asks for each asset on its own condition, and puts what it asks for in o
 group have the same condition, but for what may hold back one of them: a blocking check that failed upstream of it.
 
 News is an edge: it is seen in one look and gone in the next. It is kept until the table was asked for after it, however
-long a run, a check or a failure is in the way. An event that Dagster never heard of is no news to it; the audit log's
-sensor tells it such events.
+long a run, a check or a failure is in the way; and beyond, if the run that was asked for was cut short. An event that
+Dagster never heard of is no news to it; the audit log's sensor tells it such events.
 """
 
+import warnings
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
@@ -17,6 +18,7 @@ import dagster as dg
 from dagster import AutomationCondition
 
 from lakehouse.automation.groups import Group, group_of, upstream_tables
+from lakehouse.automation.interrupted import FOLLOWING_TAG, Interrupted
 from lakehouse.tables import Declarations, Derived, Release
 
 if TYPE_CHECKING:  # its own name for a condition that can have a label
@@ -37,6 +39,7 @@ def following(one: Derived, declarations: Declarations) -> Condition:
     return (
         _pending(group)
         & ~_any(group.tables, AutomationCondition.in_progress()).with_label("a run computes the group")
+        & ~_any(group.tables, Interrupted(lately=True)).with_label("a run of the group was cut short a moment ago")
         & ~_any(group.inputs, _being_judged()).with_label("an input is being judged")
         & ~_any(upstream, _failed()).with_label("a blocking check of an input failed")
         & ~_any(upstream, AutomationCondition.missing()).with_label("an input was never written")
@@ -58,8 +61,10 @@ def follow_release(release: Release, declarations: Declarations) -> Condition:
     same_run = AutomationCondition.will_be_requested()
     news = _any(members, _updated() | _recovered() | same_run) | AutomationCondition.missing().newly_true()
     return (
-        _kept(news.with_label("a member has news, or there is no release yet"))
+        (_kept(news.with_label("a member has news, or there is no release yet")) | Interrupted())
         & ~AutomationCondition.in_progress()
+        & ~Interrupted(lately=True)
+        & ~_any(members, Interrupted() & ~same_run).with_label("a run of a member was cut short")
         & ~_any(members, AutomationCondition.in_progress()).with_label("a member is being computed")
         & ~_any(around, _being_judged()).with_label("a member, or what it is computed from, is being judged")
         & ~_any(around, _failed() & ~same_run).with_label("a blocking check of a member, or above one, failed")
@@ -73,28 +78,35 @@ def following_sensor(declarations: Declarations) -> dg.AutomationConditionSensor
     names = [*declarations.derived, *(release.pointer for release in declarations.releases.values())]
     if not names:
         return None
-    return dg.AutomationConditionSensorDefinition(
-        "derived_tables_and_releases",
-        target=dg.AssetSelection.assets(*(dg.AssetKey(name.split(".")) for name in names)),
-        description="Computes derived tables when something that they are computed from has news, and releases when "
-        "their members have.",
-        default_status=dg.DefaultSensorStatus.RUNNING,
-        minimum_interval_seconds=EVERY_SECONDS,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", dg.BetaWarning
+        )  # Dagster evaluates conditions that are not its own in no other way
+        return dg.AutomationConditionSensorDefinition(
+            "derived_tables_and_releases",
+            target=dg.AssetSelection.assets(*(dg.AssetKey(name.split(".")) for name in names)),
+            description="Computes derived tables when something that they are computed from has news, and releases "
+            "when their members have.",
+            default_status=dg.DefaultSensorStatus.RUNNING,
+            minimum_interval_seconds=EVERY_SECONDS,
+            run_tags={FOLLOWING_TAG: "true"},
+            use_user_code_server=True,
+        )
 
 
-def _any(tables: Iterable[str], condition: Condition) -> Condition:
+def _any(tables: Iterable[str], condition: AutomationCondition[Any]) -> Condition:
     """Whether something is true of one of some tables."""
     keys = [dg.AssetKey(name.split(".")) for name in tables]
     return reduce(or_, [AutomationCondition.asset_matches(key, condition) for key in keys])
 
 
 def _pending(group: Group) -> Condition:
-    """The group has news, and was not asked for since."""
+    """The group has news and was not asked for since, or the run that was asked for was cut short."""
     news = _any(group.inputs, _updated() | _recovered()) | _any(
         group.tables, AutomationCondition.missing().newly_true()
     )
-    return _kept(news.with_label("an input has news, or a table of the group was never computed"))
+    kept = _kept(news.with_label("an input has news, or a table of the group was never computed"))
+    return kept | _any(group.tables, Interrupted()).with_label("a run of the group was cut short")
 
 
 def _others_done(tables: Iterable[str], declarations: Declarations) -> Condition:

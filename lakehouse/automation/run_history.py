@@ -31,6 +31,8 @@ _MOST_RECORDS = 1000
 # A database may show a run a moment after another that ended later, so each look begins a little before the last end.
 _OVERLAP = timedelta(minutes=1)
 _INSTANCE_KEY = "lakehouse/journal"
+_ASSET_JOB = "__ASSET_JOB"  # what Dagster calls the job of any assets that are chosen by hand, or by automation
+_MOST_NAMES = 6
 _READ = {
     DagsterEventType.ASSET_CHECK_EVALUATION,
     DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
@@ -108,7 +110,7 @@ def _ended(record: RunRecord) -> Event:
         at=datetime.fromtimestamp(ended, UTC),
         outcome=run.status.value.lower(),
         severity="ERROR" if run.status is DagsterRunStatus.FAILURE else "",
-        message=f"Run of {run.job_name} ended after {seconds:.1f} s.",
+        message=f"Run of {_subject(run)} ended after {seconds:.1f} s.",
         who=who_started(run),
         run_id=run.run_id,
         root_run_id=run.root_run_id or run.run_id,
@@ -120,6 +122,19 @@ def _ended(record: RunRecord) -> Event:
             "seconds": round(seconds, 3),
         },
     )
+
+
+def _subject(run: DagsterRun) -> str:
+    """What a run was of: its job, or the assets that were chosen."""
+    if run.job_name != _ASSET_JOB:
+        return run.job_name
+    assets = {_table(key) for key in run.asset_selection or ()}
+    checked = {_table(check.asset_key) for check in run.asset_check_selection or ()}
+    names = sorted(assets or checked)
+    if not names:
+        return "all assets"
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ("" if assets else "checks of ") + ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _of_run(instance: DagsterInstance, run: DagsterRun) -> Iterator[Event]:

@@ -81,7 +81,7 @@ def _fences(found: ColumnStatistics) -> dict[str, float | str]:
 
 def _told(column: str, found: ColumnStatistics) -> str:
     missing = f"{found.missing:,} of {found.rows:,} rows have none" if found.missing else "none is missing"
-    odd = f", {found.odd:,} are NaN or infinite" if found.odd else ""
+    odd = f", {found.odd:,} are NaN or beyond 1e288" if found.odd else ""
     if found.spread is None:
         return f"{column} has no values: {missing}{odd}."
     least, greatest = (shown(end, found.kind) for end in (found.spread.least, found.spread.greatest))

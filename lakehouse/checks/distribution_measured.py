@@ -15,6 +15,7 @@ from lakehouse.commit import Pinned, read_group
 from lakehouse.distribution.measure import measure
 from lakehouse.distribution.statistics import ColumnStatistics
 from lakehouse.distribution.store import Kept, content_of, keep_statistics, kept_statistics
+from lakehouse.quality.onepass.scan import one_job
 from lakehouse.tables import Drift, Histogram, SampleOf, Table, kind_of
 
 
@@ -92,7 +93,7 @@ def _measured(asked: Asked, table: Table, pinned: Pinned, wanted: Iterable[str])
     if not missing:
         return Measured(pinned, content, found, kept, "kept from an earlier check")
     began = time.monotonic()
-    with asked.session() as spark:
+    with asked.session() as spark, one_job(spark):
         fresh = measure(frame_of(spark, table.name, pinned.snapshot_id), missing)
     seconds = time.monotonic() - began
     asked.inform(f"{len(fresh)} column{'s' if len(fresh) > 1 else ''} of {table.name} measured in {seconds:.1f} s")

@@ -45,7 +45,7 @@ def counts(found: ColumnStatistics) -> dict[str, Any]:
     """Rows, missing values, and where the others lie: numbers as numbers, dates as text."""
     told: dict[str, Any] = {"rows": found.rows, "missing": found.missing}
     if found.odd:
-        told["NaN or infinite"] = found.odd
+        told["NaN or beyond 1e288"] = found.odd
     if (spread := found.spread) is not None:
         places = {
             "least": spread.least,

@@ -50,7 +50,7 @@ def _count(asked: Asked) -> tuple[RowCount, str]:
         return RowCount(0, 0), "no snapshot yet"
     scope = Scope.of(asked.pinned.table, asked.pinned.snapshot_id, None)
     count = RowCount.by_summary(scope.snapshot)
-    if all(count.outside(limits) is not None for limits in row_limits(asked.table)):
+    if count.most is not None and all(count.outside(limits) is not None for limits in row_limits(asked.table)):
         return count, "summary"
     with asked.session() as spark, one_job(spark):
         rows, _ = count_broken(scope.frame(spark), asked.table, [])

@@ -5,13 +5,15 @@ from functools import partial
 from typing import Any
 
 import dagster as dg
+from pyiceberg.table import Table
 
 from lakehouse.checks.judge import Asked, Judge
 from lakehouse.commit import Pinned, read_group
+from lakehouse.lineage.vintage import check_vintage
 from lakehouse.quality.onepass import check_key
 from lakehouse.quality.onepass.references import ReferenceReport, Side, check_references
 from lakehouse.resources.materialized import rows_shown
-from lakehouse.tables import Table
+from lakehouse.tables import Table as Declared
 from lakehouse.tables.expectation import References
 
 KEY = "unique_key"
@@ -23,7 +25,7 @@ def key_judge() -> Judge:
     return Judge(KEY, KEY_DESCRIPTION, _key, blocking=True)
 
 
-def reference_judges(table: Table) -> list[Judge]:
+def reference_judges(table: Declared) -> list[Judge]:
     """A check for each reference that a table declares."""
     expected = [one for one in table.expects if isinstance(one, References)]
     return [_reference_judge(one, _name(one, expected)) for one in expected]
@@ -40,7 +42,7 @@ def _reference_judge(expected: References, name: str) -> Judge:
     there = f"{expected.table} ({', '.join(expected.to or expected.columns)})"
     description = (
         f"Every value of {', '.join(expected.columns)} stands in {there}; rows without a value are not asked. One "
-        "Spark job over the distinct values; both tables as they were at one moment."
+        f"Spark job over the distinct values; {expected.table} as this table has read it, or else both at one moment."
     )
     blocking = expected.severity == "blocking"
     return Judge(name, description, partial(_reference, expected, name), blocking=blocking)
@@ -82,13 +84,34 @@ def _reference(expected: References, name: str, asked: Asked) -> dg.AssetCheckRe
 
 
 def _sides(expected: References, asked: Asked) -> tuple[Side, Side]:
-    """Both tables at one moment. The other one may not exist before its first rows come."""
+    """The other table as this one has read it, be it by way of others, or else both at one moment.
+
+    A release takes it as it was read; a newer one may have lost keys, or have brought those that were missing. It may
+    not exist before its first rows come.
+    """
     declared, catalog = asked.lake.declared(expected.table), asked.lake.catalog
     exists = catalog.table_exists(declared.identifier)
     group = read_group(catalog, list(dict.fromkeys([asked.table.name, *([declared.name] if exists else [])])))
     here = group[asked.table.name]
     there = group.get(declared.name, Pinned(here.table, None))
+    if (read := _read_of(there, asked, here)) is not None:
+        there = Pinned(there.table, read)
     return Side(asked.table, here.table, here.snapshot_id), Side(declared, there.table, there.snapshot_id)
+
+
+def _read_of(there: Pinned, asked: Asked, here: Pinned) -> int | None:
+    """The snapshot of another table that this one was computed from, if it is one, and still there."""
+    if here.snapshot_id is None or there.snapshot_id is None:
+        return None
+    loaded = {".".join(pinned.table.name()): pinned.table for pinned in (here, there)}
+
+    def load(name: str) -> Table:
+        return loaded.get(name) or asked.lake.catalog.load_table(tuple(name.split(".")))
+
+    other = ".".join(there.table.name())
+    above = check_vintage(load, {asked.table.name: here.snapshot_id}).readings[1:]
+    read = {reading.snapshot_id for reading in above if reading.table == other}
+    return next((at for at in read if there.table.snapshot_by_id(at)), None) if len(read) == 1 else None
 
 
 def _told(expected: References, report: ReferenceReport, there: Side) -> str:

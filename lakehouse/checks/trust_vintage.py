@@ -44,7 +44,7 @@ def _answer(question: Question) -> dg.AssetCheckResult:
         if question.backfill:
             text = f"Computed as a declared backfill ({question.backfill}) although {sentences(differ)}"
         else:
-            text = f"{sentences(differ)} {question.repaired_by(rebuild=found.rebuild)}"
+            text = f"{sentences(differ)} {_older(question, found)}{question.repaired_by(rebuild=found.rebuild)}"
         rows = [("vintage", text) for text in differ]
         return question.result(text, "seals", passed=False, told=told | findings(rows), warn=bool(question.backfill))
     if found.undecided:
@@ -53,6 +53,17 @@ def _answer(question: Question) -> dg.AssetCheckResult:
             remedy=question.repair.removeprefix("To repair: "),
         )
     return question.result(_sound(found), "seals", passed=True, told=told)
+
+
+def _older(question: Question, found: Vintage) -> str:
+    """Which partitions of the table are all that is missing, and how they are computed alone."""
+    name = question.declared.name
+    parts = list(dict.fromkeys(part for each in found.differences for part in each.older_parts(name)))
+    if question.declared.partitions is None or not parts:
+        return ""
+    told = f"Computed from an older version: {', '.join(parts)} of {name}."
+    day = question.seal.runtime_date
+    return f"{told} Materialize in Dagster's UI computes them alone (run tag lakehouse/runtime_date={day}). "
 
 
 def _sound(found: Vintage) -> str:

@@ -10,6 +10,16 @@ from rich.console import Console
 
 from lakehouse.settings import Settings, load_settings
 
+_UNBOUNDED = 10_000
+
+
+def results() -> Console:
+    """Where results go: cut to the width of a terminal, and whole where there is none, as in a file or a pipe."""
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _UNBOUNDED
+    return console
+
 
 @dataclass
 class Context:
@@ -19,7 +29,7 @@ class Context:
     """
 
     conf: Path | None = None
-    out: Console = field(default_factory=Console)
+    out: Console = field(default_factory=results)
     err: Console = field(default_factory=lambda: Console(stderr=True))
 
     @cached_property

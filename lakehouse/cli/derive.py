@@ -58,7 +58,8 @@ def _run(context: Context, chosen: Sequence[str], tags: Mapping[str, str], *, do
 
     def show(outcome: Outcome) -> None:
         for table, rows in sorted(outcome.added.items()):
-            context.out.print(f"{table}: {rows:,} rows", highlight=False)
+            release = outcome.released.get(table)
+            context.out.print(f"{table}: {f'released {release}' if release else f'{rows:,} rows'}", highlight=False)
 
     make_run(context, lambda mark: run_derive(context, mark, chosen, tags, downstream=downstream), show)
 

@@ -4,6 +4,7 @@ import dagster as dg
 from dagster import DagsterEventType, DagsterRunStatus, RunsFilter
 
 from lakehouse.cli.context import Context
+from lakehouse.cli.failure import reason
 from lakehouse.cli.running import say
 from lakehouse.runtime import MIRROR_TAG, STREAM_TAG
 
@@ -47,13 +48,12 @@ class Followed:
         return list(self._instance.get_run_records(RunsFilter(), limit=_RECENT))
 
     def _reasons(self, run_id: str) -> list[str]:
-        """Why the steps of a run failed, the innermost cause of each."""
+        """Why the steps of a run failed."""
         logs = self._instance.all_logs(run_id, of_type=DagsterEventType.STEP_FAILURE)
-        errors = [entry.dagster_event.step_failure_data.error for entry in logs if entry.dagster_event]
-        return [(error.cause or error).message.strip() for error in errors if error]
+        return [reason(entry.dagster_event.step_failure_data) for entry in logs if entry.dagster_event]
 
     def _rows(self, run_id: str) -> str:
-        """`+842 raw.flights`, `+3 ~12 -1 mirror.flights`; tables to which nothing happened are left out."""
+        """`+842 raw.flights`, `+3 ~12 -1 mirror.flights`, the id of a release; what stayed as it was is left out."""
         logs = self._instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
         # A partitioned table has one materialization for each partition of the run, and all tell of the same commit.
         told: dict[str, None] = {}
@@ -61,6 +61,8 @@ class Followed:
             made = entry.asset_materialization
             if made and (counts := _counts(made)):
                 told[f"{counts} {'.'.join(made.asset_key.path)}"] = None
+            if made and (release := made.metadata.get("release")):
+                told[f"released {release.value}"] = None
         return ", ".join(told) or "nothing new"
 
 

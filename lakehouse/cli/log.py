@@ -26,7 +26,8 @@ def log(
 ) -> None:
     """Show who did what to which table, when and by what code: commits, runs, checks, releases and refusals.
 
-    Times are UTC. The log is brought up to date by a sensor of `lakehouse dev`, and at the end of `lakehouse run`.
+    Times are UTC. The log is brought up to date by a sensor of `lakehouse dev`, and at the end of `lakehouse run` and
+    `lakehouse derive`.
     """
     context = context_of(ctx)
     rows = logged(catalog_of(context), table=table, run=run, kind=kind)

@@ -7,6 +7,7 @@ from lakehouse.assets.derived import derived_version
 from lakehouse.commit import Pinned, read_group
 from lakehouse.derived.component import component_of, external_inputs
 from lakehouse.derived.statement import DeriveStatement
+from lakehouse.lineage.computations import computations_of
 from lakehouse.lineage.content import Content, compare
 from lakehouse.lineage.origins import origins_of
 from lakehouse.lineage.sealed import made
@@ -58,16 +59,19 @@ def _why(name: str, lake: Lake, found: Mapping[str, Pinned]) -> str:
     if said.parameters != lake.settings.parameters:
         return f"{name} was computed with other parameters"
     # New rows would not mend the old ones of an incremental table; of all others each part has to be as of now.
-    read = [seal.inputs] if one.mode == "incremental" else [origin.inputs for origin in origins_of(seal)]
+    growing = one.mode == "incremental"
+    if not growing and len({each.parameters for each in computations_of(seal)}) > 1:
+        return f"parts of {name} were computed with other parameters"
+    read = [seal.inputs] if growing else [origin.inputs for origin in origins_of(seal)]
     return next(
         (f"{given} has news" for given in one.inputs.values() for at in read if _moved(at.get(given), found[given])), ""
     )
 
 
 def _apart(tables: Sequence[str], found: Mapping[str, Pinned]) -> str:
-    """Whether some of the tables were computed for another day: what is next computed from both would be refused."""
+    """Whether tables or partitions were computed for different days: what is computed from both would be refused."""
     seals = [made(found[name].table, found[name].snapshot_id).seal for name in tables]
-    dates = sorted({seal.runtime_date for seal in seals if seal is not None})
+    dates = sorted({each.runtime_date or "many days" for seal in seals for each in computations_of(seal)})
     return f"derived tables are of {' and '.join(dates)}" if len(dates) > 1 else ""
 
 

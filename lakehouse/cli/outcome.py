@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
+from lakehouse.cli.failure import reason
+
 
 @dataclass
 class Mirrored:
@@ -35,6 +37,7 @@ class Outcome:
 
     Attributes:
         added: table → rows.
+        released: table of a release → its id.
         mirrored: mirror → what became of its rows.
         step_seconds: table → how long the steps took that wrote it.
         checks: table and check → the newest result.
@@ -45,6 +48,7 @@ class Outcome:
     """
 
     added: dict[str, int] = field(default_factory=dict[str, int])
+    released: dict[str, str] = field(default_factory=dict[str, str])
     mirrored: dict[str, Mirrored] = field(default_factory=dict[str, Mirrored])
     step_seconds: dict[str, float] = field(default_factory=dict[str, float])
     checks: dict[tuple[str, str], dg.AssetCheckEvaluation] = field(
@@ -78,14 +82,14 @@ class Outcome:
             added = _number(materialization, "rows added") + _number(materialization, "rows inserted")
             self.added[name] = self.added.get(name, 0) + int(added)
             self.step_seconds[name] = self.step_seconds.get(name, 0) + _number(materialization, "seconds")
+            if (release := materialization.metadata.get("release")) is not None:
+                self.released[name] = str(release.value)
             if "rows updated" in materialization.metadata:
                 self.mirrored.setdefault(name, Mirrored()).add(materialization)
         for check in result.get_asset_check_evaluations():
             self.checks[".".join(check.asset_key.path), check.check_name] = check
         for event in result.get_step_failure_events():
-            error = event.step_failure_data.error
-            cause = error and (error.cause or error)
-            self.failures[event.step_key or "?"] = cause.message.strip() if cause else "unknown"
+            self.failures[event.step_key or "?"] = reason(event.step_failure_data)
 
 
 def _number(materialization: dg.AssetMaterialization, name: str) -> float:

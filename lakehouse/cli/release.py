@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
-from pyiceberg.exceptions import NoSuchTableError
 from rich.table import Column, Table
 
 from lakehouse.catalog import LakeCatalog
@@ -19,8 +18,9 @@ from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.commit import Attempt
 from lakehouse.errors import LakehouseError
+from lakehouse.release.errors import NothingReleased
 from lakehouse.release.names import tag_of
-from lakehouse.release.pointer import Move, Pointer, moves, read_pointer
+from lakehouse.release.pointer import Move, load_pointer, moves
 from lakehouse.release.reading import OpenRelease, open_release
 from lakehouse.release.rollback import rollback as move_back
 from lakehouse.tables import Release
@@ -55,7 +55,7 @@ def show(
     opened = open_release(catalog, declared.name, release_id)
     for name in opened.tables:
         opened.table(name)
-    pointer = _pointer(catalog, declared)
+    pointer = load_pointer(catalog, declared.name)
     made = next((move for move in moves(pointer.base.table) if move.id == opened.id), None)
     if as_json:
         typer.echo(json.dumps(_told(opened, made, current=pointer.current.current), indent=2))
@@ -94,7 +94,10 @@ def rollback(
     """Let readers get another release: the pointer moves, no table is changed, and the record says who and why."""
     context = context_of(ctx)
     declared, catalog = _declared(context, group), catalog_of(context)
-    now = _pointer(catalog, declared).current.current
+    now = load_pointer(catalog, declared.name).current.current
+    if release_id == now:
+        context.out.print(f"Readers of {group} get {now} already; nothing to do.", highlight=False, soft_wrap=True)
+        return
     if not yes:
         target = open_release(catalog, declared.name, release_id)
         for name in target.tables:
@@ -119,15 +122,11 @@ def _declared(context: Context, group: str) -> Release:
     return releases[group]
 
 
-def _pointer(catalog: LakeCatalog, declared: Release) -> Pointer:
-    return read_pointer(catalog.load_table(declared.table.identifier))
-
-
 def _history(catalog: LakeCatalog, declared: Release) -> tuple[str, list[dict[str, Any]]]:
     """The current id, and each move of the pointer with what has become of the release since."""
     try:
-        pointer = _pointer(catalog, declared)
-    except NoSuchTableError:  # declared, and nothing was ever made
+        pointer = load_pointer(catalog, declared.name)
+    except NothingReleased:  # declared, and nothing was ever made
         return "", []
     now = pointer.statement
     if now is None:

@@ -18,7 +18,7 @@ from lakehouse.resources import Lake
 from lakehouse.tables import Stream
 
 _SHOWN = 20
-_WIDE = 100  # columns; where a report is piped there are 80, and `lakehouse tables` has the snapshots as well
+_WIDE = 100  # columns; a narrower terminal has no room for snapshots, which `lakehouse tables` shows as well
 
 
 def show_report(context: Context, lake: Lake, outcome: Outcome) -> None:

@@ -1,11 +1,11 @@
 """Before a row is read: do the inputs belong together, and to this run?
 
 A run computes for one date with one set of parameters. An input that carries a date must carry this one, with these
-parameters; and every path to a common ancestor must name the same content of it. Anything else is refused with one
-message that lists all inputs, unless the run was declared a backfill: then it goes ahead, and its seal says why.
+parameters, in all of its partitions; and every path to a common ancestor must name the same content of it. Anything
+else is refused with one message that lists all inputs, unless the run was declared a backfill: then it goes ahead, and
+its seal says why.
 """
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,10 +13,9 @@ import msgspec
 
 from lakehouse.commit import Attempt
 from lakehouse.derived.inputs import Input
-from lakehouse.derived.mixture import mixture_of
-from lakehouse.derived.refusals import DeriveRefused
+from lakehouse.derived.refusals import DeriveRefused, command
 from lakehouse.derived.statement import DeriveStatement
-from lakehouse.lineage.origins import REST
+from lakehouse.lineage.computations import Computation
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.settings import Parameters
 
@@ -57,7 +56,7 @@ def agree(asked: Asked, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
         InputsDisagree: names every input with its date, parameters, run and snapshot, and the command that repairs it.
     """
     wrong = {one.name: _differs(asked, one) for one in inputs}
-    differing = [f"{name}: {', '.join(what)}" for name, what in wrong.items() if what]
+    differing = [f"{name}: {'; '.join(what)}" for name, what in wrong.items() if what]
     differing += [str(found) for found in (*vintage.differences, *vintage.undecided)]
     differing += vintage.broken
     if differing and not asked.backfill:
@@ -75,14 +74,11 @@ def repair(asked: Asked, by_hand: Sequence[str] = (), *, rebuild: bool = False) 
         by_hand: inputs that no derivation writes, and that have to be written anew before.
         rebuild: whether incremental tables have to be computed from all rows, as new ones would not mend the old.
     """
-    words = ["lakehouse", "derive", asked.table, "--upstream", "--downstream"]
-    words += ["--rebuild"] if rebuild else []
-    words += ["--runtime-date", asked.attempt.runtime_date]
-    for name, value in asked.parameters.items():
-        words += ["--parameter", f"{name}={value if isinstance(value, str) else _json(value)}"]
+    flags = ["--upstream", "--downstream", *(["--rebuild"] if rebuild else [])]
+    again = command(asked.table, *flags, attempt=asked.attempt, parameters=asked.parameters)
     first = f"materialize {', '.join(by_hand)} for the same date and parameters, and then " if by_hand else ""
     return (
-        f"{first}compute it with all derived tables above it and below these, in one run: `{shlex.join(words)}`. "
+        f"{first}compute it with all derived tables above it and below these, in one run: `{again}`. "
         "If the inputs are meant to differ, say why with `--backfill <reason>` (run tag lakehouse/backfill)."
     )
 
@@ -92,16 +88,23 @@ def _differs(asked: Asked, one: Input) -> list[str]:
         return []
     if one.seal is None:
         return ["nobody sealed it, so its date is not known"]
+    if len(one.parts) > 1:
+        return [f"{part}: {each.whose}" for part, each in _parts(one) if not _is_of(asked.attempt, each)]
     found: list[str] = []
     if one.date != asked.attempt.runtime_date:
         found.append(f"its runtime date is {one.date or 'not known'}")
     if one.parameters_digest != asked.attempt.parameters_digest:
         found.append(f"its parameters are others ({_others(asked.parameters, one)})")
-    for digest, partitions in mixture_of(one.seal).items():
-        if digest not in (one.parameters_digest, asked.attempt.parameters_digest):
-            which = "part of it was" if REST in partitions else f"its partitions {', '.join(partitions)} were"
-            found.append(f"{which} computed with other parameters ({digest})")
     return found
+
+
+def _is_of(attempt: Attempt, one: Computation) -> bool:
+    return (one.runtime_date, one.parameters) == (attempt.runtime_date, attempt.parameters_digest)
+
+
+def _parts(one: Input) -> list[tuple[str, Computation]]:
+    """Which parts of an input were computed apart, in words; none if all of it is of one date and parameters."""
+    return [(each.among(one.parts), each) for each in one.parts] if len(one.parts) > 1 else []
 
 
 def _others(mine: Parameters, one: Input) -> str:
@@ -133,4 +136,5 @@ def _message(asked: Asked, inputs: Sequence[Input], differing: Sequence[str]) ->
         date = f"runtime date {one.date}, parameters {one.parameters_digest}" if one.dated else "dateless"
         backfill = f", of a backfill ({one.backfill})" if one.backfill else ""
         lines.append(f"- {one.name}: {date}, run {one.run_id or 'unknown'}, snapshot {one.snapshot_id}{backfill}")
+        lines += [f"  - {part}: {each.whose}" for part, each in _parts(one)]
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from lakehouse.commit.seal import Seal
 from lakehouse.derived.component import component_of, external_inputs
 from lakehouse.derived.pins import Pin, pin_inputs
 from lakehouse.derived.refusals import InputMissing
+from lakehouse.lineage.computations import Computation, computations_of
 from lakehouse.lineage.sealed import made
 from lakehouse.tables import Declarations, Derived
 
@@ -39,13 +40,18 @@ class Input:
 
     @property
     def date(self) -> str:
-        """The runtime date that it was computed for; empty where it is dateless."""
-        return self.seal.runtime_date if self.dated and self.seal else ""
+        """The runtime date that its newest run computed it for; empty where it is dateless."""
+        return self.parts[-1].runtime_date if self.parts else ""
 
     @property
     def parameters_digest(self) -> str:
-        """Of the parameters that it was computed with; empty where it is dateless."""
-        return self.seal.parameters_digest if self.dated and self.seal else ""
+        """Of the parameters that its newest run computed it with; empty where it is dateless."""
+        return self.parts[-1].parameters if self.parts else ""
+
+    @property
+    def parts(self) -> tuple[Computation, ...]:
+        """What of it was computed for which date and with which parameters; none where it is dateless."""
+        return computations_of(self.seal) if self.dated else ()
 
     @property
     def backfill(self) -> str:

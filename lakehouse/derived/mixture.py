@@ -7,24 +7,16 @@ soon as the next month is computed: the newest run says nothing of it.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from lakehouse.commit.seal import Seal
+from lakehouse.commit import Attempt, Seal
 from lakehouse.derived.inputs import Input
 from lakehouse.derived.parts import Part
-from lakehouse.derived.statement import KIND, DeriveStatement
+from lakehouse.lineage.computations import Computation, computations_of
 from lakehouse.lineage.content import Content, compare
-from lakehouse.lineage.origins import REST, Origin, origins_of
+from lakehouse.lineage.origins import REST, Origin, keyed_in, origins_of
 
 Label = TypeVar("Label")
-Mixture = Mapping[str, tuple[str, ...]]
-TOLD_APART = 20  # origins in one seal: a table of more of them is surely mixed, and its seal has to stay small
-
-
-def mixture_of(seal: Seal | None) -> Mixture:
-    """Digest of parameters → the partitions of a table that were computed with them, by its newest seal."""
-    said = DeriveStatement.from_keys(seal.statement) if seal is not None and seal.kind == KIND else None
-    if seal is None or said is None:
-        return {}
-    return said.computed_with or {seal.parameters_digest: (REST,)}
+Group = TypeVar("Group")
+TOLD_APART = 20  # groups in one seal: a table of more of them is surely mixed, and its seal has to stay small
 
 
 def mixed(
@@ -35,7 +27,7 @@ def mixed(
     Args:
         before: of the table as the run found it.
         part: what the run computes.
-        label: of the run: what tells it from others, such as the digest of its parameters.
+        label: of the run: what tells it from others, such as its date and parameters.
         appending: whether rows stay beside those of the run, as in an incremental table.
     """
     if appending:
@@ -51,6 +43,37 @@ def mixed(
         one: (REST,) if one in rest else Part(part.derived, tuple(sorted(held))).shown for one, held in keys.items()
     }
     return {one: shown for one, shown in found.items() if shown}
+
+
+def computations_after(
+    before: Seal | None, part: Part, attempt: Attempt, *, appending: bool, added: int
+) -> tuple[Computation, ...]:
+    """For which dates and with which parameters each part of a table was computed, once a run has published.
+
+    All of an incremental table is of the date of its newest run, which has added what was missing by then.
+
+    Args:
+        before: what the table's seal says as the run found it.
+        part: what the run computes.
+        attempt: of the run.
+        appending: whether rows stay beside those of the run.
+        added: how many rows it has added; none are of no parameters.
+    """
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    runs: dict[tuple[str, str], str] = {}
+    groups = computations_of(before)
+    if not appending and _keyed_otherwise(before, part, groups):
+        groups = (Computation(),)
+    for one in groups:
+        label = attempt.runtime_date if appending and one.told else one.runtime_date, one.parameters
+        found[label] = tuple(dict.fromkeys((*found.get(label, ()), *one.partitions)))
+        runs[label] = one.run_id
+    now = attempt.runtime_date, attempt.parameters_digest
+    if added or not appending or not found or now in found:
+        found, runs[now] = mixed(found, part, now, appending=appending), attempt.run_id
+    every = [Computation(*label, runs[label], shown) for label, shown in found.items()]
+    older, newer = _bounded(every)
+    return (Computation(partitions=_together(older, part)), *newer) if older else tuple(newer)
 
 
 def origins_after(
@@ -72,12 +95,16 @@ def origins_after(
     if not appending and not part.keys:
         return (Origin(now),)
     found: dict[tuple[tuple[str, int], ...], tuple[str, ...]] = {}
-    for origin in origins_of(before):
+    groups = origins_of(before)
+    if not appending and _keyed_otherwise(before, part, groups):
+        groups = (Origin({}),)
+    for origin in groups:
         label = tuple(sorted(_as_now(origin, inputs, _followed(part)).items()))
         found[label] = tuple(dict.fromkeys((*found.get(label, ()), *origin.partitions)))
     if added or not appending or not found:
         found = mixed(found, part, tuple(sorted(now.items())), appending=appending)
-    return _bounded([Origin(dict(label), shown) for label, shown in found.items()], part)
+    older, newer = _bounded([Origin(dict(label), shown) for label, shown in found.items()])
+    return (Origin({}, _together(older, part)), *newer) if older else tuple(newer)
 
 
 def moved_since(before: Seal | None, inputs: Iterable[Input], *, follows: str) -> list[str]:
@@ -90,6 +117,12 @@ def moved_since(before: Seal | None, inputs: Iterable[Input], *, follows: str) -
     """
     read = [(one, origin.inputs.get(one.name)) for origin in origins_of(before) for one in inputs]
     return sorted({one.name for one, at in read if at is not None and one.name != follows and not _same(one, at)})
+
+
+def _keyed_otherwise(before: Seal | None, part: Part, groups: Sequence[Origin | Computation]) -> bool:
+    """Whether a seal names partitions by keys that mean other rows by now, or may: `2013-05-01` was a month."""
+    named = any(text != REST for one in groups for text in one.partitions)
+    return named and before is not None and keyed_in(before.statement) != part.keyed_by
 
 
 def _followed(part: Part) -> str:
@@ -108,11 +141,11 @@ def _same(one: Input, at: int) -> bool:
     return compare(one.table, at, one.snapshot_id) is Content.SAME
 
 
-def _bounded(origins: list[Origin], part: Part) -> tuple[Origin, ...]:
-    """The newest origins; what is older is one, of nothing that can be told."""
-    if len(origins) <= TOLD_APART:
-        return tuple(origins)
-    older, newer = origins[: 1 - TOLD_APART], origins[1 - TOLD_APART :]
-    shown = [text for origin in older for text in origin.partitions]
-    partitions = (REST,) if REST in shown else Part(part.derived, tuple(sorted(part.keys_in(shown)))).shown
-    return (Origin({}, partitions), *newer)
+def _bounded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
+    """Those that become one, of which nothing can be told; and the newest."""
+    return ([], groups) if len(groups) <= TOLD_APART else (groups[: 1 - TOLD_APART], groups[1 - TOLD_APART :])
+
+
+def _together(groups: Sequence[Origin | Computation], part: Part) -> tuple[str, ...]:
+    shown = [text for one in groups for text in one.partitions]
+    return (REST,) if REST in shown else Part(part.derived, tuple(sorted(part.keys_in(shown)))).shown

@@ -31,6 +31,12 @@ class Part:
     keys: tuple[str, ...] = ()
 
     @property
+    def keyed_by(self) -> str:
+        """What keys of the table mean, such as `day(bought_at)`; empty if it has no partitions."""
+        by = self.derived.partitions
+        return f"{type(by).__name__.removeprefix('By').lower()}({by.column})" if by is not None else ""
+
+    @property
     def replaced(self) -> Column:
         """The rows that the part puts its own in the place of."""
         match self.derived.partitions:

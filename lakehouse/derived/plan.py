@@ -16,8 +16,9 @@ from lakehouse.derived.inputs import Input, read_inputs
 from lakehouse.derived.mixture import moved_since
 from lakehouse.derived.parts import Part
 from lakehouse.derived.pins import Pin
-from lakehouse.derived.refusals import RowsOfOthers
+from lakehouse.derived.refusals import RowsOfOthers, command
 from lakehouse.derived.statement import KIND
+from lakehouse.lineage.computations import computations_of
 from lakehouse.lineage.sealed import made
 from lakehouse.lineage.vintage import check_vintage
 from lakehouse.settings import Parameter, Parameters
@@ -126,13 +127,13 @@ def _require_parameters(step: DeriveStep, base: Base) -> None:
     Raises:
         RowsOfOthers: they were, and this is no declared backfill.
     """
-    seal = made(base.table, base.snapshot_id).seal
-    if seal is None or seal.parameters_digest == step.attempt.parameters_digest or step.backfill:
+    computed = computations_of(made(base.table, base.snapshot_id).seal)
+    if not computed or computed[-1].parameters == step.attempt.parameters_digest or step.backfill:
         return
     raise RowsOfOthers(
-        f"{step.name} holds rows that run {seal.run_id} has computed with other parameters "
-        f"({seal.parameters_digest}, this run's are {step.attempt.parameters_digest}).",
-        remedy=f"compute all anew, by `lakehouse derive {step.name} --rebuild` (run tag lakehouse/rebuild=true).",
+        f"{step.name} holds rows that run {computed[-1].run_id} has computed with other parameters "
+        f"({computed[-1].parameters}, this run's are {step.attempt.parameters_digest}).",
+        remedy=f"compute all anew, by `{_rebuild(step)}` (run tag lakehouse/rebuild=true).",
     )
 
 
@@ -148,10 +149,14 @@ def _require_unmoved(step: DeriveStep, base: Base, inputs: Mapping[str, Input], 
         raise RowsOfOthers(
             f"{step.name} holds rows that were computed from another version of {', '.join(moved)}, and what is new in "
             f"{followed.name} would be computed from the one of now: two versions in one table.",
-            remedy=f"compute all anew, by `lakehouse derive {step.name} --rebuild` (run tag lakehouse/rebuild=true). A "
+            remedy=f"compute all anew, by `{_rebuild(step)}` (run tag lakehouse/rebuild=true). A "
             "table whose other inputs change often is better computed in full. If it is meant, say why with "
             "`--backfill <reason>` (run tag lakehouse/backfill).",
         )
+
+
+def _rebuild(step: DeriveStep) -> str:
+    return command(step.name, "--rebuild", attempt=step.attempt, parameters=step.parameters)
 
 
 def notes_of(step: DeriveStep, work: Work) -> tuple[str, ...]:

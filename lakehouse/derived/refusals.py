@@ -1,8 +1,21 @@
 """Why a derived table was not computed. Nothing is written; running again without a change ends the same way."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
+from lakehouse.commit import Attempt, Seal
 from lakehouse.errors import LakehouseError
+from lakehouse.settings import Parameters
+
+
+def command(table: str, *flags: str, attempt: Attempt, parameters: Parameters) -> str:
+    """What to type to compute a table for the date, and with the parameters, of a run that could not."""
+    words = ["lakehouse", "derive", table, *flags, "--runtime-date", attempt.runtime_date]
+    for name, value in parameters.items():
+        words += ["--parameter", f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"]
+    return shlex.join(words)
 
 
 class DeriveRefused(LakehouseError):
@@ -29,12 +42,37 @@ class RowsOfOthers(DeriveRefused):
     """The table holds rows that do not belong beside those of this run."""
 
 
+class ComputedOtherwise(DeriveRefused):
+    """Another run was quicker, and what it has published is of another date or of other parameters."""
+
+    def __init__(self, table: str, winner: Seal, attempt: Attempt, parameters: Parameters) -> None:
+        again = command(table, "--upstream", "--downstream", attempt=attempt, parameters=parameters)
+        super().__init__(
+            f"{table}: while this run computed it for runtime date {attempt.runtime_date} with parameters "
+            f"{attempt.parameters_digest}, run {winner.run_id} has published it for {winner.runtime_date} with "
+            f"{winner.parameters_digest}. Nothing of this run was published.",
+            remedy=f"decide which it is to be; for this run's compute it again, with all derived tables above it and "
+            f"below these: `{again}`.",
+        )
+
+
 class UnknownPartition(DeriveRefused):
     """Rows came out that belong to no declared partition."""
 
 
 class NotAFrame(DeriveRefused):
     """The function returned something else than a Spark frame."""
+
+
+class ParameterNotDeclared(DeriveRefused):
+    """A function asks for a parameter that no run has."""
+
+    def __init__(self, table: str, function: str, name: str, declared: Iterable[str]) -> None:
+        super().__init__(
+            f"{table}: function {function} asks for parameter '{name}', which is not declared "
+            f"(there is {', '.join(sorted(declared)) or 'none'}).",
+            remedy="declare it under parameters in conf/lakehouse.yaml, or correct the function.",
+        )
 
 
 class ComputationFailed(LakehouseError):

@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
-from lakehouse.lineage.origins import FOLLOWS_KEY, KEY, Origin, follows_in, origins_in
+from lakehouse.lineage import computations, origins
+from lakehouse.lineage.computations import Computation
+from lakehouse.lineage.origins import Origin
 from lakehouse.settings import Parameter
 
 KIND = "derive"
@@ -24,13 +26,14 @@ class DeriveStatement:
         mode: `full` or `incremental`; a rebuild of an incremental table is `full`.
         added: rows that the step added.
         total: rows that the table holds now.
-        parameters: of the run.
+        parameters: of what was computed last.
         declared: argument → input, as declared.
         scanned: table → snapshot that Spark's plan reads, as `lineage/plan.py` found it; 0 where the plan names none.
         dates: input → runtime date; empty if it is dateless.
         partition: what was computed: partition keys, ranges of them as `first..last`; empty for the whole table.
-        computed_with: digest of parameters → the partitions that were computed with them, by this run or before; `*`
-            stands for all others.
+        partitioned_by: what partition keys mean, such as `day(bought_at)`; empty if the table has no partitions.
+        computed_by: which partitions were computed for which date and with which parameters, by this run or before;
+            the newest last.
         computed_from: which partitions were computed from which snapshots, by this run or before; the newest last.
         follows: the input of which an incremental table reads each row once; empty where it is computed in full.
         differs: why inputs may disagree, where they do.
@@ -46,7 +49,8 @@ class DeriveStatement:
     scanned: Mapping[str, int] = field(default_factory=dict[str, int])
     dates: Mapping[str, str] = field(default_factory=dict[str, str])
     partition: tuple[str, ...] = ()
-    computed_with: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    partitioned_by: str = ""
+    computed_by: tuple[Computation, ...] = ()
     computed_from: tuple[Origin, ...] = ()
     follows: str = ""
     differs: str = ""
@@ -64,9 +68,10 @@ class DeriveStatement:
             "derived.scanned": _json(self.scanned),
             "derived.dates": _json(self.dates),
             "derived.partition": _json(self.partition),
-            "derived.computed_with": _json(self.computed_with),
-            KEY: _json(self.computed_from),
-            FOLLOWS_KEY: self.follows,
+            origins.KEYED_KEY: self.partitioned_by,
+            computations.KEY: _json(self.computed_by),
+            origins.KEY: _json(self.computed_from),
+            origins.FOLLOWS_KEY: self.follows,
             "derived.differs": self.differs,
             "derived.column_lineage": _json(self.column_lineage),
             "quality.rules": _json(self.rules),
@@ -86,9 +91,10 @@ class DeriveStatement:
             scanned=msgspec.json.decode(keys["derived.scanned"], type=dict[str, int]),
             dates=msgspec.json.decode(keys["derived.dates"], type=dict[str, str]),
             partition=tuple(msgspec.json.decode(keys["derived.partition"], type=list[str])),
-            computed_with=msgspec.json.decode(keys.get("derived.computed_with", "{}"), type=dict[str, tuple[str, ...]]),
-            computed_from=origins_in(keys),
-            follows=follows_in(keys),
+            partitioned_by=origins.keyed_in(keys),
+            computed_by=computations.computations_in(keys),
+            computed_from=origins.origins_in(keys),
+            follows=origins.follows_in(keys),
             differs=keys["derived.differs"],
             column_lineage=msgspec.json.decode(
                 keys["derived.column_lineage"], type=dict[str, tuple[tuple[str, str], ...]]

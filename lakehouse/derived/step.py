@@ -10,9 +10,10 @@ from dataclasses import replace
 from lakehouse.commit import MainMoved, Seal, Superseded, failpoint, publish, seal_branch
 from lakehouse.commit.history import head_of
 from lakehouse.derived.branch import OnBranch, compute_on_branch
-from lakehouse.derived.mixture import mixed, mixture_of, origins_after
+from lakehouse.derived.mixture import computations_after, origins_after
 from lakehouse.derived.parts import Part
 from lakehouse.derived.plan import DeriveStep, Work, notes_of, prepare
+from lakehouse.derived.refusals import ComputedOtherwise
 from lakehouse.derived.report import DeriveReport
 from lakehouse.derived.statement import KIND, DeriveStatement
 from lakehouse.lineage.sealed import made
@@ -23,7 +24,8 @@ _TRIES = 5
 def derive(step: DeriveStep) -> DeriveReport:
     """Compute a derived table, or some of its partitions, and publish it.
 
-    Of two runs that compute the same at once, one publishes. A run that computes partitions which the winner has not,
+    Of two runs that compute the same at once, one publishes; of two that compute it for different dates, or with
+    different parameters, the other one is refused. A run that computes partitions which the winner has not,
     or that maintenance was quicker than, has lost nothing but time: it begins again on what is there now.
 
     Raises:
@@ -37,7 +39,7 @@ def derive(step: DeriveStep) -> DeriveReport:
         try:
             return _derive(step)
         except (MainMoved, Superseded) as overtaken:
-            if tries_left == 0 or (isinstance(overtaken, Superseded) and _outdone(step)):
+            if (isinstance(overtaken, Superseded) and _outdone(step)) or tries_left == 0:
                 raise
             step.inform(f"once more, on what is there now: {overtaken.message}")
             step = replace(step, attempt=step.attempt.again())
@@ -81,34 +83,48 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
     part, before = step.part or Part(step.derived), made(work.base.table, work.base.snapshot_id).seal
     inputs = list(work.inputs.values())
     origins = origins_after(before, part, inputs, appending=step.appending, added=result.added)
+    computations = computations_after(before, part, step.attempt, appending=step.appending, added=result.added)
+    # Rows of a growing table, where the run has added none, are of the parameters of before.
+    ours = computations[-1].parameters == step.attempt.parameters_digest
+    earlier = None if ours or before is None else DeriveStatement.from_keys(before.statement)
     return DeriveStatement(
         mode="full" if step.rebuild else step.derived.mode,
         added=result.added,
         total=result.total,
-        parameters=step.parameters,
+        parameters=step.parameters if earlier is None else earlier.parameters,
         declared=step.derived.inputs,
         scanned={name: snapshot_id or 0 for name, snapshot_id in result.trace.scanned.items()},
         dates={one.name: one.date for one in work.inputs.values()},
         partition=step.part.shown if step.part else (),
-        computed_with=mixed(mixture_of(before), part, step.attempt.parameters_digest, appending=step.appending),
+        partitioned_by=part.keyed_by,
+        computed_by=computations,
         computed_from=origins,
         follows=work.increment.followed.name if work.increment else "",
         # Also what the run has left as it was may differ from what it has computed.
-        differs=step.backfill if work.differing or len(origins) > 1 else "",
+        differs=step.backfill if work.differing or len(origins) > 1 or len(computations) > 1 else "",
         column_lineage=result.trace.columns,
         rules=result.rules.told(),
     )
 
 
 def _outdone(step: DeriveStep) -> bool:
-    """Whether the winner of the race has computed all that this step is for, and not just some of its partitions."""
+    """Whether the winner of the race has computed all that this step is for, and not just some of its partitions.
+
+    Raises:
+        ComputedOtherwise: it has, but for another date or with other parameters.
+    """
     table = step.catalog.load_table(step.derived.table.identifier)
     winner = made(table, head_of(table)).seal
     said = DeriveStatement.from_keys(winner.statement) if winner is not None else None
-    if said is None or not said.partition:
+    if winner is None or said is None:
         return True
     part = step.part or Part(step.derived)
-    return bool(part.keys) and set(part.keys) <= part.keys_in(said.partition)
+    if said.partition and not (part.keys and set(part.keys) <= part.keys_in(said.partition)):
+        return False
+    mine = step.attempt
+    if (winner.runtime_date, winner.parameters_digest) != (mine.runtime_date, mine.parameters_digest):
+        raise ComputedOtherwise(step.name, winner, mine, step.parameters)
+    return True
 
 
 __all__ = ["DeriveReport", "DeriveStep", "derive"]

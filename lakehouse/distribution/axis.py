@@ -8,12 +8,14 @@ from datetime import UTC, date, datetime, timedelta
 
 from lakehouse.tables import Kind
 
+# Numbers further out have no place: differences, multiples and the sum of any number of places are doubles as well.
+FARTHEST = 2.0**960
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400
 
 
 def position_sql(column: str, kind: Kind) -> str:
-    """SQL of a value's position, a double that is null for what has none: null, NaN and the infinities.
+    """SQL of a value's position, a double that is null for what has none: null, NaN and what is too far out.
 
     Args:
         column: quoted.
@@ -28,7 +30,7 @@ def position_sql(column: str, kind: Kind) -> str:
             return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {column}) / 1000000D"
         case _:
             number = f"CAST({column} AS DOUBLE)"
-            return f"IF(abs({number}) < double('infinity'), {number}, NULL)"
+            return f"IF(abs({number}) < {FARTHEST!r}D, {number}, NULL)"
 
 
 def axis_date_scale(kind: Kind) -> float | None:

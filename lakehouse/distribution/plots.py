@@ -42,7 +42,6 @@ def draw_histogram(column: str, unit: str, found: ColumnStatistics) -> "Figure |
             f"outliers over all of the axis, from {shown(spread.least, found.kind)} to "
             f"{shown(spread.greatest, found.kind)}; shaded: the part above",
         )
-        _name_places(strip[0], spread.least, spread.greatest, found.kind)
     else:
         _bars(main, outer, found.kind, ALARM)
     # A few outliers among many rows would be no pixel high: each of their bins has a mark as well.
@@ -57,7 +56,8 @@ def draw_histogram(column: str, unit: str, found: ColumnStatistics) -> "Figure |
     main.set_ylabel("rows")
     main.set_xlabel(_label(column, unit))
     main.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    _name_places(main, low if strip else spread.least, high if strip else spread.greatest, found.kind)
+    for axes in (main, *strip):
+        _name_places(axes, found.kind)
     tidy(main, _histogram_title(column, found))
     return figure
 
@@ -93,7 +93,7 @@ def draw_samples(
         exponent = max(_drawable(bins, low, high).exponent for bins in (mine, theirs))
         _steps(axes, theirs.coarsened(exponent), names[1], here.kind, filled=True)
         _steps(axes, mine.coarsened(exponent), names[0], here.kind, filled=False)
-        _name_places(axes, low, high, here.kind)
+        _name_places(axes, here.kind)
     else:
         _side_by_side(axes, *shares_of_texts(here, there), names)
     axes.set_ylabel("share of values")
@@ -213,9 +213,14 @@ def _placed(positions: Sequence[float], kind: Kind) -> list[float]:
     return [position * scale for position in positions]
 
 
-def _name_places(axes: "Axes", low: float, high: float, kind: Kind) -> None:
-    """Years and other small whole numbers as they are, large ones with separators, dates where a calendar has them."""
-    if axis_date_scale(kind) is None:
-        axes.xaxis.set_major_formatter(lambda value, _: shown(value, kind))
-    elif "year" not in shown(low, kind) + shown(high, kind):
+def _name_places(axes: "Axes", kind: Kind) -> None:
+    """Years and other small whole numbers as they are, large ones with separators, dates where a calendar has them.
+
+    That the values have a place in the calendar is not enough: behind the last day, margins and bars reach out of it.
+    """
+    scale = axis_date_scale(kind) or 1.0
+    ends = "".join(shown(end / scale, kind) for end in axes.get_xlim())
+    if axis_date_scale(kind) is None or "year" in ends:
+        axes.xaxis.set_major_formatter(lambda value, _: shown(value / scale, kind)[:16])
+    else:
         axes.xaxis.axis_date()

@@ -71,7 +71,7 @@ class ColumnStatistics:
         kind: what its values are.
         rows: of the table.
         missing: nulls.
-        odd: NaN and infinities, which have no place among numbers.
+        odd: NaN, the infinities, and numbers beyond 1e288 or so: they have no place on the axis.
         spread: of an ordered column that has values.
         categories: of text and truth: the most frequent values → rows. Long texts are cut.
     """

@@ -1,10 +1,11 @@
 """The commits of one table's `main`, as its seals tell them.
 
-What an attempt staged is told by the seal on top of it. A commit that no attempt made has no seal: a rewrite is told
-as one, and anything else as written outside the protocol.
+What an attempt staged is told by the seal on top of it; how many rows that were is not known where its entries have
+expired. A commit that no attempt made has no seal: a rewrite is told as one, and anything else as written outside the
+protocol.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
@@ -22,19 +23,22 @@ _KEPT = (
     *("release.current", "release.members", "release.newest"),
 )
 _RELEASE = "release.current"
+# Rows that an attempt added, and removed; None where nobody can know.
+Moved = tuple[int, int] | tuple[None, None]
 
 
-def commit_events(table: Table, walked: Sequence[Snapshot]) -> list[Event]:
+def commit_events(table: Table, walked: Sequence[Snapshot], after: int | None = None) -> list[Event]:
     """Events of some consecutive snapshots.
 
     Args:
         table: whose they are.
         walked: newest first.
+        after: a snapshot that is known to belong to another attempt, though its entry may have expired.
 
     Returns:
         The events, newest first.
     """
-    rows = _rows_of_attempts(walked)
+    rows = _rows_of_attempts(table, walked, after)
     return [event for snapshot in walked if (event := _event(table, snapshot, rows)) is not None]
 
 
@@ -51,7 +55,7 @@ def commit_id(table: str, snapshot_id: int) -> str:
     return f"commit:{table}:{snapshot_id}"
 
 
-def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, tuple[int, int]]) -> Event | None:
+def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, Moved]) -> Event | None:
     seal = seal_of(table, snapshot)
     if seal is not None:
         return _sealed(table, snapshot, seal, rows)
@@ -64,14 +68,12 @@ def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, tuple[int, int]]
     return _unsealed(table, snapshot, "foreign", "written outside the protocol: no seal says by whom", "ERROR")
 
 
-def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, tuple[int, int]]) -> Event:
+def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, Moved]) -> Event:
     name, summary = _name(table), summary_of(snapshot)
     added, removed = rows.get(seal.attempt, (0, 0))
     total = summary.get("total-records")
     is_release = _RELEASE in seal.statement
-    said = f"{seal.kind}: now at {seal.statement[_RELEASE]}" if is_release else f"{seal.kind}: {added:,} rows written"
-    if removed and not is_release:
-        said += f", {removed:,} removed"
+    said = f"{seal.kind}: now at {seal.statement[_RELEASE]}" if is_release else f"{seal.kind}: {_told(added, removed)}"
     if differs := seal.statement.get("derived.differs"):
         said += f"; declared to differ: {differs}"
     return Event(
@@ -100,6 +102,12 @@ def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, tup
     )
 
 
+def _told(added: int | None, removed: int | None) -> str:
+    if added is None:
+        return "nobody can say any more how many rows it wrote, as the entries below its seal have expired"
+    return f"{added:,} rows written" + (f", {removed:,} removed" if removed else "")
+
+
 def _unsealed(table: Table, snapshot: Snapshot, outcome: str, why: str, severity: str) -> Event:
     name = _name(table)
     return Event(
@@ -114,8 +122,8 @@ def _unsealed(table: Table, snapshot: Snapshot, outcome: str, why: str, severity
     )
 
 
-def _rows_of_attempts(walked: Iterable[Snapshot]) -> dict[str, tuple[int, int]]:
-    """Attempt → rows that its snapshots added, and removed."""
+def _rows_of_attempts(table: Table, walked: Sequence[Snapshot], after: int | None) -> dict[str, Moved]:
+    """Attempt → rows that its snapshots added, and removed; unknown where more of them may have expired."""
     found: dict[str, tuple[int, int]] = {}
     for snapshot in walked:
         if (attempt := attempt_of(snapshot)) is not None:
@@ -124,7 +132,10 @@ def _rows_of_attempts(walked: Iterable[Snapshot]) -> dict[str, tuple[int, int]]:
                 added + int(summary.get("added-records", "0")),
                 removed + int(summary.get("deleted-records", "0")),
             )
-    return found
+    below = walked[-1].parent_snapshot_id if walked else None
+    cut = below not in (None, after) and table.metadata.snapshot_by_id(below) is None
+    torn = attempt_of(walked[-1]) if cut else None
+    return {attempt: (None, None) if attempt == torn else rows for attempt, rows in found.items()}
 
 
 def _name(table: Table) -> str:

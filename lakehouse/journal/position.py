@@ -17,6 +17,13 @@ RUNS_KEY = "journal.runs"
 _MOST_INSTANCES = 16
 
 
+class Move(msgspec.Struct, frozen=True):
+    """An entry of the log that a table's metadata keep of `main`: where it was set to, and when."""
+
+    snapshot_id: int
+    at_ms: int
+
+
 class Seen(msgspec.Struct, frozen=True):
     """How far the history of one table is logged.
 
@@ -24,11 +31,13 @@ class Seen(msgspec.Struct, frozen=True):
         uuid: of the table.
         snapshot_id: the newest snapshot of `main` that was looked at.
         seal: digest of the newest seal at or before it, empty if there was none.
+        moved: the last move of `main` that was looked at.
     """
 
     uuid: str
     snapshot_id: int
     seal: str = ""
+    moved: Move | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,10 @@ class Position:
     def with_table(self, name: str, seen: Seen) -> "Position":
         """The position after a look at one table."""
         return replace(self, tables={**self.tables, name: seen})
+
+    def without_table(self, name: str) -> "Position":
+        """The position after a table is gone."""
+        return replace(self, tables={known: seen for known, seen in self.tables.items() if known != name})
 
     def with_runs(self, instance: str, until_ms: int) -> "Position":
         """The position after a look at the runs of one Dagster instance."""

@@ -1,11 +1,13 @@
 """What the tables themselves say happened to them since the log last looked: from metadata alone, without Dagster.
 
 A walk from the head of `main` back to where the log has come. Where it does not get there, either an operator took
-commits back, or snapshots were trimmed before anybody had logged them: both are said in a row of their own.
+commits back, or snapshots were trimmed before anybody had logged them, or the table is another one by now: each is said
+in a row of its own.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
@@ -15,6 +17,7 @@ from lakehouse.commit.history import ancestry, head_of
 from lakehouse.journal.commits import commit_events, commit_id, seal_of
 from lakehouse.journal.event import Event, Known, moment, nothing_known
 from lakehouse.journal.position import News, Position, Seen
+from lakehouse.journal.set_back import newest_move, rolled_back, set_back_events
 from lakehouse.tables import AUDIT_LOG, Declarations
 
 # So much in one append at most; what is left comes with the next.
@@ -39,14 +42,26 @@ def reconcile(
         known: asked only where the history of a table does not lead back to the position.
         most: how many events are wanted.
     """
-    names = [name for name in sorted(declarations.tables) if name != AUDIT_LOG.name]
+    names = sorted({*declarations.tables, *position.tables} - {AUDIT_LOG.name})
+    there = catalog.locations([tuple(name.split(".")) for name in names])
     events: list[Event] = []
-    for identifier in catalog.locations([tuple(name.split(".")) for name in names]):
+    for name in names:
         if len(events) >= most:
             return News(tuple(events), position, more=True)
-        name = ".".join(identifier)
+        seen = position.tables.get(name)
+        if tuple(name.split(".")) not in there:
+            if seen is not None:
+                events.append(_gone(name, seen, "dropped"))
+                position = position.without_table(name)
+            continue
+        if name not in declarations.tables:
+            continue
         # Each for itself: an event belongs to one table, so they need not be those of one moment.
-        found = _look(catalog.load_table(identifier), position.tables.get(name), known, most - len(events))
+        table = catalog.load_table(tuple(name.split(".")))
+        if seen is not None and seen.uuid != str(table.metadata.table_uuid):
+            events.append(_gone(name, seen, "replaced"))
+            position, seen = position.without_table(name), None
+        found = _look(table, seen, known, most - len(events))
         events += found.events
         if found.seen is not None:
             position = position.with_table(name, found.seen)
@@ -65,20 +80,18 @@ class _Found:
 
 
 def _look(table: Table, seen: Seen | None, known: Known, most: int) -> _Found:
-    replaced = seen is not None and seen.uuid != str(table.metadata.table_uuid)
+    moved = set_back_events(table, seen.moved if seen else None)
     walked: list[Snapshot] = []
     for snapshot in ancestry(table, head_of(table)):
-        if seen is not None and not replaced and snapshot.snapshot_id == seen.snapshot_id:
-            return _taken(table, walked, [], seen, most)
+        if seen is not None and snapshot.snapshot_id == seen.snapshot_id:
+            return _taken(table, walked, moved, seen, most)
         walked.append(snapshot)
-    if seen is not None and replaced:
-        return _taken(table, walked, [_gap(table, walked, seen, "the table was dropped and created anew")], None, most)
-    return _taken(table, walked, _breaks(table, walked, seen, known), seen, most)
+    return _taken(table, walked, [*moved, *_breaks(table, walked, seen, moved, known)], seen, most)
 
 
 def _taken(table: Table, walked: Sequence[Snapshot], breaks: list[Event], seen: Seen | None, most: int) -> _Found:
     """The oldest events of a walk, as many as are wanted."""
-    events = commit_events(table, walked)[::-1]
+    events = commit_events(table, walked, seen.snapshot_id if seen else None)[::-1]
     more = len(events) > most
     until = events[most - 1].snapshot_id if more else head_of(table)
     if until is None:  # an empty `main`: there is nothing to come back to
@@ -88,11 +101,14 @@ def _taken(table: Table, walked: Sequence[Snapshot], breaks: list[Event], seen: 
     newest = next(
         (seal.digest for snapshot in reached if (seal := seal_of(table, snapshot))), seen.seal if seen else ""
     )
-    return _Found([*breaks, *events[:most]], Seen(str(table.metadata.table_uuid), until, newest), more)
+    reach = Seen(str(table.metadata.table_uuid), until, newest, newest_move(table))
+    return _Found([*breaks, *events[:most]], reach, more)
 
 
-def _breaks(table: Table, walked: Sequence[Snapshot], seen: Seen | None, known: Known) -> list[Event]:
-    """What to say where a walk ended before it came to what the log has seen."""
+def _breaks(
+    table: Table, walked: Sequence[Snapshot], seen: Seen | None, moved: Sequence[Event], known: Known
+) -> list[Event]:
+    """What to say where a walk ended before it came to what the log has seen, and `moved` does not tell already."""
     sealed = [seal for snapshot in walked if (seal := seal_of(table, snapshot)) is not None]
     if seen is None:
         began = not walked or walked[-1].parent_snapshot_id is None or (bool(sealed) and not sealed[-1].previous)
@@ -102,7 +118,10 @@ def _breaks(table: Table, walked: Sequence[Snapshot], seen: Seen | None, known: 
     if seen.seal and any(seal.previous == seen.seal for seal in sealed):
         return [_gap(table, walked, seen, "every seal is, and what was trimmed may have been a commit without one")]
     if not walked or known(commit_events(table, walked)):
-        return [_taken_back(table, seen)]
+        told = commit_id(".".join(table.name()), seen.snapshot_id) in {event.id for event in moved}
+        last = newest_move(table)
+        at_ms = last.at_ms if last else table.metadata.last_updated_ms
+        return [] if told else [rolled_back(table, seen.snapshot_id, head_of(table), at_ms)]
     return [_gap(table, walked, seen, "snapshots were trimmed before they were logged")]
 
 
@@ -124,19 +143,18 @@ def _gap(table: Table, walked: Sequence[Snapshot], seen: Seen | None, why: str) 
     )
 
 
-def _taken_back(table: Table, seen: Seen) -> Event:
-    name, head = ".".join(table.name()), head_of(table)
-    log = table.metadata.snapshot_log
-    # The metadata remember when `main` was set to where it is.
-    at = log[-1].timestamp_ms if log else table.metadata.last_updated_ms
+def _gone(name: str, seen: Seen, outcome: str) -> Event:
+    """The event of a table that is no longer the one that was logged; the position forgets it, so it is told once."""
+    anew = " and created anew" if outcome == "replaced" else ""
     return Event(
-        id=f"rolled back:{name}:{seen.snapshot_id}:{head or 0}:{at}",
-        kind="commit",
-        at=moment(at),
-        outcome="rolled back",
+        id=f"{outcome}:{name}:{seen.uuid}",
+        kind="gap",
+        at=datetime.now(UTC),  # nothing is left that would tell when it happened
+        outcome=outcome,
         severity="WARN",
-        message=f"main was set back: snapshot {seen.snapshot_id}, which was logged, is no longer in its history.",
+        message=f"The table was dropped{anew} at some time before this. By whom, and what was committed to it after "
+        f"snapshot {seen.snapshot_id}, nobody can know.",
         table=name,
-        snapshot_id=head,
-        details={"was": seen.snapshot_id, "commit": commit_id(name, seen.snapshot_id)},
+        snapshot_id=seen.snapshot_id,
+        details={"uuid": seen.uuid, "after": seen.snapshot_id},
     )

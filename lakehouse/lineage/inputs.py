@@ -7,6 +7,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from lakehouse.commit import Seal
+from lakehouse.lineage.computations import Computation, computations_of
 from lakehouse.lineage.sealed import DERIVE, Derivation, made
 
 
@@ -19,6 +20,7 @@ class Given:
         parameters: digest of those that it was computed with; empty for a dateless one.
         run_id: of the run that wrote it; empty where nobody can say any more.
         contradicts: the date by its own seal, where the reader's seal names another.
+        parts: of it that were computed for different dates or with different parameters; none if it is of one.
     """
 
     table: str
@@ -27,6 +29,7 @@ class Given:
     parameters: str = ""
     run_id: str = ""
     contradicts: str = ""
+    parts: tuple[Computation, ...] = ()
 
 
 def inputs_of(load: Callable[[str], Table], seal: Seal) -> tuple[Given, ...]:
@@ -41,15 +44,26 @@ def inputs_of(load: Callable[[str], Table], seal: Seal) -> tuple[Given, ...]:
 
 
 def disagreements(seal: Seal, inputs: tuple[Given, ...]) -> tuple[str, ...]:
-    """Inputs that carry another date, or were computed with other parameters, than the run that read them."""
+    """Inputs that carry another date, or were computed with other parameters, than the run that read them.
+
+    Of a partitioned input, each part that does.
+    """
     found: list[str] = []
     for given in inputs:
-        if given.runtime_date and given.runtime_date != seal.runtime_date:
-            found.append(f"{given.table} is of {given.runtime_date}{_by(given)}")
-        if given.parameters and given.parameters != seal.parameters_digest:
-            found.append(f"{given.table} was computed with other parameters ({given.parameters}){_by(given)}")
+        parts = given.parts or (Computation(given.runtime_date, given.parameters, given.run_id),)
+        for one in parts:
+            part = one.among(parts)
+            where = f"{given.table} ({part})" if part else given.table
+            by = _by(one.run_id, given.snapshot_id)
+            if given.parts and not one.told:
+                found.append(f"{where} is of {one.whose}{by}")
+            if one.runtime_date and one.runtime_date != seal.runtime_date:
+                found.append(f"{where} is of {one.runtime_date}{by}")
+            if one.parameters and one.parameters != seal.parameters_digest:
+                found.append(f"{where} was computed with other parameters ({one.parameters}){by}")
         if given.contradicts:
-            found.append(f"{given.table} says of itself that it is of {given.contradicts}{_by(given)}")
+            by = _by(given.run_id, given.snapshot_id)
+            found.append(f"{given.table} says of itself that it is of {given.contradicts}{by}")
     return tuple(found)
 
 
@@ -60,18 +74,20 @@ def _given(load: Callable[[str], Table], name: str, snapshot_id: int, said: str)
         seal = None
     if seal is None:
         return Given(name, snapshot_id, runtime_date=said)
-    dated = bool(said) or seal.kind == DERIVE
+    if not said and seal.kind != DERIVE:
+        return Given(name, snapshot_id, run_id=seal.run_id)
+    parts = computations_of(seal)
+    newest = parts[-1]
     return Given(
         table=name,
         snapshot_id=snapshot_id,
-        runtime_date=said or (seal.runtime_date if dated else ""),
-        parameters=seal.parameters_digest if dated else "",
+        runtime_date=said or newest.runtime_date,
+        parameters=newest.parameters,
         run_id=seal.run_id,
-        contradicts=seal.runtime_date if said and seal.runtime_date != said else "",
+        contradicts=newest.runtime_date if said and newest.runtime_date != said else "",
+        parts=parts if len(parts) > 1 else (),
     )
 
 
-def _by(given: Given) -> str:
-    return (
-        f" (run {given.run_id}, snapshot {given.snapshot_id})" if given.run_id else f" (snapshot {given.snapshot_id})"
-    )
+def _by(run_id: str, snapshot_id: int) -> str:
+    return f" (run {run_id}, snapshot {snapshot_id})" if run_id else f" (snapshot {snapshot_id})"

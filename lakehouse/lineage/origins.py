@@ -12,9 +12,10 @@ import msgspec
 from lakehouse.commit import Seal
 
 KEY = "derived.computed_from"
+KEYED_KEY = "derived.partitioned_by"
 FOLLOWS_KEY = "derived.follows"
 REST = "*"  # every partition that is named nowhere else; of a table without partitions, some of its rows
-_SHOWN = 3
+_SHOWN = 20  # whoever is told to compute them has to see them all; neighbours are one range
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Origin:
     """A part of a table, and what it was computed from.
 
     Args:
-        inputs: table → snapshot; empty for parts of so many origins that the seal no longer tells them apart.
+        inputs: table → snapshot; empty for parts that the seal no longer tells apart: of so many origins, or of
+            partitions that were declared otherwise.
         partitions: keys, and neighbouring days or months as `first..last`; `*` for all that are named nowhere else.
     """
 
@@ -31,14 +33,23 @@ class Origin:
 
     def among(self, every: Sequence["Origin"]) -> str:
         """Which part of the table that is, in words; empty for all of it."""
-        if len(every) == 1:
-            return ""
-        if REST in self.partitions:
-            named = any(REST not in other.partitions for other in every)
-            return "its other partitions" if named else "some of its rows"
-        more = len(self.partitions) - _SHOWN
-        shown = ", ".join(self.partitions[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        return f"partition {shown}" if len(self.partitions) == 1 and ".." not in shown else f"partitions {shown}"
+        return part_in_words(self.partitions, [one.partitions for one in every])
+
+
+def part_in_words(partitions: Sequence[str], every: Sequence[Sequence[str]]) -> str:
+    """Some partitions for a person; empty if they are the whole table.
+
+    Args:
+        partitions: as a seal lists them.
+        every: they, and all others that it lists.
+    """
+    if len(every) == 1:
+        return ""
+    if REST in partitions:
+        return "its other partitions" if any(REST not in other for other in every) else "some of its rows"
+    more = len(partitions) - _SHOWN
+    shown = ", ".join(partitions[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return f"partition {shown}" if len(partitions) == 1 and ".." not in shown else f"partitions {shown}"
 
 
 def origins_of(seal: Seal | None) -> tuple[Origin, ...]:
@@ -51,6 +62,11 @@ def origins_of(seal: Seal | None) -> tuple[Origin, ...]:
 def origins_in(statement: Mapping[str, str]) -> tuple[Origin, ...]:
     """The origins that a statement lists."""
     return msgspec.json.decode(statement.get(KEY, "[]"), type=tuple[Origin, ...])
+
+
+def keyed_in(statement: Mapping[str, str]) -> str:
+    """What partition keys in a statement mean, such as `day(bought_at)`; empty if it does not say."""
+    return statement.get(KEYED_KEY, "")
 
 
 def follows_in(statement: Mapping[str, str]) -> str:

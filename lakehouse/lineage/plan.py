@@ -1,8 +1,8 @@
 """Traces a Spark frame to what it reads, by the plan that Spark prints: the same on classic Spark and Spark Connect.
 
 The analysed plan is what counts: it has every relation that the query names, also those that the optimizer leaves out,
-and those behind a cache. Only where a range of snapshots ends is told by the physical plan alone. What no plan shows:
-rows that came to Python and went back (`collect`, `createDataFrame`), and whatever lies before a checkpoint.
+those behind a cache, and those that are counted from metadata. What no plan shows: rows that came to Python and went
+back (`collect`, `createDataFrame`), and whatever lies before a checkpoint.
 """
 
 import uuid
@@ -14,10 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.errors import LakehouseError
 from lakehouse.lineage.columns import Columns
-from lakehouse.lineage.scans import range_ends, scan_of, scanned
+from lakehouse.lineage.scans import scanned
 from lakehouse.lineage.tree import Node, parse_tree
 
-_BEGIN, _END, _PHYSICAL = "== Analyzed Logical Plan ==\n", "\n\n== Optimized Logical Plan ==", "== Physical Plan =="
+_BEGIN, _END = "== Analyzed Logical Plan ==\n", "\n\n== Optimized Logical Plan =="
 _FAILED = "Error occurred during query planning:"
 # A longer list of columns, or a longer plan, would be printed without its end.
 _UNCUT = {"spark.sql.debug.maxToStringFields": str(2**31 - 1), "spark.sql.maxPlanStringLength": str(2**31 - 16)}
@@ -48,14 +48,12 @@ def trace(frame: DataFrame) -> Trace:
     Raises:
         CannotTrace: Spark cannot plan the query.
     """
-    analysed, physical = _plans(frame)
-    plan = parse_tree(analysed)
-    found = [scan for node in plan.walk() if (scan := scan_of(node)) is not None]
-    return Trace(scanned(found, range_ends(physical)), _columns(plan, frame.columns))
+    plan = parse_tree(_analysed(frame))
+    return Trace(scanned(plan), _columns(plan, frame.columns))
 
 
-def _plans(frame: DataFrame) -> tuple[str, str]:
-    """The analysed and the physical plan of a frame, as Spark prints them, whole.
+def _analysed(frame: DataFrame) -> str:
+    """The analysed plan of a frame, as Spark prints it, whole.
 
     Raises:
         CannotTrace: Spark cannot plan the query.
@@ -76,7 +74,7 @@ def _plans(frame: DataFrame) -> tuple[str, str]:
             remedy="correct the query; it could not have run either.",
         )
     _, _, plans = text.partition(_BEGIN)[2].partition("\n")  # the first line tells names and types
-    return plans.partition(_END)[0], plans.rpartition(_PHYSICAL)[2]
+    return plans.partition(_END)[0]
 
 
 def _columns(plan: Node, names: list[str]) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -1,9 +1,10 @@
 """What a plan reads: tables of the lake with their snapshots, and whatever else rows come from."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
+from lakehouse.lineage.ranges import range_end
 from lakehouse.lineage.tree import Node
 from lakehouse.spark.catalog import LAKE
 
@@ -12,8 +13,6 @@ _PART = r"(?:`(?:[^`]|``)+`|[^\s.`]+)"
 _RELATION = re.compile(r"RelationV2\[(?P<columns>.*?)\] (?P<rest>.*)", re.DOTALL)
 _NAMED = re.compile(rf"(?P<name>{_PART}(?:\.{_PART})*)(?: VERSION AS OF '(?P<version>\d+)')?(?P<more>.*)", re.DOTALL)
 _OLD_RELATION = re.compile(r"Relation (?P<name>[^\s\[]*)\[[^\]]*\] ?(?P<format>.*)", re.DOTALL)
-_RANGE = re.compile(r"BatchScan \S+\[(?P<columns>[^\]]*)\] IcebergIncrementalScan\([^\n]*?endSnapshotId=(?P<end>\d+)")
-_NUMBER = re.compile(r"#(\d+)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.]*")
 # What Iceberg takes at the end of a table's name: other states of the table, and tables about it.
 _AT_SNAPSHOT = re.compile(r"snapshot_id_(\d+)")
@@ -59,28 +58,22 @@ def scan_of(node: Node) -> Scan | None:
     return Scan(f"unknown ({node.kind})")
 
 
-def range_ends(physical: str) -> Mapping[str, int]:
-    """Number of each column that a physical plan reads from a range of snapshots → the snapshot that the range ends at.
-
-    The analysed plan shows such a read as one by name alone.
-    """
-    return {
-        number: int(found["end"]) for found in _RANGE.finditer(physical) for number in _NUMBER.findall(found["columns"])
-    }
-
-
-def scanned(scans: Iterable[Scan], ends: Mapping[str, int]) -> Mapping[str, int | None]:
-    """Source → its one snapshot; None where there is none, or several.
-
-    Args:
-        scans: all of a plan.
-        ends: of ranges, by `range_ends`.
-    """
+def scanned(plan: Node) -> Mapping[str, int | None]:
+    """Source → its one snapshot; None where the analysed plan names none, or several."""
     found: dict[str, set[int | None]] = {}
-    for scan in scans:
-        at = {scan.snapshot_id} if scan.snapshot_id else {ends.get(number) for number in _NUMBER.findall(scan.columns)}
-        found.setdefault(scan.source, set()).update(at - {None} or {None})
+    for scan in _scans(plan):
+        found.setdefault(scan.source, set()).add(scan.snapshot_id)
     return {source: ids.pop() if len(ids) == 1 else None for source, ids in sorted(found.items())}
+
+
+def _scans(node: Node, end: int | None = None) -> Iterator[Scan]:
+    """What is read at an operator and below it; `end` is that of the range which a mark right above tells."""
+    scan = scan_of(node)
+    if scan is not None:
+        yield replace(scan, snapshot_id=scan.snapshot_id or end) if scan.rows else scan
+    end = end if node.kind == "SubqueryAlias" else range_end(node)
+    for below in (*node.subqueries, *node.children):
+        yield from _scans(below, end)
 
 
 def _named(rest: str, columns: str) -> Scan:

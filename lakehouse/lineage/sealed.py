@@ -74,14 +74,12 @@ class Derivation:
         scanned: table → snapshot that Spark's plan names; 0 where it was read without one.
         dates: input → runtime date that it carried; empty for a dateless one.
         differs: why a backfill was allowed to join inputs that do not agree; empty for none.
-        computed_with: digest of parameters → the partitions that were computed with them, by this run or before.
     """
 
     declared: Mapping[str, str]
     scanned: Mapping[str, int]
     dates: Mapping[str, str]
     differs: str
-    computed_with: Mapping[str, tuple[str, ...]]
 
     @classmethod
     def of(cls, seal: Seal) -> "Derivation | None":
@@ -94,7 +92,4 @@ class Derivation:
             scanned=msgspec.json.decode(said["derived.scanned"], type=dict[str, int]),
             dates=msgspec.json.decode(said.get("derived.dates", _EMPTY), type=dict[str, str]),
             differs=said.get("derived.differs", ""),
-            computed_with=msgspec.json.decode(
-                said.get("derived.computed_with", _EMPTY), type=dict[str, tuple[str, ...]]
-            ),
         )

@@ -89,6 +89,12 @@ class Difference:
         older = (reading for group in self.contents[:-1] for reading in group)
         return tuple(dict.fromkeys(name for reading in older for name in reversed(reading.path[:-1])))
 
+    def older_parts(self, table: str) -> tuple[str, ...]:
+        """The parts of one table that were computed from an older content, in words."""
+        older = (reading for group in self.contents[:-1] for reading in group)
+        parts = (part for one in older for name, part in zip(one.path, one.parts, strict=False) if name == table)
+        return tuple(dict.fromkeys(filter(None, parts)))
+
     def __str__(self) -> str:
         """One sentence."""
         ways = "; but ".join(str(reading) for group in self.contents for reading in group[:1])
@@ -180,7 +186,10 @@ def _read_by(reading: Reading) -> Iterator[Reading | Undecided]:
     for origin in origins:
         part = origin.among(origins)
         if part and not origin.inputs:
-            reason = f"{part} of {reading.table} were computed from too many versions of its inputs to be told apart"
+            reason = (
+                f"{part} of {reading.table} were computed from versions of its inputs that can no longer be told apart "
+                "(a run of the whole table mends that)"
+            )
             yield Undecided(reading.path, reason)
         for name, snapshot_id in origin.inputs.items():
             yield Reading(

@@ -1,6 +1,9 @@
 """The contract rules of a table, judged on batches of records."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -99,7 +102,24 @@ def _only_warns(column: Column, check: Any) -> bool:
 
 
 def _name(check: Any) -> str:
-    return _cut(str(check.error or check.name))
+    """A check in words that no other check of the column has, since a seal tells by them what was judged.
+
+    pandera's own words leave open ends out, and those of a declaration may say anything.
+    """
+    given: Mapping[str, Any] = check.statistics
+    words = str(check.error or check.name)
+    if not words.startswith(f"{check.name}("):
+        words = f"{words} ({check.name} {', '.join(map(_argument, given.values()))})"
+    words += "".join(f", {end}=False" for end in ("include_min", "include_max") if given.get(end) is False)
+    if len(words) <= _SHOWN:
+        return words
+    return f"{_cut(words)} #{sha256(f'{words} {[*map(_argument, given.values())]}'.encode()).hexdigest()[:8]}"
+
+
+def _argument(argument: Any) -> str:
+    if isinstance(argument, re.Pattern):  # its own text is cut
+        return f"{argument.pattern!r} {argument.flags}"
+    return repr(argument)
 
 
 def _short(value: Any) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyiceberg.table import Table
 
+from lakehouse.lineage.computations import computations_of
 from lakehouse.release.candidates import Candidate, candidate_at
 from lakehouse.release.names import made_by, moment_of
 from lakehouse.release.statement import Member, PointerStatement
@@ -31,7 +32,8 @@ class Content:
         """Digest and JSON of what the dated members were computed with; they agree."""
         for one in self.found.values():
             if one.dated and one.sealed:
-                return one.sealed.seal.parameters_digest, one.sealed.seal.statement.get(PARAMETERS_KEY, "{}")
+                seal = one.sealed.seal
+                return computations_of(seal)[-1].parameters, seal.statement.get(PARAMETERS_KEY, "{}")
         return "", "{}"
 
 

@@ -3,13 +3,13 @@
 A plain function of what is given: which results there are is for the caller to find out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from lakehouse.commit import Seal
 from lakehouse.errors import LakehouseError
-from lakehouse.lineage.sealed import Derivation
+from lakehouse.lineage.computations import computations_of
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.release.candidates import Candidate
 
@@ -26,12 +26,14 @@ class Result:
         snapshot_id: which snapshot it judged; None where it did not come so far, or does not say.
         run_id: the run in which it was judged.
         told: what the check says, for the message.
+        elsewhere: other table → the snapshot of it that was judged as well, where the check is about a reference.
     """
 
     outcome: Outcome
     snapshot_id: int | None = None
     run_id: str = ""
     told: str = ""
+    elsewhere: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True)
@@ -81,16 +83,26 @@ def judged_by(checks: Iterable[Check]) -> dict[str, set[int]]:
     return named
 
 
-def held_by(found: Mapping[str, Candidate], checks: Iterable[Check]) -> list[Reason]:
-    """Every reason not to release: what is not there, what was not judged or judged wrong, and what does not agree."""
+def held_by(
+    found: Mapping[str, Candidate], checks: Iterable[Check], accepted: Mapping[str, Collection[int]]
+) -> list[Reason]:
+    """Every reason not to release: what is not there, what was not judged or judged wrong, and what does not agree.
+
+    Args:
+        found: what is up for release.
+        checks: with their results.
+        accepted: other table → at which snapshots of it a result counts that has judged it as well.
+    """
     reasons = [reason for one in found.values() if (reason := _unknown(one)) is not None]
     known = {name: one for name, one in found.items() if one.same}
-    asked = [_judged(known[check.table], check) for check in checks if check.table in known]
+    asked = [_judged(known[check.table], check, accepted) for check in checks if check.table in known]
     reasons += [reason for reason in asked if reason is not None]
     seals = {name: one.sealed.seal for name, one in known.items() if one.dated and one.sealed}
-    reasons += _disagreement("runtime dates", {name: seal.runtime_date for name, seal in seals.items()})
-    reasons += _disagreement("parameters", {name: seal.parameters_digest for name, seal in seals.items()})
-    return [*reasons, *(reason for name, seal in seals.items() if (reason := _odd_parts(name, seal)) is not None)]
+    # A run that adds nothing to a growing table leaves its rows of the parameters that they were computed with.
+    newest = {name: computations_of(seal)[-1] for name, seal in seals.items()}
+    reasons += _disagreement("runtime dates", {name: one.runtime_date for name, one in newest.items()})
+    reasons += _disagreement("parameters", {name: one.parameters for name, one in newest.items()})
+    return [*reasons, *(reason for name, seal in seals.items() if (reason := _odd_within(name, seal)) is not None)]
 
 
 def mixed(vintage: Vintage) -> list[Reason]:
@@ -133,18 +145,30 @@ def _unknown(one: Candidate) -> Reason | None:
     return None
 
 
-def _judged(one: Candidate, check: Check) -> Reason | None:
+def _judged(one: Candidate, check: Check, accepted: Mapping[str, Collection[int]]) -> Reason | None:
     """Why the results of a check do not let a member pass; the newest that names this very content decides."""
     label = f"check {check.name}"
+    past: list[str] = []
     for result in check.results:
         if result.snapshot_id not in one.same or result.outcome in ("errored", "running"):
+            continue
+        if odd := _judged_elsewhere(result, accepted):
+            past.append(odd)
             continue
         if result.outcome == "passed":
             return None
         told = result.told.rstrip(".") or "see its report"
         problem = f"{label} failed on snapshot {result.snapshot_id}: {told}"
         return Reason(one.name, problem, f"correct it and make it anew: {materialize(one.name)}")
+    if past:
+        return Reason(one.name, f"{label} has judged {past[0]}", _PROVE)
     return Reason(one.name, *_unjudged(label, check.results[0] if check.results else None, one.same[0]))
+
+
+def _judged_elsewhere(result: Result, accepted: Mapping[str, Collection[int]]) -> str:
+    """Of which other table a result has judged something that does not count here; empty if of none."""
+    odd = [f"{name} at {at}" for name, at in result.elsewhere.items() if at not in accepted.get(name, (at,))]
+    return f"{' and '.join(odd)}, which is not in this release or older than what it was computed from" if odd else ""
 
 
 def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]:
@@ -163,14 +187,15 @@ def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]
             return f"{label} judged snapshot {newest.snapshot_id}, and {wanted} is to be released", _PROVE
 
 
-def _odd_parts(name: str, seal: Seal) -> Reason | None:
-    """Why a member is not of one set of parameters by itself: earlier runs have computed parts of it with others."""
-    said = Derivation.of(seal)
-    odd = {one: parts for one, parts in (said.computed_with if said else {}).items() if one != seal.parameters_digest}
-    if not odd:
-        return None
-    told = "; ".join(f"{one}: {', '.join(parts)}" for one, parts in sorted(odd.items()))
-    problem = f"parts of it were computed with other parameters than {seal.parameters_digest} ({told}; * is the rest)"
+def _odd_within(name: str, seal: Seal) -> Reason | None:
+    """Why a member does not agree with itself: earlier runs have computed parts of it, or its inputs did not agree."""
+    every = computations_of(seal)
+    if len(every) < 2:
+        declared = seal.statement.get("derived.differs")
+        problem = f"it was computed from inputs that do not agree, which was declared ({declared})"
+        return Reason(name, problem, f"make it anew: {materialize(name)}") if declared else None
+    told = "; ".join(f"{one.among(every)}: {one.whose}" for one in every)
+    problem = f"parts of it were computed for other dates or with other parameters ({told})"
     return Reason(name, problem, f"compute it whole: {materialize(name)}; with --rebuild if it is incremental")
 
 

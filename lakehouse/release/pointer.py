@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo
 from pyiceberg.table import Table
 
@@ -74,6 +75,23 @@ class Pointer:
         return max(datetime.now(UTC), datetime.fromtimestamp((last_ms + 1) / 1000, UTC))
 
 
+def load_pointer(catalog: LakeCatalog, group: str) -> Pointer:
+    """The pointer of a group as it is now.
+
+    Raises:
+        NothingReleased: it has no table, which the first try to release makes.
+        SealBroken, PointerDamaged: see `read_pointer`.
+    """
+    try:
+        return read_pointer(catalog.load_table(("release", group)))
+    except NoSuchTableError as error:
+        raise NothingReleased(
+            f"There is no table release.{group}: nothing was released under this name, or the table was dropped.",
+            remedy=f"materialize the asset release/{group}, as `lakehouse run` does; `lakehouse release list` shows "
+            "which are declared",
+        ) from error
+
+
 def read_pointer(table: Table) -> Pointer:
     """What a loaded pointer table says.
 
@@ -128,7 +146,8 @@ def members_of(pointer: Pointer, release_id: str) -> tuple[Member, ...]:
     found = recorded(pointer.base.table, release_id)
     if found is None:
         raise ReleaseUnknown(
-            f"{pointer.base.name} has no release {release_id}.", remedy=f"name one of {', '.join(now.kept)}"
+            f"{pointer.base.name} has no release {release_id}.",
+            remedy=f"name one that is kept, such as {now.current}; `lakehouse release list` shows all",
         )
     if release_id not in now.kept:
         raise gone(pointer.base.name, release_id, now.kept)

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Pinned
 from lakehouse.commit.history import head_of
-from lakehouse.release.errors import NothingReleased, ReleaseGone, ReleaseUnknown, TagMoved
+from lakehouse.release.errors import ReleaseGone, ReleaseUnknown, TagMoved
 from lakehouse.release.names import tag_of
-from lakehouse.release.pointer import gone, members_of, read_pointer
+from lakehouse.release.pointer import gone, load_pointer, members_of
 from lakehouse.release.statement import Member
 
 
@@ -122,14 +122,7 @@ def open_release(
         SealBroken: the pointer's seal was changed after it was written.
         PointerDamaged: the pointer's table is not about releases.
     """
-    try:
-        table = catalog.load_table(("release", group))
-    except NoSuchTableError as error:
-        raise NothingReleased(
-            f"There is no table release.{group}, so nothing was ever released under this name.",
-            remedy="name a declared release; `lakehouse release list` shows all",
-        ) from error
-    pointer = read_pointer(table)
+    pointer = load_pointer(catalog, group)
     release_id = release_id or pointer.current.current
     return OpenRelease(catalog, group, release_id, members_of(pointer, release_id), on_read)
 
@@ -152,12 +145,13 @@ def require_tag(table: Table, group: str, release_id: str, member: Member, catal
             remedy="somebody moved it: set it back, or roll back to a release that is whole; `lakehouse audit` names "
             "every tag that is wrong",
         )
-    kept = read_pointer(catalog.load_table(("release", group))).current.kept
+    kept = load_pointer(catalog, group).current.kept
     if release_id not in kept:
         raise gone(f"release.{group}", release_id, kept)
     raise TagMoved(
         f"{member.table}: the tag {tag_of(release_id)} was removed, though the release is kept.",
-        remedy="roll back to a release that is whole, or release again; `lakehouse audit` names all that is wrong",
+        remedy=f"set it again at snapshot {member.snapshot_id}, or roll back to a release that is whole; `lakehouse "
+        "audit` names all that is wrong",
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt
 from lakehouse.errors import LakehouseError
-from lakehouse.release.pointer import Move, members_of, move_pointer, read_pointer, recorded
+from lakehouse.release.pointer import Move, load_pointer, members_of, move_pointer, recorded
 from lakehouse.release.reading import OpenRelease
 from lakehouse.release.statement import KIND_ROLLBACK, PointerStatement
 
@@ -35,7 +35,6 @@ def rollback(
         What the pointer says now.
 
     Raises:
-        NoSuchTableError: there is no such group.
         NothingReleased: there is no release yet.
         NothingToMove: it is the current one already.
         ReleaseUnknown: there never was a release of this id.
@@ -43,7 +42,7 @@ def rollback(
         TagMoved: a tag of it is not where it should be.
         Superseded: somebody else moved the pointer meanwhile.
     """
-    pointer = read_pointer(catalog.load_table(("release", group)))
+    pointer = load_pointer(catalog, group)
     now = pointer.current
     if release_id == now.current:
         raise NothingToMove(f"{release_id} is the current release of {group} already.", remedy="nothing to do")

@@ -21,6 +21,7 @@ from lakehouse.commit.together import load_together
 from lakehouse.lineage.vintage import check_vintage
 from lakehouse.release.candidates import Candidate, candidates, changes
 from lakehouse.release.content import Content, begun_before
+from lakehouse.release.elsewhere import accepted
 from lakehouse.release.gate import Check, Reason, ReleaseHeld, held_by, judged_by, materialize, mixed
 from lakehouse.release.names import made_by, new_id
 from lakehouse.release.pointer import Move, Pointer, move_pointer, read_pointer
@@ -96,14 +97,15 @@ def release(step: ReleaseStep) -> Released:
     """
     began = time.monotonic()
     tables, pointer = _look(step)
+    load = cache(_loader(step.catalog, tables))
     if (begun := begun_before(tables, step.dated, step.release.name, _root(step), pointer.statement)) is not None:
         # What it has judged may have been judged again since.
-        if reasons := held_by(begun.found, step.checks):
+        above = check_vintage(load, begun.snapshots).readings
+        if reasons := held_by(begun.found, step.checks, accepted(step.checks, begun.found, above, load)):
             raise ReleaseHeld(step.release.name, reasons)
         step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
         return _move(step, pointer, begun, outcome="completed", began=began)
     judged = judged_by(step.checks)
-    load = cache(_loader(step.catalog, tables))
     dated = {name: head_of(table) for name, table in tables.items() if name in step.dated}
     heads = {name: head for name, head in dated.items() if head is not None}
     found = candidates(tables, step.dated, judged, check_vintage(load, heads).readings)
@@ -111,7 +113,8 @@ def release(step: ReleaseStep) -> Released:
         return idle
     snapshots = {name: one.choose(judged.get(name, ())) for name, one in found.items() if one.same}
     vintage = check_vintage(load, snapshots)
-    if reasons := [*held_by(found, step.checks), *mixed(vintage)]:
+    fit = accepted(step.checks, found, vintage.readings, load)
+    if reasons := [*held_by(found, step.checks, fit), *mixed(vintage)]:
         raise ReleaseHeld(step.release.name, reasons)
     newest = pointer.statement.newest if pointer.statement else ""
     content = Content(new_id(step.release.name, _root(step), after=newest), found, snapshots)

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from lakehouse.errors import LakehouseError
@@ -12,6 +13,11 @@ from lakehouse.spark.conf import session_conf
 from lakehouse.spark.connect_client import connect_session
 from lakehouse.spark.driver import new_driver
 from lakehouse.spark.interrupts import interrupts_unmasked
+
+# Where PySpark makes an error it also writes it to stderr, values of the data included. What of an error may be told is
+# for those to say who catch it.
+for _told_twice in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+    PySparkLogger.getLogger(_told_twice).disabled = True
 
 
 class DriverMismatch(LakehouseError):

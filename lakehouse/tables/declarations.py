@@ -24,6 +24,8 @@ _Item = TypeVar("_Item", Table, Stream, Changelog, Mirror, Derived, Release)
 Writer = Stream | Mirror | Derived | Release
 # Which the lakehouse writes about all others.
 OWN_TABLES = frozenset(own.name for own in (AUDIT_LOG, STATISTICS, MAINTENANCE_LOG, ORPHANS))
+# Namespaces in which nothing may write but the lakehouse itself: these tables, and the pointers of releases.
+_RESERVED = frozenset({"lakehouse", "release"})
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class _Found:
         self._releases: dict[str, tuple[Release, Path]] = {}
 
     def add(self, item: Item, file: Path) -> None:
+        _refuse_reserved(item, file)
         match item:
             case Table():
                 _enter("table", self._tables, item, file)
@@ -139,6 +142,28 @@ class _Found:
                 remedy=f"declare it, or use one of {', '.join(sorted(self._changelogs)) or '(none yet)'}.",
             )
         return self._changelogs[mirror.changelog_name][0]
+
+
+def _refuse_reserved(item: Item, file: Path) -> None:
+    """Nothing that is declared may write where the lakehouse keeps its own records; reading them is fine."""
+    match item:
+        case Table():
+            names: tuple[str, ...] = (item.name,)
+        case Changelog():
+            names = (item.name, item.quarantine or "")
+        case Stream() | Mirror():
+            names = (*item.tables, item.quarantine_table)
+        case Derived() | Release():  # the table of the one is an item by itself, the pointer of the other is ours
+            names = ()
+    for name in names:
+        namespace = name.partition(".")[0]
+        if namespace.casefold() in _RESERVED:
+            kind = type(item).__name__.lower()
+            raise DeclarationError(
+                f"{file}: the {kind} {item.name} would write {name}, and the namespace {namespace} is the lakehouse's "
+                "own.",
+                remedy="choose another namespace.",
+            )
 
 
 def _enter(kind: str, known: dict[str, tuple[_Item, Path]], item: _Item, file: Path) -> None:

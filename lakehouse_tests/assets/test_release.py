@@ -42,6 +42,7 @@ class Shop:
     lake: Lake
     instance: dg.DagsterInstance
     verdicts: dict[str, Any] = field(default_factory=dict[str, Any])
+    elsewhere: dict[str, str] = field(default_factory=dict[str, str])
 
     def definitions(self) -> list[Any]:
         """Assets and checks."""
@@ -97,7 +98,7 @@ class Shop:
                 passed=verdict == "passed",
                 severity=severity,
                 description=f"It is {verdict}.",
-                metadata={"snapshot id": str(at)},
+                metadata={"snapshot id": str(at), **self.elsewhere},
             )
 
         return good
@@ -190,6 +191,14 @@ def test_three_words_for_a_check_that_does_not_let_it_pass(shop: Shop) -> None:
     shop.judge("mart.two", "passed")
     assert shop.run("release.shop").success, "what only warns was let through by declaration"
     assert shop.open().id != before
+
+
+def test_what_a_check_has_judged_of_another_member_has_to_be_what_is_released(shop: Shop) -> None:
+    shop.elsewhere["snapshot id of mart.two"] = "17"
+    told = reasons(shop.run())
+    assert [line.partition(", which")[0] for line in told] == [
+        f"{name}: check good has judged mart.two at 17" for name in NAMES
+    ]
 
 
 def test_never_run(shop: Shop) -> None:

@@ -1,8 +1,9 @@
 """Tables that follow each other, with stand-ins for what computes them: only what Dagster asks for is looked at."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +14,10 @@ from pyspark.sql.types import DateType, LongType, StringType
 
 from lakehouse.assets.derived import partitions_definition
 from lakehouse.automation.following import follow_release, following, following_sensor
+from lakehouse.automation.interrupted import FOLLOWING_TAG
 from lakehouse.tables import ByMonth, Column, Declarations, Derived, Partitions, Release, Table
 
+ASKED = {FOLLOWING_TAG: "true"}  # what the sensor puts on the runs that it asks for
 _COLUMNS = (
     Column("n", LongType(), required=False),
     Column("part", StringType(), required=False),
@@ -137,11 +140,13 @@ class Followed:
 
         return holds
 
-    def write(self, *names: str, partitions: Sequence[str] = ()) -> dg.ExecuteInProcessResult:
+    def write(
+        self, *names: str, partitions: Sequence[str] = (), tags: Mapping[str, str] | None = None
+    ) -> dg.ExecuteInProcessResult:
         """Run the assets of some tables, with their checks."""
-        tags = {}
+        tags = dict(tags or {})
         if partitions:
-            tags = {
+            tags |= {
                 "dagster/asset_partition_range_start": partitions[0],
                 "dagster/asset_partition_range_end": partitions[-1],
             }
@@ -153,19 +158,29 @@ class Followed:
         )
 
     @contextmanager
-    def running(self, *names: str) -> Generator[None]:
-        """A run of some tables that is under way."""
+    def running(self, *names: str, tags: Mapping[str, str] | None = None) -> Generator[dg.DagsterRun]:
+        """A run of some tables that is under way, and is canceled at the end unless it has ended otherwise."""
         keys = {dg.AssetKey(name.split(".")) for name in names}
         job = self.defs.resolve_implicit_global_asset_job_def().get_subset(asset_selection=keys)
-        run = self.instance.create_run_for_job(job, asset_selection=frozenset(keys))
+        run = self.instance.create_run_for_job(job, asset_selection=frozenset(keys), tags=tags)
         self.instance.report_dagster_event(_started(run), run.run_id)
-        yield
-        self.instance.report_run_canceled(self.instance.get_run_by_id(run.run_id) or run)
+        yield run
+        found = self.instance.get_run_by_id(run.run_id)
+        if found is not None and not found.is_finished:
+            self.instance.report_run_canceled(found)
 
-    def look(self) -> list[set[str]]:
-        """Evaluate all conditions once; the runs that Dagster would launch, each as its tables."""
+    def look(self, *, later: timedelta = timedelta()) -> list[set[str]]:
+        """Evaluate all conditions once; the runs that Dagster would launch, each as its tables.
+
+        Args:
+            later: how much later than now the look is taken for.
+        """
         result = dg.evaluate_automation_conditions(
-            self.defs, self.instance, asset_selection=dg.AssetSelection.all(), cursor=self._cursor
+            self.defs,
+            self.instance,
+            asset_selection=dg.AssetSelection.all(),
+            evaluation_time=datetime.now(UTC) + later,
+            cursor=self._cursor,
         )
         self._cursor = result.cursor
         subsets = [one.true_subset for one in result.results if not one.true_subset.is_empty]
@@ -183,11 +198,11 @@ class Followed:
                 )
         return asked
 
-    def follow(self) -> list[set[str]]:
+    def follow(self, *, later: timedelta = timedelta()) -> list[set[str]]:
         """Look, and run what is asked for."""
-        asked = self.look()
+        asked = self.look(later=later)
         for names, partitions in zip(asked, self.partitions, strict=True):
-            self.write(*names, partitions=partitions)
+            self.write(*names, partitions=partitions, tags=ASKED)
         return asked
 
 

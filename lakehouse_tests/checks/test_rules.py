@@ -151,6 +151,22 @@ def test_what_refers_to_nothing_is_counted_with_its_values(judged_on_either: Jud
     assert all(jobs <= 2 for jobs in made.jobs), "one, and one that hands out the smaller table"
 
 
+def test_the_other_table_is_taken_as_it_was_read(judged: Judged) -> None:
+    made = flights(judged, ["N1", "N2"])
+    planes = judged.table("raw.planes", {"plane": PLANE})
+    planes.append([{"plane": "N1"}])
+    read = planes.head
+    planes.append([{"plane": "N2"}])
+    assert judged.ask("raw.flights", "references_raw_planes").passed, "nobody says what was read"
+    base = read_bases(made.catalog, ["raw.flights"])["raw.flights"]
+    attempt = Attempt("run", "derive:raw.flights")
+    sealed = Seal.of(attempt, "derive", statement={}, previous=None, inputs={"raw.planes": read})
+    publish(made.catalog, [seal_branch(made.catalog, base, attempt, sealed)])
+    found = judged.ask("raw.flights", "references_raw_planes")
+    assert not found.passed, "what came later was not there to be referred to"
+    assert value(found, "snapshot id of raw.planes") == str(read)
+
+
 def test_a_table_that_does_not_exist_yet_has_nothing_to_refer_to(judged: Judged) -> None:
     flights(judged, ["N1", None])
     planes = judged.table("raw.planes", {"plane": PLANE})
@@ -168,18 +184,24 @@ def test_references_of_several_columns_which_are_sensitive(judged: Judged) -> No
     expects = (
         References(columns=("name", "day"), table="raw.people", to=("who", "since")),
         References(columns=("day",), table="raw.people", to=("since",)),
+        References(columns=("share",), table="raw.people"),
     )
-    made = judged.table("raw.visits", {"name": hidden, "day": T.IntegerType()}, expects=expects)
-    people = judged.table("raw.people", {"who": hidden, "since": T.LongType()})
-    people.append([{"who": "Ann", "since": 1}, {"who": "Bob", "since": 2}])
-    made.append([{"name": "Ann", "day": 1}, {"name": "Ann", "day": 2}, {"name": None, "day": 9}])
-    assert list(judged.judges("raw.visits")) == ["references_raw_people_name_day", "references_raw_people_day"]
+    share = {"share": T.DoubleType()}
+    made = judged.table("raw.visits", {"name": hidden, "day": T.IntegerType(), **share}, expects=expects)
+    people = judged.table("raw.people", {"who": hidden, "since": T.LongType(), **share})
+    people.append([{"who": "Ann", "since": 1, "share": 0.0}, {"who": "Bob", "since": 2}])
+    shares = iter([-0.0, float("nan"), None])
+    made.append([{"name": who, "day": day, "share": next(shares)} for who, day in [("Ann", 1), ("Ann", 2), (None, 9)]])
+    names = [f"references_raw_people_{columns}" for columns in ("name_day", "day", "share")]
+    assert list(judged.judges("raw.visits")) == names
     found = judged.ask("raw.visits", "references_raw_people_name_day")
     assert value(found, "rows that refer to nothing") == 1
     assert found.severity is dg.AssetCheckSeverity.ERROR
     assert "Ann" not in shown(found)
     assert "day=2" in shown(found)
     assert value(judged.ask("raw.visits", "references_raw_people_day"), "rows that refer to nothing") == 1
+    found = judged.ask("raw.visits", "references_raw_people_share")
+    assert records(found, "examples") == [{"missing": "share=NaN: 1 rows"}], "what is no number is a value all the same"
 
 
 def test_columns_that_cannot_be_compared_are_an_error_and_no_verdict(judged: Judged) -> None:

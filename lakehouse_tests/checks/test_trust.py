@@ -8,10 +8,12 @@ import pytest
 
 from lakehouse.checks.table import table_checks
 from lakehouse.checks.trust import trust_judges
+from lakehouse.lineage.computations import Computation
 from lakehouse.lineage.origins import Origin
 from lakehouse.resources import Lake
+from lakehouse.tables import ByDay
 from lakehouse_tests.audit.document import Document, redigest, seals
-from lakehouse_tests.lineage.computed import OTHER_DAY, TOP, A, B, C, Computed, diamond
+from lakehouse_tests.lineage.computed import DAY, OTHER_DAY, TOP, A, B, C, Computed, derived, diamond, lake_of
 
 NAMES = {"runtime_date", "vintage", "lineage"}
 Found = dict[str, dg.AssetCheckEvaluation]
@@ -124,6 +126,18 @@ def _input_of_another_date(lake: Computed) -> None:
     lake.compute(TOP, dates={B: OTHER_DAY.isoformat(), C: "2024-05-14"})
 
 
+def _input_with_a_part_of_another_date(lake: Computed) -> None:
+    parts = [Computation("2024-06-01", "p", "run-may", ("may",)), Computation("2024-05-14", "p", "run-b", ("june",))]
+    lake.compute(B, computed_by=parts)
+    lake.compute(TOP)
+
+
+def _input_with_a_part_of_other_parameters(lake: Computed) -> None:
+    parts = [Computation("2024-05-14", "q", "run-may", ("may",)), Computation("2024-05-14", "p", "run-b", ("june",))]
+    lake.compute(B, computed_by=parts)
+    lake.compute(TOP)
+
+
 def _input_hiding_its_date(lake: Computed) -> None:
     lake.compute(B, day=OTHER_DAY)
     lake.compute(TOP)
@@ -176,6 +190,16 @@ def _written_by_somebody(lake: Computed) -> None:
         (_two_versions, {"vintage"}, "derived.top ← derived.b ← raw.a at snapshot"),
         (_two_versions_in_parts, {"vintage"}, "derived.top ← derived.b (partition may) ← raw.a at snapshot"),
         (_input_of_another_date, {"runtime_date"}, "derived.b is of 2024-06-01 (run run-derived.b, snapshot"),
+        (
+            _input_with_a_part_of_another_date,
+            {"runtime_date"},
+            "derived.b (partition may) is of 2024-06-01 (run run-may, snapshot",
+        ),
+        (
+            _input_with_a_part_of_other_parameters,
+            {"runtime_date"},
+            "derived.b (partition may) was computed with other parameters (q) (run run-may, snapshot",
+        ),
         (_input_hiding_its_date, {"runtime_date"}, "derived.b says of itself that it is of 2024-06-01"),
         (_input_with_other_parameters, {"runtime_date"}, "derived.b was computed with other parameters (q)"),
         (_undeclared_read, {"lineage"}, "the function reads raw.a, which is not among its inputs"),
@@ -212,6 +236,16 @@ def test_the_repair_is_a_command_for_the_date_and_parameters_that_the_table_has(
     lake.compute(TOP, parameters={"least": 3, "city": "Kiel am See"})
     told = str(prove(lake)[0]["vintage"].description)
     assert "--runtime-date 2024-05-14 --parameter least=3 --parameter 'city=Kiel am See'`" in told
+
+
+def test_the_partitions_that_are_of_an_older_version_are_named_all(tmp_path: Path) -> None:
+    by = ByDay(column="runtime_date", start=DAY)
+    lake = lake_of(tmp_path, [A], derived(B, A, partitioning=("day(runtime_date)",), partitions=by))
+    old, days = lake.source(), ("2024-05-14", "2024-05-16", "2024-05-18", "2024-05-20..2024-05-29")
+    lake.compute(B, computed_from=[Origin({A: old}, days), Origin({A: lake.source()}, ("2024-05-30",))])
+    told = str(prove(lake, B)[0]["vintage"].description)
+    assert f"Computed from an older version: partitions {', '.join(days)} of {B}. " in told
+    assert "(run tag lakehouse/runtime_date=2024-05-14). To repair: " in told
 
 
 def test_the_repair_computes_all_rows_where_new_ones_would_not_mend_the_old(lake: Computed) -> None:

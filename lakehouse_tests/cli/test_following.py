@@ -8,6 +8,8 @@ from rich.console import Console
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.following import Followed
+from lakehouse.cli.outcome import Outcome
+from lakehouse.commit import ForeignCommit
 from lakehouse.runtime import MIRROR_TAG
 
 
@@ -55,3 +57,31 @@ def test_a_run_over_many_partitions_is_told_once() -> None:
         dg.materialize([parts], instance=instance)
         followed.tell()
     assert printed.getvalue().endswith(": +36 parts\n")
+
+
+def test_a_release_that_was_made_is_told_by_its_id() -> None:
+    line = told({"release": "analytics-20261121-1", "outcome": "released", "seconds": 1.0})
+    assert line.endswith("succeeded: released analytics-20261121-1\n")
+
+
+def failed(error: Exception) -> tuple[str, str]:
+    """What the following output and a command's own say of a step that ended with an error."""
+
+    @dg.asset
+    def nests() -> None:
+        raise error
+
+    printed, outcome = io.StringIO(), Outcome()
+    with dg.DagsterInstance.ephemeral() as instance:
+        followed = Followed(Context(err=Console(file=printed, width=200)), instance)
+        job = dg.Definitions([nests]).resolve_implicit_global_asset_job_def()
+        outcome.add(job.execute_in_process(instance=instance, raise_on_error=False))
+        followed.tell()
+    return printed.getvalue().partition("FAILED\n  ")[2], outcome.failures["nests"]
+
+
+def test_a_refusal_and_an_error_of_ours_are_told_in_their_words_alone() -> None:
+    refused = "The inputs do not agree.\nRemedy: repair."
+    assert failed(dg.Failure(refused)) == (refused + "\n", refused)
+    assert failed(ForeignCommit("A stranger: wrote.", remedy="ask."))[1] == "A stranger: wrote. Remedy: ask."
+    assert failed(ZeroDivisionError("bug"))[1] == "ZeroDivisionError: bug"

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from lakehouse.cli.news import news
+from lakehouse.lineage.computations import Computation
 from lakehouse.lineage.origins import Origin
 from lakehouse.resources import Lake as LakeResource
-from lakehouse_tests.derived.workshop import Workshop, make_workshop, no_spark
+from lakehouse_tests.derived.workshop import DAY, Workshop, make_workshop, no_spark
 from lakehouse_tests.fixtures.lakes import Lake
 
 
@@ -29,3 +30,17 @@ def test_a_part_of_older_inputs_is_news_unless_new_rows_would_not_mend_it(
     assert told(office, monkeypatch) == []
     office.computed(one, computed_from=(Origin({sales: old or 0}, ("may",)), Origin({sales: new}, ("june",))))
     assert told(office, monkeypatch) == ([] if growing else [f"{sales} has news"])
+
+
+@pytest.mark.parametrize("growing", [{}, {"mode": "incremental", "follows": "sales"}])
+def test_a_part_of_another_day_or_of_other_parameters_is_news(
+    sql_lake: Lake, monkeypatch: pytest.MonkeyPatch, growing: dict[str, str]
+) -> None:
+    office = make_workshop(sql_lake, no_spark)
+    one, june = office.derived("one", **growing), Computation(DAY, "{}", "run", ("june",))
+    office.computed(one, computed_by=(Computation("2013-05-13", "{}", "run", ("may",)), june))
+    assert told(office, monkeypatch) == [f"derived tables are of 2013-05-13 and {DAY}"]
+    office.computed(one, computed_by=(Computation(DAY, "q", "run", ("may",)), june))
+    assert told(office, monkeypatch) == (
+        [] if growing else [f"parts of {one.name} were computed with other parameters"]
+    )

@@ -58,7 +58,7 @@ def test_a_release_that_is_not_whole_is_an_error(group: Group) -> None:
     group.change("b", remove_ref(tag_of(made)))
     told = call("show", "things")
     assert told.exit_code == 2
-    assert "was removed, though the release is kept. Remedy: roll back" in told.stderr
+    assert "was removed, though the release is kept. Remedy: set it again at snapshot " in told.stderr
 
 
 def test_rollback_needs_a_yes_and_is_on_record(group: Group) -> None:
@@ -91,10 +91,35 @@ def test_what_cannot_be_done_is_one_line(group: Group) -> None:
     assert "names no release yet" in nothing.stderr
     assert "things: nothing was released yet." in call("list").stdout
     made = released(group)
-    again = call("rollback", "things", made, "--why", "x", "--yes")
-    assert again.exit_code == 2
-    assert "is the current release of things already" in again.stderr
-    assert "has no release x" in call("rollback", "things", "x", "--why", "x").stderr
+    unknown = f"has no release x. Remedy: name one that is kept, such as {made}; `lakehouse release list` shows all"
+    assert unknown in call("rollback", "things", "x", "--why", "x").stderr
+    assert unknown in call("show", "things", "--id", "x").stderr
+
+
+@pytest.mark.parametrize("yes", [("--yes",), ()])
+def test_rollback_to_what_is_current_changes_nothing(group: Group, yes: tuple[str, ...]) -> None:
+    made, before = released(group), group.load_pointer()
+    told = call("rollback", "things", made, "--why", "x", *yes)
+    assert told.exit_code == 0
+    assert told.stdout.strip() == f"Readers of things get {made} already; nothing to do."
+    assert group.load_pointer() == before
+
+
+def test_what_was_dropped_is_one_line_with_a_remedy(group: Group) -> None:
+    made = released(group)
+    group.catalog.drop_table(tuple(group.name("c").split(".")))
+    member = call("show", "things")
+    assert member.exit_code == 2
+    assert f"{group.name('c')} was dropped after release {made} was made" in member.stderr
+    assert "Remedy: materialize the table and release again" in member.stderr
+    group.catalog.drop_table(group.declared.table.identifier)
+    back = ("rollback", "things", made, "--why", "x")
+    for words in (("show", "things"), back, (*back, "--yes")):
+        told = call(*words)
+        assert told.exit_code == 2, words
+        assert "There is no table release.things: nothing was released under this name, or the table" in told.stderr
+        assert "Remedy: materialize the asset release/things" in told.stderr
+    assert "things: nothing was released yet." in call("list").stdout
 
 
 def audited(group: Group, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:

@@ -47,8 +47,8 @@ STRICTER: dict[str, Refusal] = {
     "base64 with control characters that JSON wants escaped": lambda v, e: (
         e.error_class == "not_json" and bool(re.search(rb'"[^"]*[\x00-\x1f][^"]*"', v))
     ),
-    "base64 with line breaks or other control characters": lambda v, e: (
-        "expected base64" in e.message and bool(re.search(rb"\\[nu]", v))
+    "base64 with spaces, line breaks or other control characters": lambda v, e: (
+        "expected base64" in e.message and bool(re.search(rb"\\[nu]| ", v))
     ),
 }
 """What we refuse and Spark takes. Everything else that Spark takes we take, with the very same value."""

@@ -17,6 +17,7 @@ from lakehouse.derived.pins import PIN_PREFIX
 from lakehouse.derived.plan import prepare
 from lakehouse.derived.refusals import InputMissing
 from lakehouse.derived.step import derive
+from lakehouse.lineage.computations import Computation
 from lakehouse.tables import Derived
 from lakehouse_tests.derived.workshop import DAY, TOTALS, Workshop, table_of
 
@@ -83,6 +84,25 @@ def test_the_same_date_with_other_parameters_is_refused(office: Workshop, tip: D
     error = refused(office, tip)
     assert f"{office.name('two')}: its parameters are others (share is 0.7, here null)" in error.message
     assert "its runtime date is" not in error.message
+
+
+@pytest.mark.usefixtures("shops")
+@pytest.mark.parametrize("other", [(OTHER_DAY, "{}"), (DAY, '{"share": 0.7}')])
+def test_a_part_of_another_date_or_other_parameters_is_refused_though_the_newest_run_is_right(
+    office: Workshop, tip: Derived, other: tuple[str, str]
+) -> None:
+    may = Computation(*other, "odd-run", ("2013-05-01..2013-05-03", "2013-05-07"))
+    june = Computation(DAY, "{}", "run", ("2013-06-01",))
+    office.computed(office.declarations.derived[office.name("two")], computed_by=(may, june))
+    error = refused(office, tip)
+    told = f"partitions 2013-05-01..2013-05-03, 2013-05-07: runtime date {other[0]}, parameters {other[1]}, run odd-run"
+    differing, _, inputs = error.message.partition("Inputs:")
+    assert f"- {office.name('two')}: {told}\n" in differing
+    assert "2013-06-01" not in differing, "what agrees does not differ"
+    assert f"\n  - {told}\n  - partition 2013-06-01: runtime date {DAY}, parameters {{}}, run run" in inputs
+    assert f"`lakehouse derive {tip.name} --upstream --downstream --runtime-date {DAY}`" in error.remedy
+    goes_ahead = prepare(office.step(tip, backfill="May is last year's"))
+    assert goes_ahead.differing == (f"{office.name('two')}: {told}",)
 
 
 @pytest.mark.usefixtures("shops")

@@ -119,9 +119,22 @@ def test_a_position_that_has_expired_is_not_taken_for_the_beginning(workshop: Wo
 def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, copied: Derived) -> None:
     workshop.run(copied, run="one", parameters={"share": 1})
     workshop.sell(("Rome", 7))
-    with pytest.raises(RowsOfOthers, match=r"other parameters.*--rebuild"):
+    with pytest.raises(
+        RowsOfOthers, match=r"other parameters.*--rebuild --runtime-date 2013-05-14 --parameter share=2`"
+    ):
         workshop.run(copied, run="two", parameters={"share": 2})
     workshop.run(copied, run="two", parameters={"share": 2}, backfill="from here on")
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
+
+
+def test_a_backfill_that_adds_nothing_leaves_the_rows_of_their_parameters(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one", parameters={"share": 1})
+    workshop.run(copied, run="two", parameters={"share": 2}, backfill="nothing is new")
+    assert workshop.said("copied")[1].parameters == {"share": 1}
+    workshop.sell(("Rome", 7))
+    with pytest.raises(RowsOfOthers, match="run one has computed with other parameters"):
+        workshop.run(copied, run="three", parameters={"share": 2})
+    workshop.run(copied, run="three", parameters={"share": 1})
     assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
 
 

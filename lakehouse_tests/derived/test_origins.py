@@ -3,6 +3,7 @@
 Guarded mechanism: the running map in the seal, `derived.computed_from`.
 """
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from hypothesis import strategies as st
 from lakehouse.commit import Attempt, Seal
 from lakehouse.derived.agreement import InputsDisagree
 from lakehouse.derived.inputs import Input
-from lakehouse.derived.mixture import TOLD_APART, mixed, origins_after
+from lakehouse.derived.mixture import TOLD_APART, computations_after, mixed, origins_after
 from lakehouse.derived.parts import Part, part_of
 from lakehouse.derived.plan import prepare
 from lakehouse.derived.refusals import RowsOfOthers
 from lakehouse.derived.statement import KIND, DeriveStatement
+from lakehouse.lineage.computations import Computation
 from lakehouse.lineage.origins import REST, Origin
 from lakehouse.tables import ByDay, ByMonth, ByValue, Derived, Partitions
 from lakehouse_tests.derived.workshop import TOTALS, Workshop, make_workshop, no_spark, table_of
@@ -39,6 +41,11 @@ def by(partitions: Partitions) -> Derived:
 BY_DAY = by(ByDay(column="day", start=FIRST))
 
 
+def by_bought() -> Derived:
+    table = table_of("d.parts", {"bought": T.DateType()}, derived=True, partitioning=("day(bought)",))
+    return Derived(table=table, inputs={"a": A}, compute="SELECT 1", partitions=ByDay(column="bought", start=FIRST))
+
+
 @pytest.fixture
 def lake(tmp_path: Path) -> Computed:
     """Two tables that somebody writes."""
@@ -53,14 +60,14 @@ def at(lake: Computed, *names: str, **told: int) -> list[Input]:
     return [Input(n, n, lake.load(n), told.get(n, lake.head(n)), False, True, None) for n in names or (A,)]
 
 
-def seal_of(inputs: list[Input], origins: tuple[Origin, ...]) -> Seal:
-    said = DeriveStatement(mode="full", added=1, total=1, computed_from=origins)
+def seal_of(inputs: list[Input], origins: tuple[Origin, ...], keyed: str) -> Seal:
+    said = DeriveStatement(mode="full", added=1, total=1, partitioned_by=keyed, computed_from=origins)
     read = {one.name: one.snapshot_id for one in inputs}
     return Seal.of(Attempt("run", "derive:d.parts"), KIND, statement=said.to_keys(), previous=None, inputs=read)
 
 
 def after(before: Seal | None, part: Part, inputs: list[Input], *, appending: bool = False, added: int = 1) -> Seal:
-    return seal_of(inputs, origins_after(before, part, inputs, appending=appending, added=added))
+    return seal_of(inputs, origins_after(before, part, inputs, appending=appending, added=added), part.keyed_by)
 
 
 def told(seal: Seal) -> dict[tuple[str, ...], dict[str, int]]:
@@ -144,6 +151,78 @@ def test_nothing_is_left_of_a_run_of_all_once_every_partition_was_computed_again
     some = part_of(by(partitions), keys[:1])
     assert mixed({"old": (REST,)}, some, "new", appending=False) == {"old": (REST,), "new": some.shown}
     assert Part(BY_DAY).every is None
+
+
+def computed(runs: Sequence[tuple[Part, str, str]], *, appending: bool = False) -> list[Computation]:
+    """What the seals of some runs say at last: part, date and digest of parameters of each."""
+    seal, found = None, ()
+    for number, (part, day, digest) in enumerate(runs):
+        attempt = Attempt(f"run-{number}", "derive:d.parts", runtime_date=day, parameters_digest=digest)
+        found = computations_after(seal, part, attempt, appending=appending, added=1)
+        said = DeriveStatement(mode="full", added=1, total=1, partitioned_by=part.keyed_by, computed_by=found)
+        seal = Seal.of(attempt, KIND, statement=said.to_keys(), previous=None)
+    return list(found)
+
+
+def test_partitions_keep_the_date_and_the_parameters_that_they_were_computed_with() -> None:
+    some, one = part_of(BY_DAY, DAYS[:3]), part_of(BY_DAY, DAYS[1:2])
+    runs = [(some, DAYS[0], "p"), (one, DAYS[1], "p")]
+    kept = Computation(DAYS[0], "p", "run-0", (DAYS[0], DAYS[2]))
+    assert computed(runs) == [kept, Computation(DAYS[1], "p", "run-1", (DAYS[1],))]
+    assert computed([*runs, (one, DAYS[1], "q")]) == [kept, Computation(DAYS[1], "q", "run-2", (DAYS[1],))]
+    again = [*runs, (one, DAYS[0], "p")]
+    assert computed(again) == [Computation(DAYS[0], "p", "run-2", (f"{DAYS[0]}..{DAYS[2]}",))]
+    assert computed([*runs, (Part(BY_DAY), DAYS[5], "p")]) == [Computation(DAYS[5], "p", "run-2")]
+
+
+def test_an_incremental_table_is_of_the_date_of_its_newest_run_but_of_all_its_parameters() -> None:
+    whole = Part(growing())
+    runs = [(whole, DAYS[0], "p"), (whole, DAYS[1], "p")]
+    assert computed(runs, appending=True) == [Computation(DAYS[1], "p", "run-1")]
+    runs.append((whole, DAYS[2], "q"))
+    assert computed(runs, appending=True) == [
+        Computation(DAYS[2], "p", "run-1"),
+        Computation(DAYS[2], "q", "run-2"),
+    ]
+
+
+def test_a_table_of_a_date_for_each_day_says_what_it_no_longer_tells_apart() -> None:
+    found = computed([(part_of(BY_DAY, [day]), day, "p") for day in DAYS])
+    assert len(found) == TOLD_APART
+    lost, *told = found
+    assert (lost.told, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - TOLD_APART]}",))
+    assert [one.runtime_date for one in told] == DAYS[31 - TOLD_APART :]
+    assert computed([(part_of(BY_DAY, [day]), DAYS[0], "p") for day in DAYS])[0].told, "many runs of one date"
+
+
+OTHERWISE = {
+    "months": by(ByMonth(column="day", start=FIRST)),
+    "values": by(ByValue(column="shop", values=("Kiel", "2013-01-01"))),
+    "another column": by_bought(),
+}
+
+
+@pytest.mark.parametrize("earlier", OTHERWISE.values(), ids=OTHERWISE)
+def test_keys_that_meant_other_rows_are_rows_of_which_nothing_can_be_told(lake: Computed, earlier: Derived) -> None:
+    old, one = part_of(earlier, [DAYS[0]]), part_of(BY_DAY, [DAYS[0]])
+    lost, known = computed([(old, DAYS[0], "p"), (one, DAYS[1], "q")])
+    assert (lost.told, lost.partitions, known.partitions) == (False, (REST,), (DAYS[0],))
+    assert "a run of the whole table" in lost.whose
+    seal = after(after(None, old, at(lake)), one, at(lake))
+    assert told(seal) == {(REST,): {}, (DAYS[0],): {A: lake.head(A)}}
+    assert told(after(seal, part_of(BY_DAY, [DAYS[1]]), at(lake)))[REST,] == {}, "until all of it is computed"
+    assert told(after(seal, Part(BY_DAY), at(lake))) == {(REST,): {A: lake.head(A)}}
+    assert computed([(old, DAYS[0], "p"), (Part(BY_DAY), DAYS[1], "q")]) == [Computation(DAYS[1], "q", "run-1")]
+
+
+def test_a_run_of_all_is_told_however_partitions_are_declared_later_and_keys_of_an_older_seal_are_not(
+    lake: Computed,
+) -> None:
+    whole, one = Part(by(ByMonth(column="day", start=FIRST))), part_of(BY_DAY, [DAYS[0]])
+    kept, _ = computed([(whole, DAYS[0], "p"), (one, DAYS[1], "q")])
+    assert kept == Computation(DAYS[0], "p", "run-0")
+    older = seal_of(at(lake), (Origin({A: lake.head(A)}, (DAYS[1],)),), "")
+    assert (REST,) in told(after(older, one, at(lake)))
 
 
 def growing() -> Derived:

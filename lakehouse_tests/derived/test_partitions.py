@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from lakehouse.commit import Superseded
 from lakehouse.derived.agreement import InputsDisagree
-from lakehouse.derived.mixture import Mixture, mixed
+from lakehouse.derived.mixture import mixed
 from lakehouse.derived.parts import Part, part_of
 from lakehouse.derived.refusals import UnknownPartition
 from lakehouse.derived.step import derive
@@ -183,7 +183,7 @@ def test_months_of_moments_are_cut_in_utc(workshop: Workshop) -> None:
 def test_which_partitions_are_of_which_parameters_is_never_forgotten() -> None:
     days = declared(replace(BY_DAY, end=None))
     whole, one, two = Part(days), part_of(days, ["2013-01-01"]), part_of(days, ["2013-01-02", "2013-01-03"])
-    found: Mixture = mixed({}, one, "a", appending=False)
+    found: dict[str, tuple[str, ...]] = mixed({}, one, "a", appending=False)
     assert found == {"a": ("2013-01-01",)}
     found = mixed(found, two, "a", appending=False)
     assert found == {"a": ("2013-01-01..2013-01-03",)}
@@ -203,7 +203,7 @@ def test_a_mixture_is_what_a_model_that_keeps_every_partition_says(runs: list[tu
     table = declared(BY_DAY)
     keys = [f"2013-01-0{n}" for n in range(1, 5)]
     model: dict[str, str] = {}
-    found: Mixture = {}
+    found: dict[str, tuple[str, ...]] = {}
     for numbers, digest in runs:
         chosen = [keys[n - 1] for n in sorted(numbers)]
         found = mixed(found, part_of(table, chosen), digest, appending=False)
@@ -214,14 +214,17 @@ def test_a_mixture_is_what_a_model_that_keeps_every_partition_says(runs: list[tu
 
 
 @pytest.mark.spark
-def test_a_partition_of_other_parameters_is_noticed_though_the_newest_is_right(
+def test_a_partition_of_other_parameters_or_another_date_is_noticed_though_the_newest_is_right(
     workshop: Workshop, by_day: Derived
 ) -> None:
     workshop.run(by_day, keys=["2013-01-01", "2013-01-02"], parameters={"share": 1})
     workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 2})
     workshop.run(by_day, keys=["2013-01-03"], parameters={"share": 1})
     one = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
-    with pytest.raises(InputsDisagree, match="its partitions 2013-01-01 were computed with other parameters"):
+    with pytest.raises(InputsDisagree, match=r'days: partition 2013-01-01: .* parameters \{"share": 2\}, run run'):
+        workshop.run(one, parameters={"share": 1})
+    workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1}, day="2013-05-13", run="early")
+    with pytest.raises(InputsDisagree, match=r"days: partition 2013-01-01: runtime date 2013-05-13, .* run early"):
         workshop.run(one, parameters={"share": 1})
     workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1})
     workshop.run(one, parameters={"share": 1})

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
@@ -10,8 +11,9 @@ from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import DataFrame
 
 from lakehouse.commit import Superseded
-from lakehouse.derived.refusals import ComputationFailed, ContractBroken, NotAFrame
+from lakehouse.derived.refusals import ComputationFailed, ComputedOtherwise, ContractBroken, NotAFrame
 from lakehouse.derived.step import derive
+from lakehouse.errors import LakehouseError
 from lakehouse.tables.error import DoesNotFit
 from lakehouse_tests.derived.workshop import DAY, TOTALS, Workshop, table_of, total
 
@@ -147,19 +149,27 @@ def test_a_function_that_returns_no_frame_is_refused(workshop: Workshop) -> None
         workshop.run(workshop.derived("totals", compute=lambda sales: sales.collect()))
 
 
-def test_of_two_runs_at_once_one_lands(workshop: Workshop) -> None:
+@pytest.mark.parametrize(
+    ("other", "ends_as"),
+    [({}, Superseded), ({"day": "2013-05-15"}, ComputedOtherwise), ({"parameters": {"least": 1}}, ComputedOtherwise)],
+)
+def test_of_two_runs_at_once_one_lands_and_the_other_is_told_what_it_was(
+    workshop: Workshop, other: dict[str, Any], ends_as: type[LakehouseError]
+) -> None:
     one = workshop.derived("totals")
-    workshop.run(one)
 
     def overtaken(sales: DataFrame) -> DataFrame:
-        workshop.run(one, run="quicker", day="2013-05-15")
+        workshop.run(one, run="quicker", **other)
         return total(sales)
 
-    slow = workshop.step(one, run="slower")
-    with pytest.raises(Superseded):
+    slow = workshop.step(one, run="slower", parameters={"least": 2} if "parameters" in other else None)
+    with pytest.raises(ends_as) as ended:
         derive(replace(slow, derived=replace(one, compute=overtaken)))
     assert workshop.said("totals")[0].run_id == "quicker"
     assert len(workshop.rows("totals")) == 2
+    if ends_as is ComputedOtherwise:
+        assert "run quicker has published it" in ended.value.message
+        assert f"lakehouse derive {one.name} --upstream --downstream --runtime-date {DAY}" in ended.value.remedy
 
 
 def test_a_compaction_meanwhile_costs_another_computation(workshop: Workshop) -> None:
@@ -181,7 +191,9 @@ def test_a_compaction_meanwhile_costs_another_computation(workshop: Workshop) ->
 
 
 @pytest.mark.parametrize("sensitive", ["buyers", "numbers", ""])
-def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(workshop: Workshop, sensitive: str) -> None:
+def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(
+    workshop: Workshop, sensitive: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Of an input, or of the table itself: what is there in another form is not always marked there."""
     given, made = (
         pandera.Column(T.StringType(), nullable=True, metadata={"sensitive": sensitive == table})
@@ -195,3 +207,4 @@ def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(workshop: W
         workshop.run(one)
     assert ("Finder-4711" in str(caught.value)) is not bool(sensitive)
     assert "CAST_INVALID_INPUT" in str(caught.value)
+    assert "Finder-4711" not in capfd.readouterr().err  # where PySpark would write it by itself

@@ -1,6 +1,7 @@
 """What Spark measures is what plain counting finds, for every kind of column, on classic Spark and on Connect."""
 
 import math
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -34,6 +35,7 @@ TYPES: dict[str, T.DataType] = {
     "empty": T.DoubleType(),
     "odd": T.FloatType(),
     "wild": T.DoubleType(),
+    "endless": T.DoubleType(),
 }
 COLUMNS = {name: Column(name, kind, required=False) for name, kind in TYPES.items()}
 
@@ -56,7 +58,8 @@ def rows() -> list[dict[str, Any]]:
                 "many": f"value {n}",
                 "empty": None,
                 "odd": (math.nan, math.inf, -math.inf, None)[n] if n < 4 else float(n),
-                "wild": (1e300, -1e300, -5e-324)[n] if n < 3 else float(n),
+                "wild": (1e288, -1e288, -5e-324)[n] if n < 3 else float(n),
+                "endless": sys.float_info.max if n % 2 else float(n),
             }
         )
     return made
@@ -100,6 +103,8 @@ def test_every_kind_of_column(session: SparkSession) -> None:
     assert (found["odd"].missing, found["odd"].odd, found["odd"].values) == (1, 3, ROWS - 4)
     assert found["odd"].spread
     assert found["odd"].spread.least == 4
+    assert found["endless"].spread
+    assert (found["endless"].odd, found["endless"].spread.greatest) == (ROWS / 2, ROWS - 2)
     assert (found["empty"].missing, found["empty"].spread) == (ROWS, None)
     assert (found["later"].missing, found["later"].spread) == (ROWS, None)
     assert found["yes"].categories == {"false": 300, "true": 100}

@@ -20,7 +20,8 @@ from lakehouse_tests.distribution.samples import statistics_of, texts_of
 
 SMALL = 40_000
 DAY = 86_400
-NUMBERS = st.lists(st.none() | st.floats(-1e300, 1e300), min_size=1, max_size=30)
+LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+NUMBERS = st.lists(st.none() | st.floats(-1e288, 1e288), min_size=1, max_size=30)
 
 
 def rendered(figure: Figure | None) -> Image.Image:
@@ -89,11 +90,14 @@ def test_any_numbers_can_be_drawn(values: list[float | None]) -> None:
         [0.0, 0.000001],
         [-1e11, 0.0, 1e12],  # years that no calendar of Python's has
         [5.0],
+        [*(n * DAY for n in range(20)), LAST_DAY],  # "for ever", as many tables say it
+        [LAST_DAY],
     ],
 )
 def test_any_times_can_be_drawn(seconds: list[float]) -> None:
-    rendered(draw_histogram("at", "UTC", statistics_of(seconds, "instant")))
-    rendered(draw_histogram("on", "", statistics_of([s // DAY for s in seconds], "date")))
+    for found in (statistics_of(seconds, "instant"), statistics_of([s // DAY for s in seconds], "date")):
+        rendered(draw_histogram("at", "UTC", found))
+        rendered(draw_samples("at", "", found, found, ("here", "there"), "the same"))
 
 
 def test_two_samples_can_be_drawn() -> None:

@@ -13,7 +13,7 @@ from lakehouse.tables import STATISTICS
 from lakehouse_tests.distribution.samples import statistics_of, texts_of
 from lakehouse_tests.fixtures.lakes import Lake
 
-FOUND = {"n": statistics_of([1.0, 2.0, None, 1e300]), "s": texts_of(["a", "b", None])}
+FOUND = {"n": statistics_of([1.0, 2.0, None, 1e288]), "s": texts_of(["a", "b", None])}
 
 
 def write(lake: Lake, name: str, *numbers: int) -> Snapshot:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from lakehouse.commit.history import ancestry
 from lakehouse_tests.journal.kept import Kept
 
@@ -165,6 +167,79 @@ def test_a_rollback_and_what_follows_is_told_and_nothing_twice(kept: Kept) -> No
     assert len(set(kept.ids())) == len(kept.ids())
 
 
+def back_to(kept: Kept, snapshot_id: int) -> None:
+    """An operator sets `main` back."""
+    kept.lake.load(kept.a).manage_snapshots().set_current_snapshot(snapshot_id=snapshot_id).commit()
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_publish_that_was_taken_back_before_it_was_logged_is_told_with_its_rollback(kept: Kept, seen: bool) -> None:
+    kept.write(kept.a, 1)
+    first = kept.head(kept.a)
+    if seen:
+        kept.record()
+    for number in (2, 3):
+        kept.write(kept.a, number, run=f"taken back {number}")
+    second = kept.head(kept.a)
+    back_to(kept, first)
+    assert len(kept.record().events) == (3 if seen else 4)
+    told = kept.rows()
+    assert [(row["outcome"], row["run_id"]) for row in told] == [
+        ("published", "run"),
+        ("published", "taken back 2"),
+        ("published", "taken back 3"),
+        ("rolled back", None),
+    ]
+    assert told[-2]["snapshot_id"] == second
+    assert (told[-1]["snapshot_id"], json.loads(told[-1]["details"])["was"]) == (first, second)
+    assert not kept.record().events
+    # The same again, so that the log finds `main` where it was.
+    kept.write(kept.a, 4)
+    back_to(kept, first)
+    assert [event.outcome for event in kept.record().events] == ["published", "rolled back"]
+    kept.write(kept.a, 5)
+    assert [event.outcome for event in kept.record().events] == ["published"]
+    assert len(set(kept.ids())) == len(kept.ids())
+
+
+def test_a_rollback_of_what_was_logged_and_what_was_not_is_one_row(kept: Kept) -> None:
+    kept.write(kept.a, 1)
+    first = kept.head(kept.a)
+    kept.write(kept.a, 2)
+    kept.record()
+    kept.write(kept.a, 3)
+    back_to(kept, first)
+    kept.write(kept.a, 4)
+    kept.record()
+    assert [outcome for _, outcome, _ in kept.told()] == [
+        "published",
+        "published",
+        "published",
+        "rolled back",
+        "published",
+    ]
+
+
+def test_how_much_was_written_is_unknown_where_the_entries_that_say_so_have_expired(kept: Kept) -> None:
+    kept.write(kept.a, 1)
+    kept.write(kept.a, 2, 3)
+    expire(kept, 1)  # of the second commit, its seal alone is left
+    kept.record()
+    [row] = kept.rows(kind="commit")
+    details = json.loads(row["details"])
+    assert (details["rows_written"], details["rows_removed"], details["rows"]) == (None, None, 3)
+    assert row["message"].startswith("write: nobody can say any more how many rows it wrote")
+
+
+def test_a_step_that_wrote_nothing_on_top_of_what_has_expired_is_known_to_have(kept: Kept) -> None:
+    kept.write(kept.a, 1)
+    kept.record()
+    kept.write(kept.a)
+    expire(kept, 1)
+    kept.record()
+    assert [json.loads(row["details"])["rows_written"] for row in kept.rows(kind="commit")] == [1, 0]
+
+
 def test_a_table_that_was_created_anew_is_a_gap_and_a_new_beginning(kept: Kept) -> None:
     kept.write(kept.a, 1)
     kept.record()
@@ -172,7 +247,34 @@ def test_a_table_that_was_created_anew_is_a_gap_and_a_new_beginning(kept: Kept) 
     kept.lake.create("a")
     kept.write(kept.a, 2)
     kept.record()
-    assert sorted(kept.told()) == [("commit", "published", "a"), ("commit", "published", "a"), ("gap", "unknown", "a")]
+    assert sorted(kept.told()) == [("commit", "published", "a"), ("commit", "published", "a"), ("gap", "replaced", "a")]
+    assert not kept.record().events
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_table_that_was_dropped_is_told_once_also_if_nobody_declares_it_any_more(kept: Kept, declared: bool) -> None:
+    kept.write(kept.a, 1)
+    kept.write(kept.b, 1)
+    head = kept.head(kept.a)
+    kept.record()
+    if not declared:
+        del kept.declarations.tables[kept.a]
+        assert not kept.record().events, "it is still there"
+    kept.lake.catalog.drop_table((kept.lake.namespace, "a"))
+    [dropped] = kept.record().events
+    assert (dropped.kind, dropped.outcome, dropped.table) == ("gap", "dropped", kept.a)
+    assert f"By whom, and what was committed to it after snapshot {head}, nobody can know." in dropped.message
+    assert not kept.record().events
+
+
+def test_a_table_that_was_created_anew_and_is_empty_is_told_once(kept: Kept) -> None:
+    kept.write(kept.a, 1)
+    kept.record()
+    kept.lake.catalog.drop_table((kept.lake.namespace, "a"))
+    kept.lake.create("a")
+    assert [event.outcome for event in kept.record().events] == ["replaced"]
+    with kept.lake.load(kept.a).transaction() as change:
+        change.set_properties({"owner": "us"})
     assert not kept.record().events
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from lakehouse.lineage.plan import CannotTrace, Trace, trace
+from lakehouse.lineage.ranges import marked
 from lakehouse.settings import Settings
 from lakehouse.spark import spark_session
 
@@ -244,12 +245,19 @@ def test_tables_snapshots_and_columns(lake: Lake, case: str) -> None:
     } == columns
 
 
+def _grown(lake: Lake) -> DataFrame:
+    """The trips of the second commit, as a step reads what is new."""
+    options = {"start-snapshot-id": str(lake.first), "end-snapshot-id": str(lake.snapshots[TRIPS])}
+    return lake.spark.read.options(**options).table(lake.name(TRIPS))
+
+
 NAMELESS: dict[str, Callable[[Lake], DataFrame]] = {
     "by name": lambda lake: lake.spark.table(lake.name(TRIPS)),
     "by name beside a snapshot": lambda lake: lake.at(TRIPS).unionAll(lake.spark.table(lake.name(TRIPS))),
     "two snapshots": lambda lake: lake.at(TRIPS).unionAll(lake.at(TRIPS, lake.first)),
     "by time": lambda lake: lake.spark.sql(f"SELECT * FROM {lake.name(TRIPS)} TIMESTAMP AS OF '2999-01-01'"),
     "a table about it": lambda lake: lake.spark.table(f"{lake.name(TRIPS)}.files").select("file_path"),
+    "a range that the function chose": _grown,
     "by format": lambda lake: lake.spark.read.format("iceberg").load(lake.name(TRIPS)),
 }
 
@@ -273,12 +281,38 @@ def test_other_ways_to_name_a_snapshot(lake: Lake) -> None:
     assert trace(lake.spark.read.option("versionAsOf", str(lake.first)).table(lake.name(TRIPS))).scanned == expected
 
 
-def test_a_range_of_snapshots_counts_as_its_end(lake: Lake) -> None:
-    options = {"start-snapshot-id": str(lake.first), "end-snapshot-id": str(lake.snapshots[TRIPS])}
-    rows = lake.spark.read.options(**options).table(lake.name(TRIPS))
-    found = trace(rows.join(lake.at(PLACES), "place").select("id"))
+def _both_halves(rows: DataFrame) -> DataFrame:
+    kept = rows.cache()
+    return kept.where("id < 1").union(kept.where("id >= 1")).select("id")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda rows: rows.select("id"),
+        lambda rows: rows.join(rows.select("id", "_file"), "id").select("id"),
+        lambda rows: rows.selectExpr("count(*) AS id"),
+        lambda rows: rows.where("1 = 0").select("id"),
+        _both_halves,
+    ],
+    ids=["selected", "joined with itself", "only counted", "none of its rows", "cached and united"],
+)
+def test_a_range_of_snapshots_counts_as_its_end_however_it_is_used(
+    lake: Lake, use: Callable[[DataFrame], DataFrame]
+) -> None:
+    rows = use(marked(_grown(lake), lake.snapshots[TRIPS]))
+    found = trace(rows.crossJoin(lake.at(PLACES).select("place")))
     assert found.scanned == {f"{lake.space}.{name}": lake.snapshots[name] for name in (TRIPS, PLACES)}
-    assert found.columns == {"id": ((f"{lake.space}.trips", "id"),)}
+    beside = trace(rows.union(lake.spark.table(lake.name(TRIPS)).select("id")))
+    assert beside.scanned == {f"{lake.space}.{TRIPS}": None}, "a read by name is not hidden by the range"
+    lake.spark.catalog.clearCache()
+
+
+def test_a_mark_changes_no_row_and_no_column(lake: Lake) -> None:
+    rows = marked(_grown(lake), lake.snapshots[TRIPS])
+    assert rows.select("trips.id").collect() == [(1,)]
+    assert rows.count() == 1
+    assert trace(rows.selectExpr("id + 1 AS next")).columns == {"next": ((f"{lake.space}.trips", "id"),)}
 
 
 def test_names_that_need_quotes(lake: Lake) -> None:

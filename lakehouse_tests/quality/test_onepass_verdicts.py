@@ -159,6 +159,14 @@ def test_spark_decides_as_arrow_does(
         assert got[str(n)].to_pylist() == expected[n], (name, check, values[name])
 
 
+def test_a_long_text_takes_neither_the_stack_nor_endless_time(sql_session: SparkSession) -> None:
+    values = ["ab" * 5_000, "a" * 60 + "!"]
+    asked = [condition_of("text", Check.str_matches(pattern)) for pattern in ("^(a|b)+$", "^([a-z]+)*$")]
+    column = Column("text", KINDS["text"][0], required=False)
+    found = sql_session.createDataFrame(table_of({"text": values})).select(*(holds(one, column, "") for one in asked))
+    assert [tuple(row) for row in found.collect()] == [(True, True), (False, False)]
+
+
 COMPARABLE = ("text", "int", "long", "decimal", "date", "moment", "bytes", "bool")
 
 

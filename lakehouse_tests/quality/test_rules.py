@@ -139,6 +139,27 @@ def test_a_rule_that_cannot_be_judged_exactly_is_refused_before_data_comes(
     assert complaint in str(refused.value)
 
 
+def test_rules_that_mean_something_else_have_other_names() -> None:
+    many = [f"value {n}" for n in range(100)]
+    long = "x" * 300
+    checks = [
+        *(
+            Check.in_range("a", "b", include_min=low, include_max=high)
+            for low in (True, False)
+            for high in (True, False)
+        ),
+        *(Check.isin(values) for values in (many, many[:-1])),
+        *(Check.ge(bound, error="too early") for bound in ("a", "b")),
+        Check.gt("a", error="too early"),
+        *(Check.str_matches(re.compile(f"{long}{end}", flags)) for end in "ab" for flags in (0, re.IGNORECASE)),
+    ]
+    names = [rule.name for rule in rules(spark.StringType(), *checks).blocking]
+    assert len(set(names)) == len(checks)
+    assert names[:2] == ["in_range(a, b)", "in_range(a, b), include_max=False"]
+    assert names[6] == "too early (greater_than_or_equal_to 'a')"
+    assert max(map(len, names)) < 120
+
+
 def test_the_message_names_column_rule_and_value_but_never_a_sensitive_value() -> None:
     for sensitive, message in [
         (False, "`c`: 'secret' breaks str_length(1, 2)"),

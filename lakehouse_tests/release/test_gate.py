@@ -7,6 +7,7 @@ import pytest
 from lakehouse.commit import Attempt, Seal, read_bases
 from lakehouse.commit.history import is_rewrite
 from lakehouse.derived.statement import DeriveStatement
+from lakehouse.lineage.computations import Computation
 from lakehouse.release.candidates import candidates
 from lakehouse.release.gate import Check, ReleaseHeld, Result
 from lakehouse.release.step import Released
@@ -74,15 +75,20 @@ def test_the_newest_result_on_the_snapshot_decides(made: Group) -> None:
         assert group.release(later.outcome, [Check(name, "good", (later, good))]).outcome in ("released", "unchanged")
 
 
-def test_a_member_of_which_a_part_is_of_other_parameters(made: Group) -> None:
+@pytest.mark.parametrize(
+    "other", [Computation("2013-05-13", "p", "may", ("m",)), Computation(DATE, "q", "may", ("m",))]
+)
+def test_a_member_of_which_a_part_is_of_another_date_or_other_parameters(made: Group, other: Computation) -> None:
     """Its newest run, and so its seal, is of the right ones; every check of it has passed."""
-    for parts, begins in (({"p": ("*",), "q": ("2013-01-01",)}, "parts of it were"), ({"p": ("*",)}, "")):
-        said = DeriveStatement(mode="full", added=1, total=1, computed_with=parts).to_keys()
+    newest = Computation(DATE, "p", "june", ("n",))
+    for parts in ((other, newest), (newest,)):
+        said = DeriveStatement(mode="full", added=1, total=1, computed_by=parts).to_keys()
         made.write("a", made.vintage, said=said)
         made.write("c", made.vintage, a=made.head("a"), b=made.head("b"))
-        if begins:
+        if other in parts:
             told = held(made)
-            assert f"- {made.name('a')}: {begins} computed with other parameters than p (q: 2013-01-01;" in told
+            assert f"- {made.name('a')}: parts of it were computed for other dates or with other parameters" in told
+            assert f"(partition m: {other.whose}; partition n: {newest.whose})" in told
     assert made.release().outcome == "released"
 
 
@@ -100,6 +106,20 @@ def test_parameters_that_differ(made: Group) -> None:
     assert f"the parameters of the members differ (p: {made.name('a')}, {made.name('c')}; q: {made.name('b')})" in held(
         made
     )
+
+
+def test_rows_are_of_the_parameters_that_they_were_computed_with(made: Group) -> None:
+    """Whatever those of a later run are, which has added none."""
+    said = DeriveStatement(mode="incremental", added=0, total=1, computed_by=(Computation(DATE, "p", "one"),))
+    made.write("b", 2, parameters="q", said=said.to_keys())
+    made.write("c", 2, a=made.head("a"), b=made.head("b"))
+    assert made.release().outcome == "released"
+
+
+def test_a_declared_backfill_waits(made: Group) -> None:
+    said = DeriveStatement(mode="full", added=1, total=1, differs="last year's prices")
+    made.write("c", 2, a=made.head("a"), b=made.head("b"), said=said.to_keys())
+    assert "inputs that do not agree, which was declared (last year's prices)" in held(made)
 
 
 def test_a_dateless_member_may_be_of_any_day(made: Group) -> None:

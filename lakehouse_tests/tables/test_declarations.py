@@ -67,6 +67,54 @@ def test_a_table_without_stream_has_no_coordinates(tmp_path: Path) -> None:
     assert found.writer("raw.things") is None
 
 
+DERIVED = """
+import pandera.pyspark as pa
+from pyspark.sql.types import DateType
+from lakehouse.tables import Derived, Table
+
+class Thing(pa.DataFrameModel):
+    id: int
+    day: DateType
+
+_table = Table(
+    name="lakehouse.mine", schema=Thing, description="Things.", owner="us", write_mode="overwrite",
+    runtime_date_column="day",
+)
+mine = Derived(table=_table, inputs={"things": "raw.things"}, compute="SELECT * FROM things")
+"""
+CHANGES = """
+import pandera.pyspark as pa
+from lakehouse.tables import Changelog, Debezium, Mirror
+
+class Thing(pa.DataFrameModel):
+    id: int
+
+log = Changelog(
+    name="{log}", topic="things", row=Thing, key=("id",), format=Debezium(), description="Things.", owner="us"
+)
+mirror = Mirror(name="{mirror}", changelog="{log}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (TABLE.format(name="a", full="lakehouse.mine"), "the table lakehouse.mine would write lakehouse.mine"),
+        (TABLE.format(name="a", full="Lakehouse.audit_log"), "the namespace Lakehouse is the lakehouse's own"),
+        (TABLE.format(name="a", full="release.things"), "the table release.things would write release.things"),
+        (STREAM.format(name="a", table="lakehouse.audit_log"), "the stream a would write lakehouse.audit_log"),
+        (STREAM.format(name="a", table='raw.a"), quarantine=("lakehouse.statistics'), "would write lakehouse.stat"),
+        (CHANGES.format(log="lakehouse.log", mirror="mirror.a"), "the changelog lakehouse.log would write"),
+        (CHANGES.format(log="changes.log", mirror="lakehouse.audit_log"), "the mirror lakehouse.audit_log would"),
+        (DERIVED, "the table lakehouse.mine would write lakehouse.mine"),
+    ],
+)
+def test_nobody_may_write_where_the_lakehouse_keeps_its_own_records(tmp_path: Path, text: str, says: str) -> None:
+    things(tmp_path)
+    write(tmp_path, "own.py", text)
+    assert says in refusal(tmp_path)
+
+
 def test_a_stream_may_route_to_tables_of_another_folder(tmp_path: Path) -> None:
     things(tmp_path / "ours")
     stream(tmp_path / "theirs")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from lakehouse.settings import load_settings
 from lakehouse_tests.assets.house import house, working_house
@@ -21,6 +22,8 @@ from lakehouse_tests.fixtures.spark import free_port
 
 __all__ = ["house", "working_house"]
 LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
+# A page shows what Dagster's code server, its daemon and Spark have come to; on a busy machine that takes a while.
+expect.set_options(timeout=60_000)
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Contract rules of a stored table: from metadata where that decides, else in one pass of Spark.
 
-`regex` and `expressions` say a rule in Spark's terms, `statistics`, `bounds` and `metadata` in those of manifests;
+`expressions` says a rule in Spark's terms, `statistics`, `bounds` and `metadata` in those of manifests;
 `scope` is which rows, `scan` and `examples` are the two jobs; `judge` tells the story. `keys` and `references` ask what
 no single row can answer.
 """

@@ -1,13 +1,15 @@
 """A condition as Spark computes it: the same verdict as Arrow's for every value, whatever the two take for granted.
 
 Where they differ, Arrow is right, since it judged the records before they were written: a number that is none is larger
-than nothing, a bound has the type of its column, and a pattern means what RE2 makes of it.
+than nothing, and a bound has the type of its column. Patterns are left to Arrow: Java's mean something else, take time
+without end for some texts of a line, and overflow the stack at a few thousand characters, which ends the driver.
 """
 
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 import pyspark.sql.types as spark
 from pyarrow import types as t
 from pyspark.sql import Column as Expression
@@ -15,8 +17,9 @@ from pyspark.sql import functions as f
 
 from lakehouse.quality.compiling import UnknownRule
 from lakehouse.quality.condition import Both, Compared, Condition, Length, Member, Text
-from lakehouse.quality.onepass.regex import NotForJava, java_pattern
 from lakehouse.tables import Column
+
+pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 
 
 def named(column: str) -> Expression:
@@ -44,8 +47,8 @@ def holds(condition: Condition, column: Column, where: str) -> Expression:
         case Member(values, wanted):
             found = _member(value, values, column.type)
             return found if wanted else ~found
-        case Text(function, wanted):
-            return _text(function, value, wanted, where)
+        case Text():
+            return _text(condition, value)
         case Length(shortest, longest):
             enough = f.length(value) >= (shortest or 0)
             return enough if longest is None else enough & (f.length(value) <= longest)
@@ -87,13 +90,15 @@ def _member(value: Expression, values: pa.Array, kind: spark.DataType) -> Expres
     return value.isin(*(literal(each, kind) for each in values))
 
 
-def _text(function: str, value: Expression, wanted: str, where: str) -> Expression:
-    if function != "match_substring_regex":
-        return value.startswith(f.lit(wanted)) if function == "starts_with" else value.endswith(f.lit(wanted))
-    try:
-        return value.rlike(java_pattern(wanted))
-    except NotForJava as error:
-        raise UnknownRule(
-            f"{where}: the pattern '{wanted}' cannot be judged by Spark exactly as by RE2: it uses {error}.",
-            remedy="write it without, for example with the characters themselves in brackets.",
-        ) from error
+def _text(condition: Text, value: Expression) -> Expression:
+    if condition.function == "starts_with":
+        return value.startswith(f.lit(condition.pattern))
+    if condition.function == "ends_with":
+        return value.endswith(f.lit(condition.pattern))
+    pattern = condition.pattern
+
+    def decide(values: pa.Array) -> pa.Array:
+        return pc.match_substring_regex(values, pattern)  # plain values alone, so workers need Arrow and none of us
+
+    in_batches: Any = f.arrow_udf  # its overloads ask for types of pyarrow's, which are unknown to type checkers
+    return in_batches(decide, "boolean")(value)

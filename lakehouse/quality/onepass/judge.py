@@ -38,7 +38,7 @@ def judge_snapshot(
         since: judge only what was added after this snapshot, where nothing but appends and rewrites came after it.
 
     Raises:
-        UnknownRule: a rule cannot be judged record by record, or not exactly by Spark.
+        UnknownRule: a rule cannot be judged record by record.
         ColumnMissing: the snapshot lacks a declared column.
         SnapshotGone: there is no such snapshot.
     """

@@ -1,6 +1,8 @@
 """References: does every value of some columns stand in another table? One anti-join of the distinct values."""
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import DataFrame, SparkSession
@@ -88,7 +90,9 @@ def check_references(expected: References, here: Side, there: Side, session: Ses
         values = [named(column.name).alias(f"value {n}") for n, column in enumerate(own)]
         shown = shown_columns(here.declared, expected.columns)
         texts = texts_of(shown).alias(TEXTS)
-        counted = rows.dropna(subset=list(expected.columns)).groupBy(*values, texts)
+        # Not `dropna`, for which a number that is none is missing as well.
+        there_all = reduce(and_, (named(column.name).isNotNull() for column in own))
+        counted = rows.where(there_all).groupBy(*values, texts)
         missing = counted.agg(f.count(f.lit(1)).alias(ROWS))
         if (known := there.frame(spark)) is not None:
             keys = known.select(*(named(column.name).alias(f"key {n}") for n, column in enumerate(others)))

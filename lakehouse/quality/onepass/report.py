@@ -105,32 +105,3 @@ class ContractReport:
             return None
         found = tuple(replace(verdict, broken=told[verdict.name]) for verdict in verdicts)
         return cls(declared.name, snapshot_id, None, "", rows, found, 0)
-
-    def after(self, earlier: "ContractReport") -> "ContractReport":
-        """Both together, as if all rows had been judged at once: counts of disjoint rows add up.
-
-        Args:
-            earlier: of the snapshot after which the rows of this report were added.
-
-        Raises:
-            ValueError: the two do not follow each other, or are of different rules.
-        """
-        before = {verdict.name: verdict for verdict in earlier.verdicts}
-        if earlier.snapshot_id != self.since or before.keys() != {verdict.name for verdict in self.verdicts}:
-            raise ValueError(f"{self.table}: the report on {earlier.snapshot_id} is not the one before {self.since}")
-        rows = earlier.rows + self.rows
-        return replace(
-            self,
-            since=earlier.since,
-            rows=rows,
-            verdicts=tuple(_together(before[verdict.name], verdict, rows) for verdict in self.verdicts),
-            jobs=earlier.jobs + self.jobs,
-        )
-
-
-def _together(earlier: RuleVerdict, newer: RuleVerdict, rows: int) -> RuleVerdict:
-    if not newer.column:  # of the table as a whole, so the newer one has said it all
-        return newer
-    weakest: AnsweredBy = "scan" if "scan" in (earlier.answered_by, newer.answered_by) else newer.answered_by
-    examples = (*newer.examples, *earlier.examples)
-    return replace(newer, broken=earlier.broken + newer.broken, rows=rows, answered_by=weakest, examples=examples)
