@@ -38,10 +38,9 @@ from lakehouse.checks import (
 )
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
-from lakehouse.tables import Declarations, load_declarations
+from lakehouse.tables import OWN_TABLES, Declarations, load_declarations
 
 PROVE_JOB = "prove"
-OWN_NAMESPACE = "lakehouse"
 MODULE_PREFIX = "lakehouse_declarations_"  # under which declaration files are known to Python
 
 
@@ -73,7 +72,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
             found
             for table in tables
             # Our own records are no assets.
-            if table.identifier[0] != OWN_NAMESPACE and (found := table_checks(table, declarations)) is not None
+            if table.name not in OWN_TABLES and (found := table_checks(table, declarations)) is not None
         ),
         *(maintenance_checks(table, declarations) for table in tables),
     ]
