@@ -20,13 +20,13 @@ from lakehouse.maintenance.due_table import (
     due_manifests,
     due_orphans,
     due_statistics,
-    overdue,
 )
 from lakehouse.maintenance.experience import Experience
 from lakehouse.maintenance.health import health
 from lakehouse.maintenance.layout import advise_layout
 from lakehouse.maintenance.modes import advise_mode
 from lakehouse.maintenance.order import ordered
+from lakehouse.maintenance.overdue import late
 from lakehouse.maintenance.state import State
 from lakehouse.tables import Maintenance
 
@@ -81,7 +81,7 @@ def decide(
     order = ordered([action for one in found for action in one.actions], state, policy)
     actions, over = within(order.actions, budget)
     withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting, *over)
-    warnings = tuple(f"OVERDUE: {describe(holder)}" for holder in overdue(asked))
+    warnings = tuple(f"OVERDUE: {describe(holder)}" for holder in late(asked.state.holders, asked.now))
     because = (*(reason for one in found for reason in one.because), *map(_in_short, withheld))
     times = [
         *(one.again_at for one in found),

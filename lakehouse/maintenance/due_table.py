@@ -8,12 +8,12 @@ from lakehouse.commit.housekeeping import LONGEST_RUN
 from lakehouse.maintenance.action import Action, Operation, Predicted
 from lakehouse.maintenance.cut import Cut, cut
 from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
+from lakehouse.maintenance.history import MAINTAINS
+from lakehouse.maintenance.overdue import droppable, ending
 from lakehouse.maintenance.predict import expiring, reading, regrouping
 from lakehouse.maintenance.state import Holder, RefState
 from lakehouse.tables import Expire
 
-LEASED = ("mirror", "incremental", "lease")
-MAINTAINS = f"{BRANCH_PREFIX}maintain_"
 _WORTH_REGROUPING = 2  # at least so many times fewer
 _TOLD = 10
 
@@ -40,28 +40,15 @@ def _begun(ref: RefState, times: dict[int, datetime], now: datetime) -> datetime
     return max(at for at in (ref.begun, times.get(ref.snapshot_id, now)) if at is not None)
 
 
-def overdue(asked: Asked) -> tuple[Holder, ...]:
-    """Leases whose time is over and that nobody has renewed or released."""
-    return tuple(
-        holder
-        for holder in asked.state.holders
-        if holder.kind in LEASED and holder.until is not None and holder.until < asked.now
-    )
-
-
 def due_leases(asked: Asked) -> Found:
     """Leases that are overdue for longer than the policy bears with."""
     grace = asked.policy.expire.lease_grace if asked.policy.expire is not None else None
-    held = [holder for holder in asked.state.holders if holder.kind in LEASED and holder.until is not None]
-    ends = [holder.until for holder in held if holder.until is not None and holder.until >= asked.now]
-    again_at = min(ends, default=None)
-    late = overdue(asked)
-    if grace is None or not late:
-        return Found(again_at=again_at)
-    dropped = [one for one in late if one.until is not None and one.until + grace <= asked.now]
+    ends = ending(asked.state.holders)
+    moments = [at for at, _ in ends] + ([at + grace for at, _ in ends] if grace is not None else [])
+    again_at = min((at for at in moments if at > asked.now), default=None)
+    dropped = droppable(asked.state.holders, asked.now, grace)
     if not dropped:
-        soonest = min(one.until + grace for one in late if one.until is not None)
-        return Found(again_at=min(soonest, again_at or soonest))
+        return Found(again_at=again_at)
     told = tuple(f"{describe(one)}, and {grace} of grace are over" for one in dropped)
     return Found(
         (Action(operation=Operation.LEASES, predicted=Predicted(seconds=float(len(dropped))), reasons=told),),

@@ -16,7 +16,6 @@ from pyiceberg.table import Table
 from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
-from lakehouse.commit.attempt import BRANCH_PREFIX
 from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import head_of
 from lakehouse.commit.lease import given_up
@@ -26,12 +25,11 @@ from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.action import Action, Measured, Outcome, Work
 from lakehouse.maintenance.consumers import CutOff, can_plan, newly_cut_off
 from lakehouse.maintenance.cut import Cut, cut
-from lakehouse.maintenance.history import history_of, refs_of
+from lakehouse.maintenance.history import MAINTAINS, history_of, refs_of
 from lakehouse.maintenance.holders import holders_of
 from lakehouse.maintenance.state import State
 from lakehouse.tables import Declarations, Expire
 
-MAINTAINS = f"{BRANCH_PREFIX}maintain_"
 _TRIES = 30
 
 

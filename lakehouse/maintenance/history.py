@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 
-from lakehouse.commit.attempt import begun_ms
+from lakehouse.commit.attempt import BRANCH_PREFIX, begun_ms
 from lakehouse.commit.history import ancestry, attempt_of, head_of, is_rewrite, summary_of
 from lakehouse.commit.judge import MAINTENANCE
 from lakehouse.commit.seal import PREFIX
@@ -14,6 +14,7 @@ from lakehouse.maintenance.state import RefState, SnapshotState
 
 DEDUPLICATE_KIND = "deduplicate"
 OWN_KINDS = (MAINTENANCE, DEDUPLICATE_KIND)
+MAINTAINS = f"{BRANCH_PREFIX}maintain_"  # how branches of its attempts begin
 
 
 def moment(ms: int) -> datetime:

@@ -18,11 +18,14 @@ from lakehouse.maintenance.state import Holder
 _LEASED = ("mirror", "incremental", "lease")
 
 
+def ending(found: Iterable[Holder]) -> list[tuple[datetime, Holder]]:
+    """Leases that are to be renewed, or to end, with the time for it."""
+    return [(one.until, one) for one in found if one.kind in _LEASED and one.until is not None]
+
+
 def late(found: Iterable[Holder], now: datetime) -> tuple[Holder, ...]:
     """Whose lease should have been renewed, or ended, by now."""
-    return tuple(
-        holder for holder in found if holder.kind in _LEASED and holder.until is not None and holder.until <= now
-    )
+    return tuple(holder for until, holder in ending(found) if until <= now)
 
 
 def droppable(found: Iterable[Holder], now: datetime, grace: timedelta | None) -> tuple[Holder, ...]:
