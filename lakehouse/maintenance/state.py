@@ -5,11 +5,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
-from typing import Literal
 
 import msgspec
 
-HolderKind = Literal["mirror", "incremental", "lease", "pin", "release", "checkpoint", "tag", "attempt", "branch"]
+from lakehouse.maintenance.contents import Partition, PartitionState, Totals
+from lakehouse.maintenance.past import Holder, HolderKind, RefState, SnapshotState
+
+__all__ = [
+    "Cadence",
+    "Depth",
+    "Holder",
+    "HolderKind",
+    "Partition",
+    "PartitionState",
+    "RefState",
+    "Remembered",
+    "SnapshotState",
+    "State",
+    "Totals",
+    "Traits",
+]
 
 
 class Depth(IntEnum):
@@ -18,155 +33,6 @@ class Depth(IntEnum):
     TOTALS = 1
     PARTITIONS = 2
     FILES = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Partition:
-    """One partition of one spec.
-
-    Attributes:
-        key: tells it from all others of the table, and shows none of its values.
-        name: as a person reads it, `day=2013-01-01`; `***` where the value comes from a sensitive column.
-        spec_id: the partition spec that its files were written with.
-    """
-
-    key: str
-    name: str
-    spec_id: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Totals:
-    """What the metadata document says, with the count of manifests where that was asked for.
-
-    Attributes:
-        files: data files.
-        bytes: of data and delete files.
-        records: in data files, deleted ones among them.
-        delete_files: of both kinds.
-        position_deletes: rows that position deletes and delete vectors name.
-        equality_deletes: rows of equality delete files.
-        snapshots: all entries of the document.
-        document_bytes: size of the document.
-        manifests: in the newest snapshot; None where nobody looked.
-        manifest_bytes: their sizes together.
-    """
-
-    files: int = 0
-    bytes: int = 0
-    records: int = 0
-    delete_files: int = 0
-    position_deletes: int = 0
-    equality_deletes: int = 0
-    snapshots: int = 0
-    document_bytes: int = 0
-    manifests: int | None = None
-    manifest_bytes: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartitionState:
-    """One partition's files, and how often it changes.
-
-    Attributes:
-        partition: which.
-        files: data files; `fragments` are below an eighth of the target, `undersized` (fragments included) below the
-            smallest and `oversized` above the largest size that the policy allows.
-        bytes: of the data files; `undersized_bytes` and `oversized_bytes` of those alone.
-        records: in data files.
-        delete_files: that can apply here, `delete_bytes` of them.
-        position_deletes: rows they name by position, dangling ones included.
-        equality_deletes: rows of equality delete files.
-        formats: file format → data files.
-        foreign: files that the policy would write anew in another format, of whatever size; `foreign_bytes` of them.
-            They are not among those of a wrong size.
-        last_change: when a commit last added or removed files here, maintenance aside.
-        changes_per_hour: such commits.
-        removals_per_hour: those of them that removed rows, and so could overtake a rewrite.
-        ends: when the time that it stands for is over; None where it stands for none.
-        touched: data files that deletes apply to, `touched_bytes` of them; None where the tier of files was not read.
-    """
-
-    partition: Partition
-    files: int = 0
-    bytes: int = 0
-    records: int = 0
-    fragments: int = 0
-    undersized: int = 0
-    undersized_bytes: int = 0
-    oversized: int = 0
-    oversized_bytes: int = 0
-    delete_files: int = 0
-    delete_bytes: int = 0
-    position_deletes: int = 0
-    equality_deletes: int = 0
-    formats: Mapping[str, int] = field(default_factory=dict[str, int])
-    foreign: int = 0
-    foreign_bytes: int = 0
-    last_change: datetime | None = None
-    changes_per_hour: float = 0.0
-    removals_per_hour: float = 0.0
-    ends: datetime | None = None
-    touched: int | None = None
-    touched_bytes: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class SnapshotState:
-    """One snapshot entry.
-
-    Attributes:
-        at: when it was made.
-        operation: Iceberg's word: append, overwrite, delete or replace.
-        kind: of the seal it carries, or empty.
-        attempt: that made it, or empty.
-        on_main: whether it is in the history of `main`.
-    """
-
-    snapshot_id: int
-    parent_id: int | None
-    at: datetime
-    operation: str = ""
-    kind: str = ""
-    attempt: str = ""
-    on_main: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class RefState:
-    """A branch or tag.
-
-    Attributes:
-        begun: when the attempt that a branch belongs to was begun; None for others.
-    """
-
-    name: str
-    kind: Literal["branch", "tag"]
-    snapshot_id: int
-    begun: datetime | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Holder:
-    """Somebody who needs old snapshots.
-
-    Attributes:
-        kind: what sort of holder.
-        owner: who, by name: a table, a release, a tag, a person's lease.
-        snapshot_id: that is held.
-        since_on: whether everything after it on `main` is held too, because it is read in ranges.
-        until: when the hold ends by itself; None for never.
-        command: what a person can do about it.
-        reason: why, in the owner's words.
-    """
-
-    kind: HolderKind
-    owner: str
-    snapshot_id: int
-    since_on: bool = False
-    until: datetime | None = None
-    command: str = ""
-    reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pandera.pyspark as pa
@@ -159,7 +160,7 @@ def test_columns_of_a_policy_are_columns_of_the_table() -> None:
 
 
 def test_a_policy_is_for_all_tables_that_a_declaration_brings() -> None:
-    class Row(pa.DataFrameModel):
+    class Row(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]
         id: T.LongType = pa.Field()
 
     policy = Maintenance(statistics=Statistics(columns=("id",)), expire=Expire(max_snapshots=25))
@@ -177,3 +178,9 @@ def test_a_policy_is_for_all_tables_that_a_declaration_brings() -> None:
 def test_every_field_is_explained_where_it_is_declared(part: Any) -> None:
     told = part.__doc__.partition("Attributes:")[2]
     assert [field.name for field in fields(part) if f" {field.name}: " not in told] == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_field_is_on_the_page_about_maintenance(part: Any) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "maintenance.md").read_text()
+    assert [field.name for field in fields(part) if f"`{field.name}" not in page] == []
