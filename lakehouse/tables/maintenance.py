@@ -33,7 +33,8 @@ class Rewrite:
         to_format: `parquet`: files of other formats are written anew as well.
         quiet_for: a partition is left alone until its last change is older than this.
         every_commits: also after every so many appends, by the ingest itself.
-        min_gain_per_mib: at least so many files fewer for each MiB that is written anew.
+        min_gain_per_mib: at least so many files fewer for each MiB that is written anew; by the default files of up to
+            about 56 MiB are merged into files of 128.
         equality_writer_gone: whoever wrote equality deletes writes no more. Until then partitions that have some are
             left alone: one that is committed during a rewrite would be lost (iceberg #10312).
     """
@@ -50,7 +51,7 @@ class Rewrite:
     to_format: Literal["parquet"] | None = None
     quiet_for: timedelta = timedelta(minutes=15)
     every_commits: int | None = None
-    min_gain_per_mib: float = 0.05
+    min_gain_per_mib: float = 0.01
     equality_writer_gone: bool = False
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lakehouse.maintenance.action import Operation
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.experience import Experience, Speed
-from lakehouse.maintenance.state import Holder, RefState, Remembered, State, Traits
+from lakehouse.maintenance.state import Holder, PartitionState, RefState, Remembered, State, Traits
 from lakehouse.tables import Deduplicate, Expire, Maintenance, Orphans, Rewrite, Statistics
 from lakehouse_tests.maintenance.states import (
     DAY,
@@ -118,6 +118,11 @@ def test_what_else_is_worth_a_rewrite(changes: dict[str, object], reason: str) -
     assert reason in plan.actions[0].reasons[0]
 
 
+@pytest.mark.parametrize(("size", "done"), [(20, "rewrite"), (50, "rewrite"), (60, "nothing"), (90, "nothing")])
+def test_files_are_merged_up_to_the_size_from_which_too_much_is_written_for_too_few(size: int, done: str) -> None:
+    assert operations(decided(state(part(files=20, size=size * MIB)), budget=Budget(seconds=6000.0))) == [done]
+
+
 def test_one_delete_file_is_not_worth_reading_a_large_file_for() -> None:
     one = replace(SOUND, delete_files=1, position_deletes=1, touched=1, touched_bytes=TARGET)
     assert whys(decided(state(one))) == {"rewrite": ["gain"]}
@@ -134,6 +139,20 @@ def test_a_partition_that_is_written_to_waits_until_it_is_quiet() -> None:
     assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
     both = decided(state(busy, part("day=1")))
     assert [one.name for one in both.actions[0].partitions] == ["day=1"]
+
+
+def test_what_to_declare_where_a_partition_is_never_quiet() -> None:
+    busy = part("all of it", last_change=NOW - timedelta(minutes=1), changes_per_hour=60.0)
+    assert "changes 60 times an hour and may never be: declare a shorter quiet_for" in told(busy)
+    assert "may never be" not in told(replace(busy, ends=NOW + DAY))
+    assert "may never be" not in told(replace(busy, changes_per_hour=2.0))
+    assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
+
+
+def told(one: PartitionState) -> str:
+    """Why its rewrite is withheld."""
+    [waiting] = decided(state(one)).withheld
+    return waiting.action.reasons[0]
 
 
 def test_a_rewrite_that_would_be_overtaken_is_withheld() -> None:
