@@ -12,7 +12,9 @@ from lakehouse.maintenance.traps import refused_partition
 from lakehouse.tables import Rewrite
 
 LEAST_SURVIVAL = 0.5
-_ASK_AGAIN = timedelta(hours=1)
+_HOUR = timedelta(hours=1)
+_ASK_AGAIN = _HOUR
+_AGAIN_AND_AGAIN = 2
 _TOLD = 10
 
 
@@ -116,7 +118,7 @@ def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
         )
     if one.last_change is not None and (quiet_at := one.last_change + rewrite.quiet_for) > asked.now:
         told = f"changed by a writer at {moment(one.last_change)}, so not quiet until {moment(quiet_at)}"
-        return _No(candidate, "quiet", told, quiet_at)
+        return _No(candidate, "quiet", told + _perhaps_never(one, rewrite), quiet_at)
     seconds = asked.known.speed(Operation.REWRITE).seconds(candidate.taken.bytes)
     if (likely := survival([one], seconds)) < LEAST_SURVIVAL:
         told = (
@@ -125,6 +127,13 @@ def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
         )
         return _No(candidate, "survival", told, asked.now + _ASK_AGAIN)
     return None
+
+
+def _perhaps_never(one: PartitionState, rewrite: Rewrite) -> str:
+    """What to do where waiting may not help: a partition that time does not close changes again and again."""
+    if one.ends is not None or one.changes_per_hour * (rewrite.quiet_for / _HOUR) < _AGAIN_AND_AGAIN:
+        return ""
+    return f"; it changes {one.changes_per_hour:.0f} times an hour and may never be: declare a shorter quiet_for"
 
 
 def _affordable(asked: Asked, ready: Sequence[_Candidate], rewrite: Rewrite) -> tuple[list[_Candidate], int | None]:

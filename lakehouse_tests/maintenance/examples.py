@@ -29,7 +29,9 @@ def healthy() -> str:
 
 def held_up() -> str:
     """A writer at work, a writer of equality deletes, and a mirror that lags behind."""
-    busy = part("day=2013-06-01", files=40, last_change=NOW - timedelta(minutes=4), changes_per_hour=60.0)
+    busy = part(
+        "day=2013-06-01", files=40, last_change=NOW - timedelta(minutes=4), changes_per_hour=60.0, ends=NOW + DAY / 2
+    )
     foreign: PartitionState = part("day=2013-05-31", files=40, delete_files=3, equality_deletes=120)
     lagging = Holder(
         kind="mirror",
