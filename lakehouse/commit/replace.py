@@ -1,9 +1,10 @@
 """Puts a replacement on `main`, wherever that is by now: a snapshot `replace` with the attempt's marks, and a seal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyiceberg.table import Transaction
+from pyiceberg.table.update import TableRequirement
 from pyiceberg.table.update.snapshot import ManageSnapshots
 
 from lakehouse.catalog import LakeCatalog, ref_is
@@ -12,7 +13,7 @@ from lakehouse.commit.base import Base
 from lakehouse.commit.errors import ForeignCommit, MainMoved
 from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import head_of
-from lakehouse.commit.replace_snapshot import ReplaceFiles
+from lakehouse.commit.replace_snapshot import Regrouped, ReplaceFiles
 from lakehouse.commit.replacement import Replacement
 from lakehouse.commit.seal import PREFIX, Seal
 from lakehouse.commit.stage import Staged, commit_on_branch, moved, seal_on
@@ -36,15 +37,22 @@ def stage_replacement(
         FilesTouched: rows of the files that go were removed since they were rewritten.
         ContentChanged: what was written is not what was to be written.
         ForeignCommit: there are commits that nobody sealed, which a seal over them would hide.
-        MainMoved: the table has no snapshot any more.
+        MainMoved: the table has no snapshot any more, or somebody removed the branch, and with it the files.
     """
     replacement = replace(replacement, notes={**replacement.notes, **(notes or {})})
-    used = head_of(base.table, attempt.branch) is not None
-    branch = attempt.rebase_branch(1) if used else attempt.branch
+    used = head_of(base.table, attempt.branch)
+    if replacement.head is not None and used != replacement.head:
+        raise MainMoved(
+            f"{base.name}: branch {attempt.branch} was removed or written to, so the files on it are not to be had.",
+            remedy="nothing is lost: they are written again",
+        )
+    retired = () if used is None else (attempt.branch,)
+    branch = attempt.rebase_branch(1) if retired else attempt.branch
     failpoint("stage.before")
-    head, seal = _commit(catalog, base, attempt, branch, replacement, replaced=attempt.branch if used else None)
+    require = [ref_is(attempt.branch, used)] if retired else []
+    head, seal = _commit(catalog, base, attempt, branch, replacement, require)
     failpoint("seal.after")
-    return Staged(base, attempt, branch, head, seal, retired=(attempt.branch,) if used else (), replacement=replacement)
+    return Staged(base, attempt, branch, head, seal, retired=retired, replacement=replacement)
 
 
 def restage(catalog: LakeCatalog, staged: Staged, base: Base) -> Staged:
@@ -55,12 +63,22 @@ def restage(catalog: LakeCatalog, staged: Staged, base: Base) -> Staged:
     """
     assert staged.replacement is not None
     branch = staged.attempt.rebase_branch(len(staged.retired) + 1)
-    head, seal = _commit(catalog, base, staged.attempt, branch, staged.replacement, replaced=staged.branch)
+    # As for any rebase: while the branch before is there, housekeeping sees whose the files are.
+    require = [ref_is(staged.branch, staged.head)]
+    regrouped = Regrouped.by(base.table, staged.base.snapshot_id, staged.head) if staged.replacement.regroup else None
+    head, seal = _commit(catalog, base, staged.attempt, branch, staged.replacement, require, regrouped=regrouped)
     return moved(staged, base=base, branch=branch, head=head, seal=seal)
 
 
 def _commit(
-    catalog: LakeCatalog, base: Base, attempt: Attempt, branch: str, replacement: Replacement, *, replaced: str | None
+    catalog: LakeCatalog,
+    base: Base,
+    attempt: Attempt,
+    branch: str,
+    replacement: Replacement,
+    require: Sequence[TableRequirement],
+    *,
+    regrouped: Regrouped | None = None,
 ) -> tuple[int, Seal]:
     if (at := base.snapshot_id) is None or base.sealed is None:
         raise MainMoved(f"{base.name}: there is no sealed snapshot to maintain.", remedy="run the table's step first")
@@ -79,9 +97,7 @@ def _commit(
 
     def build(transaction: Transaction) -> None:
         ManageSnapshots(transaction).create_branch(at, branch).commit()
-        ReplaceFiles(transaction, base.table, replacement, marks, branch).commit()
+        ReplaceFiles(transaction, base.table, replacement, marks, branch, regrouped=regrouped).commit()
         seal_on(transaction, branch, seal)
 
-    # As for any rebase: while the branch before is there, housekeeping sees whose the files are.
-    require = [ref_is(replaced, head_of(catalog.load_table(base.identifier), replaced))] if replaced else []
     return commit_on_branch(catalog, base, branch, build, require=require), seal

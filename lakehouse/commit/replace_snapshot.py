@@ -27,6 +27,7 @@ from pyiceberg.utils.properties import property_as_int
 
 from lakehouse.commit.entries import EntryWriter, all_entries, is_data, live_entries, partition_of, whole
 from lakehouse.commit.errors import ContentChanged
+from lakehouse.commit.manifests import manifests_in
 from lakehouse.commit.replacement import Replacement, Untouched
 
 
@@ -39,14 +40,47 @@ class _Sorted:
     goes: list[ManifestEntry] = field(default_factory=list[ManifestEntry])
 
 
+@dataclass(frozen=True)
+class Regrouped:
+    """What has been written for an older base already, if only manifests are to be regrouped.
+
+    As long as that base's manifests are there, it is good for a newer one too: what has come since stays as it is.
+
+    Args:
+        of: paths of the manifests of that base.
+        into: the manifests that list the same entries.
+    """
+
+    of: frozenset[str]
+    into: tuple[ManifestFile, ...]
+
+    @classmethod
+    def by(cls, table: Table, base: int | None, seal: int) -> "Regrouped | None":
+        """What a regroup of a base wrote, from the snapshot of its seal; None where one of them is not there."""
+        sealed = table.metadata.snapshot_by_id(seal)
+        snapshots = [
+            table.metadata.snapshot_by_id(at or 0) for at in (base, sealed.parent_snapshot_id if sealed else 0)
+        ]
+        before, after = (manifests_in(table.io, one.manifest_list) if one else [] for one in snapshots)
+        return cls(frozenset(one.manifest_path for one in before), tuple(after)) if before and after else None
+
+
 class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
     """One snapshot with the operation `replace`."""
 
     def __init__(
-        self, transaction: Transaction, table: Table, replacement: Replacement, marks: dict[str, str], branch: str
+        self,
+        transaction: Transaction,
+        table: Table,
+        replacement: Replacement,
+        marks: dict[str, str],
+        branch: str,
+        *,
+        regrouped: Regrouped | None = None,
     ) -> None:
         super().__init__(Operation.REPLACE, transaction, table.io, snapshot_properties=marks, branch=branch)
         self._replacement = replacement
+        self._regrouped = regrouped
         self._name = ".".join(table.name())
 
     def _existing_manifests(self) -> list[ManifestFile]:
@@ -69,7 +103,13 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
     def _found(self) -> _Sorted:
         out = {entry.data_file.file_path for entry in self._replacement.out}
         found, looked_at = _Sorted(), list[ManifestEntry]()
-        for manifest in self._manifests_of_parent():
+        manifests = self._manifests_of_parent()
+        if (done := self._regrouped) is not None and done.of <= {one.manifest_path for one in manifests}:
+            return _Sorted([*done.into, *(one for one in manifests if one.manifest_path not in done.of)])
+        for manifest in manifests:
+            if manifest.content == ManifestContent.DATA and manifest.manifest_path in self._replacement.unconcerned:
+                found.kept.append(manifest)
+                continue
             entries = list(live_entries(self._io, manifest))
             touched = [entry for entry in entries if entry.data_file.file_path in out]
             if touched or manifest.content == ManifestContent.DELETES:
@@ -84,7 +124,7 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
 
     def _manifests_of_parent(self) -> Sequence[ManifestFile]:
         parent = self._transaction.table_metadata.snapshot_by_id(self._parent_snapshot_id or 0)
-        return parent.manifests(self._io) if parent else []
+        return manifests_in(self._io, parent.manifest_list) if parent else []
 
     def _entry(self, entry: ManifestEntry, status: ManifestEntryStatus) -> ManifestEntry:
         """The same file in another state, with the numbers it has."""

@@ -4,16 +4,17 @@ A rewrite says the same rows in other files. So it can be put on any snapshot in
 and have lost no row since: what others have appended meanwhile is none of its business.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyiceberg.manifest import DataFile, DataFileContent, ManifestEntry
+from pyiceberg.manifest import DataFile, DataFileContent, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.commit.entries import PartitionKey, is_data, live_entries, partition_of, referenced_path
 from lakehouse.commit.errors import FilesTouched, ForeignCommit
 from lakehouse.commit.history import ancestry, is_rewrite
+from lakehouse.commit.manifests import manifests_in
 
 
 @dataclass(frozen=True)
@@ -22,19 +23,25 @@ class Replacement:
 
     Args:
         source: the snapshot that was rewritten.
+        head: the snapshot that the rewrite left on the attempt's branch, which alone keeps the files that come; None
+            where no branch does.
         out: entries of the files that go, delete files among them.
         into: entries of the files that come. Their sequence numbers stay: a delete that was made after the source and
             applies by value has to apply to them as it did to the files that go.
-        deletes: paths of the delete files of the source; what they delete, the rewrite has left out.
+        deletes: the delete files of the source that can apply to data files that go; what they delete, the rewrite has
+            left out.
+        unconcerned: paths of manifests that list no file that goes, so that nobody has to read them again.
         regroup: bytes that a manifest should have, if all manifests are to be written anew; None leaves alone those
             that list no file that goes.
         notes: what the commit says of itself, keys without `lakehouse.maintenance.`.
     """
 
     source: int
+    head: int | None = None
     out: tuple[ManifestEntry, ...] = ()
     into: tuple[ManifestEntry, ...] = ()
-    deletes: frozenset[str] = frozenset()
+    deletes: tuple[DataFile, ...] = ()
+    unconcerned: frozenset[str] = frozenset()
     regroup: int | None = None
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -56,18 +63,26 @@ class Replacement:
             ForeignCommit: there is something else between them.
         """
         rewrites_between(table, source, head)
-        before, after = _by_path(table, source), _by_path(table, head)
+        before, after = _manifests(table, source), _manifests(table, head)
+        # A manifest that both have lists files that are in both.
+        went = _by_path(table, (manifest for path, manifest in before.items() if path not in after))
+        came = _by_path(table, (manifest for path, manifest in after.items() if path not in before))
+        out = tuple(entry for path, entry in went.items() if path not in came)
+        deletes = _by_path(table, (one for one in before.values() if one.content == ManifestContent.DELETES))
+        paths, places = _apply_to(out)
         return cls(
             source=source,
-            out=tuple(entry for path, entry in before.items() if path not in after),
-            into=tuple(entry for path, entry in after.items() if path not in before),
-            deletes=_deletes(before),
+            head=head,
+            out=out,
+            into=tuple(entry for path, entry in came.items() if path not in went),
+            deletes=tuple(e.data_file for e in deletes.values() if can_apply(e.data_file, paths, places)),
+            unconcerned=frozenset(path for path in before if path in after),
         )
 
     @classmethod
-    def of_manifests(cls, table: Table, source: int, *, target_size: int) -> "Replacement":
+    def of_manifests(cls, source: int, *, target_size: int) -> "Replacement":
         """The same files, listed in manifests of another size."""
-        return cls(source=source, deletes=_deletes(_by_path(table, source)), regroup=target_size)
+        return cls(source=source, regroup=target_size)
 
 
 def rewrites_between(table: Table, source: int, head: int) -> list[Snapshot]:
@@ -108,13 +123,13 @@ class Untouched:
         listed = {entry.data_file.file_path for entry in there}
         if gone := [entry for entry in self.replacement.out if entry.data_file.file_path not in listed]:
             raise self._touched(f"{len(gone)} of the files that were rewritten have been removed from the table.")
-        paths = {file.file_path for file in self.replacement.files_out}
-        places = {partition_of(file) for file in self.replacement.files_out}
+        known = {file.file_path for file in self.replacement.deletes}
+        if not known <= listed:
+            raise self._touched("rows of files that were rewritten are not deleted any more.")
+        paths, places = _apply_to(self.replacement.out)
         for entry in there:
             deletes = entry.data_file
-            if is_data(deletes) or deletes.file_path in self.replacement.deletes:
-                continue
-            if can_apply(deletes, paths, places):
+            if not is_data(deletes) and deletes.file_path not in known and can_apply(deletes, paths, places):
                 raise self._touched("rows of files that were rewritten have been deleted.")
 
     def _touched(self, what: str) -> FilesTouched:
@@ -133,16 +148,16 @@ def can_apply(deletes: DataFile, paths: set[str], places: set[PartitionKey]) -> 
     return bool(paths) and (everywhere or place in places)
 
 
-def _by_path(table: Table, snapshot_id: int) -> dict[str, ManifestEntry]:
+def _apply_to(out: Iterable[ManifestEntry]) -> tuple[set[str], set[PartitionKey]]:
+    """Data files among these, and where they lie."""
+    files = [entry.data_file for entry in out if is_data(entry.data_file)]
+    return {file.file_path for file in files}, {partition_of(file) for file in files}
+
+
+def _manifests(table: Table, snapshot_id: int) -> dict[str, ManifestFile]:
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    if snapshot is None:
-        return {}
-    return {
-        entry.data_file.file_path: entry
-        for manifest in snapshot.manifests(table.io)
-        for entry in live_entries(table.io, manifest)
-    }
+    return {one.manifest_path: one for one in manifests_in(table.io, snapshot.manifest_list)} if snapshot else {}
 
 
-def _deletes(entries: Mapping[str, ManifestEntry]) -> frozenset[str]:
-    return frozenset(path for path, entry in entries.items() if not is_data(entry.data_file))
+def _by_path(table: Table, manifests: Iterable[ManifestFile]) -> dict[str, ManifestEntry]:
+    return {entry.data_file.file_path: entry for manifest in manifests for entry in live_entries(table.io, manifest)}

@@ -28,7 +28,7 @@ def run(work: Work, action: Action) -> Outcome:
         raise ValueError(f"{work.base.name}: manifests are never regrouped, its policy says so.")
     if (source := work.base.snapshot_id) is None:
         return Outcome(action=action, result="nothing", before=before, message="there is no snapshot")
-    replacement = Replacement.of_manifests(work.base.table, source, target_size=work.policy.manifests.target_size)
+    replacement = Replacement.of_manifests(source, target_size=work.policy.manifests.target_size)
     try:
         staged = stage_replacement(work.catalog, work.base, work.attempt, replacement, {"operation": NAME})
         published = publish(work.catalog, [staged])

@@ -5,18 +5,17 @@ Only the files that a rewrite touches are read; all others are listed as they we
 
 import hashlib
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestContent
+from pyiceberg.manifest import DataFileContent, FileFormat
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
 from lakehouse.commit import ContentChanged, Replacement, SchemaChanged
-from lakehouse.commit.entries import PartitionKey, live_entries, partition_of
-from lakehouse.commit.replacement import can_apply
+from lakehouse.commit.entries import PartitionKey
 from lakehouse.maintenance import spark_digest
 from lakehouse.maintenance.digest import Contents, Digest, content
 
@@ -67,10 +66,9 @@ class Prover:
             SchemaChanged: it has to be Spark, and the two snapshots have other columns.
         """
         began = time.monotonic()
-        deletes = _deletes_of(self.table, replacement)
-        engine = self._engine(replacement, deletes)
+        engine = self._engine(replacement)
         if engine == "polars":
-            before = content(self.table, replacement.files_out, deletes)
+            before = content(self.table, replacement.files_out, replacement.deletes)
             after = content(self.table, replacement.files_in)
         else:
             before, after = self._by_spark(replacement)
@@ -83,15 +81,15 @@ class Prover:
     def _table(self) -> str:
         return ".".join(self.table.name())
 
-    def _engine(self, replacement: Replacement, deletes: Collection[DataFile]) -> Literal["polars", "spark"]:
+    def _engine(self, replacement: Replacement) -> Literal["polars", "spark"]:
         """The same for both sides; Spark where PyIceberg cannot read a file, or does not know row ids."""
-        files = (*replacement.files_out, *replacement.files_in)
-        size = sum(file.file_size_in_bytes for file in (*files, *deletes))
+        files = (*replacement.files_out, *replacement.files_in, *replacement.deletes)
+        size = sum(file.file_size_in_bytes for file in files)
         here = (
             self.table.metadata.format_version < _ROW_IDS_SINCE
             and size <= self.in_process
-            and all(file.file_format != FileFormat.AVRO for file in (*files, *deletes))
-            and all(file.content == DataFileContent.POSITION_DELETES for file in deletes)
+            and all(file.file_format != FileFormat.AVRO for file in files)
+            and all(file.content == DataFileContent.POSITION_DELETES for file in replacement.deletes)
         )
         return "polars" if here else "spark"
 
@@ -127,20 +125,6 @@ class Prover:
             f"{self._table}: the rewrite changed rows, and was not published. {'; '.join(shown)}{more}.",
             remedy="the table is as it was; the attempt's branch is kept: compare it with main, and report it",
         )
-
-
-def _deletes_of(table: Table, replacement: Replacement) -> list[DataFile]:
-    """The delete files of the source that may apply to files that go."""
-    paths = {file.file_path for file in replacement.files_out}
-    places = {partition_of(file) for file in replacement.files_out}
-    source = table.metadata.snapshot_by_id(replacement.source)
-    return [
-        entry.data_file
-        for manifest in (source.manifests(table.io) if source else ())
-        if manifest.content == ManifestContent.DELETES
-        for entry in live_entries(table.io, manifest)
-        if can_apply(entry.data_file, paths, places)
-    ]
 
 
 def _comparable(before: Contents, after: Contents) -> tuple[Contents, Contents]:

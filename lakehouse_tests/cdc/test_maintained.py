@@ -20,7 +20,7 @@ def maintain(things: Mirrored) -> None:
     """Its manifests are regrouped."""
     table, catalog = things.load(), things.feed.catalog
     base = read_bases(catalog, [name := things.tables.mirror.name])[name]
-    replacement = Replacement.of_manifests(table, head_of(table) or 0, target_size=8 * 1024**2)
+    replacement = Replacement.of_manifests(head_of(table) or 0, target_size=8 * 1024**2)
     publish(catalog, [stage_replacement(catalog, base, Attempt("upkeep", "maintain:mirror.things"), replacement)])
 
 

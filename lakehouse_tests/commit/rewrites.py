@@ -91,8 +91,9 @@ def rewrite(table: Table, day: int | None, *, lose: int = 0) -> Replacement:
     out = [e for e in there.values() if day is None or partition_of(e.data_file)[1] == (day,)]
     rows = table.scan(row_filter=f"day == {day}" if day is not None else "n >= 0").to_arrow()
     into = [_come(table, file, source) for file in _dataframe_to_data_files(table.metadata, rows.slice(lose), table.io)]
-    deletes = frozenset(path for path, entry in there.items() if not is_data(entry.data_file))
-    return Replacement(source=source.snapshot_id, out=tuple(out), into=tuple(into), deletes=deletes)
+    deletes = [e.data_file for e in there.values() if not is_data(e.data_file)]
+    applied = tuple(file for file in deletes if day is None or partition_of(file)[1] == (day,))
+    return Replacement(source=source.snapshot_id, out=tuple(out), into=tuple(into), deletes=applied)
 
 
 def _come(table: Table, file: DataFile, source: Snapshot) -> ManifestEntry:

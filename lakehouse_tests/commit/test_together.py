@@ -19,7 +19,7 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 def maintain(lake: Lake, name: str) -> None:
     table, upkeep = lake.load(name), Attempt(run_id="upkeep", step=f"maintain:{name}")
-    replacement = Replacement.of_manifests(table, head_of(table) or 0, target_size=8 * 1024**2)
+    replacement = Replacement.of_manifests(head_of(table) or 0, target_size=8 * 1024**2)
     publish(lake.catalog, [stage_replacement(lake.catalog, lake.bases(name)[name], upkeep, replacement)])
 
 
