@@ -66,9 +66,9 @@ def cadence_of(table: Table, history: Sequence[SnapshotState], now: datetime) ->
     )
 
 
-def rhythm(moments: Collection[datetime], removals: Collection[datetime], hours: float) -> Rhythm:
-    """Of a partition, from the times of its changes."""
-    return Rhythm(max(moments, default=None), len(moments) / hours, len(removals) / hours)
+def rhythm(moments: Collection[datetime], removals: Collection[datetime], hours: float, removal_hours: float) -> Rhythm:
+    """Of a partition, from the times of its changes, and in how many hours these were."""
+    return Rhythm(max(moments, default=None), len(moments) / hours, len(removals) / removal_hours)
 
 
 def hours_of(history: Iterable[SnapshotState], now: datetime) -> float:

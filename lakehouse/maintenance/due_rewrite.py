@@ -120,7 +120,7 @@ def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
         told = f"changed by a writer at {moment(one.last_change)}, so not quiet until {moment(quiet_at)}"
         return _No(candidate, "quiet", told + _perhaps_never(one, rewrite), quiet_at)
     seconds = asked.known.speed(Operation.REWRITE).seconds(candidate.taken.bytes)
-    if (likely := survival([one], seconds)) < LEAST_SURVIVAL:
+    if (likely := survival(asked.state, [one], seconds)) < LEAST_SURVIVAL:
         told = (
             f"rows are removed {one.removals_per_hour:g} times an hour, and a rewrite takes {seconds:.0f} s: it would "
             f"be overtaken with probability {1 - likely:.0%}"
@@ -147,7 +147,7 @@ def _affordable(asked: Asked, ready: Sequence[_Candidate], rewrite: Rewrite) -> 
     for candidate in ready:
         more = size + candidate.taken.bytes
         together = [found.one for found in (*chosen, candidate)]
-        if more <= most and survival(together, speed.seconds(more)) >= LEAST_SURVIVAL:
+        if more <= most and survival(asked.state, together, speed.seconds(more)) >= LEAST_SURVIVAL:
             chosen.append(candidate)
             size = more
     if not chosen and most >= rewrite.target_file_size:

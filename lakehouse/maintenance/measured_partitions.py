@@ -14,6 +14,7 @@ from lakehouse.maintenance.cadence import hours_of, removes, rhythm
 from lakehouse.maintenance.history import moment, own_snapshots
 from lakehouse.maintenance.manifest_files import ManifestCache, MeasuredFile
 from lakehouse.maintenance.partitions import partition_end, partition_named
+from lakehouse.maintenance.past import SnapshotState
 from lakehouse.maintenance.state import PartitionState, State, Totals
 from lakehouse.tables import Rewrite, Table
 
@@ -88,13 +89,16 @@ def measured_partitions(
     counts = _counted(table, snapshot, declared.maintenance.rewrite or Rewrite(), cache)
     own = own_snapshots(table, state.history)
     times = {one.snapshot_id: one.at for one in state.history if one.on_main and one.snapshot_id not in own}
-    removals = _removals(table, own, cache)
-    hours = hours_of(state.history, state.measured_at)
+    now = state.measured_at
+    hours = hours_of(state.history, now)
+    removing = _removing(table, own)
+    removals = _removals(table, removing[:_REMOVALS], cache)
+    removal_hours = hours_of(_since(removing[:_REMOVALS], state) if removing[_REMOVALS:] else state.history, now)
     found: list[PartitionState] = []
     for key, one in counts.items():
         taken = removals.get(key, set())
         moments = {times[by] for by in one.changed_by if by in times} | taken
-        beat = rhythm(moments, taken, hours)
+        beat = rhythm(moments, taken, hours, removal_hours)
         found.append(
             PartitionState(
                 partition=partition_named(table, declared, *key),
@@ -157,15 +161,22 @@ def _live(table: IcebergTable, snapshot: Snapshot, cache: ManifestCache) -> Iter
                 yield (manifest.partition_spec_id, file.values), file
 
 
-def _removals(table: IcebergTable, own: frozenset[int], cache: ManifestCache) -> Mapping[PartitionKey, set[datetime]]:
-    """When rows were removed from which partition, by the newest commits that did so."""
-    removing = [
-        snapshot
-        for snapshot in ancestry(table, head_of(table))
-        if snapshot.snapshot_id not in own and removes(snapshot)
-    ]
+def _removing(table: IcebergTable, own: frozenset[int]) -> list[Snapshot]:
+    """Commits of others that removed rows, newest first."""
+    return [one for one in ancestry(table, head_of(table)) if one.snapshot_id not in own and removes(one)]
+
+
+def _since(removing: Sequence[Snapshot], state: State) -> list[SnapshotState]:
+    """The history that is as long as these commits, where there are more: their rate is that of this time."""
+    return [one for one in state.history if one.at >= moment(removing[-1].timestamp_ms)]
+
+
+def _removals(
+    table: IcebergTable, removing: Sequence[Snapshot], cache: ManifestCache
+) -> Mapping[PartitionKey, set[datetime]]:
+    """When rows were removed from which partition by these commits."""
     found: dict[PartitionKey, set[datetime]] = {}
-    for snapshot in removing[:_REMOVALS]:
+    for snapshot in removing:
         for key in _removed_by(table, snapshot, cache):
             found.setdefault(key, set()).add(moment(snapshot.timestamp_ms))
     return found

@@ -80,13 +80,16 @@ def rewriting(
         bytes=size,
         seconds=round(seconds, 1),
         plan_ms=round((fewer * PLAN_MS_PER_FILE + gone * PLAN_MS_PER_MANIFEST) * known.plan_factor, 1),
-        survives=survival((one for one, _ in chosen), seconds),
+        survives=survival(state, [one for one, _ in chosen], seconds),
     )
 
 
-def survival(partitions: Iterable[PartitionState], seconds: float) -> float:
+def survival(state: State, partitions: Sequence[PartitionState], seconds: float) -> float:
     """The probability that nobody removes rows from these partitions for so long. Appends endanger no rewrite."""
-    return round(math.exp(-seconds * sum(one.removals_per_hour for one in partitions) / _HOUR), 3)
+    rates = [one.removals_per_hour for one in partitions]
+    # A commit that removes rows from several of them is one.
+    rate = max(*rates, min(sum(rates), state.cadence.removals_per_hour), 0.0)
+    return round(math.exp(-seconds * rate / _HOUR), 3)
 
 
 def undisturbed(partitions: Iterable[PartitionState], seconds: float) -> float:

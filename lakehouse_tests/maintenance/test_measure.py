@@ -12,6 +12,7 @@ from pyiceberg.transforms import IdentityTransform
 
 from lakehouse.commit import Attempt, publish, stage_replacement
 from lakehouse.commit.history import head_of
+from lakehouse.maintenance import measured_partitions
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.manifest_files import ManifestCache
 from lakehouse.maintenance.measure import measure
@@ -224,6 +225,25 @@ def test_who_changed_which_partition_and_how_often_is_read_from_the_history(sql_
     assert state.cadence.appends_since_rewrite == 3
     assert state.cadence.commit_ms is not None
     assert state.cadence.append_partitions is not None
+
+
+def test_how_often_rows_are_removed_is_told_by_the_time_that_the_counted_removals_took(
+    sql_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured_partitions, "_REMOVALS", 2)
+    name = create(sql_lake)
+    many(sql_lake, name, 1, days=1)
+    for number in range(3):
+        [file] = [entry.data_file for entry in entries(sql_lake.load(name)).values()]
+        publish(sql_lake.catalog, [replace_file(sql_lake, name, file, {number: 0})])
+    state = measured(sql_lake, name, SMALL, now=datetime.now(UTC) + timedelta(hours=1))
+    first, *others = state.history
+    older = replace(state, history=(replace(first, at=first.at - timedelta(days=5)), *others))
+    table = sql_lake.load(name)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    [one] = measured_partitions.measured_partitions(table, declared(name, SMALL), snapshot, older, ManifestCache())
+    assert round(one.removals_per_hour) == 2
 
 
 def test_maintenance_is_no_change_of_a_partition(sql_lake: Lake) -> None:

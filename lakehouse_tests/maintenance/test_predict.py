@@ -7,6 +7,7 @@ import pytest
 from lakehouse.maintenance.action import Measured, Operation, Predicted
 from lakehouse.maintenance.experience import Done, Experience, Speed, learn, unlearnt
 from lakehouse.maintenance.predict import expiring, rewriting, survival, taken, undisturbed
+from lakehouse.maintenance.state import Cadence
 from lakehouse.tables import Rewrite
 from lakehouse_tests.maintenance.states import KNOWN, MIB, TARGET, part, state
 
@@ -47,7 +48,9 @@ def test_a_part_of_a_partition_brings_and_costs_a_part() -> None:
 
 def test_only_removals_endanger_a_rewrite_and_any_change_a_deduplication() -> None:
     ones = [part(removals_per_hour=6.0, changes_per_hour=60.0), part("day=2", removals_per_hour=6.0)]
-    assert survival(ones, 300) == pytest.approx(math.exp(-1), abs=0.001)
+    apart, together = (state(*ones, cadence=Cadence(removals_per_hour=rate)) for rate in (20.0, 6.0))
+    assert survival(apart, ones, 300) == pytest.approx(math.exp(-1), abs=0.001)
+    assert survival(together, ones, 300) == pytest.approx(math.exp(-0.5), abs=0.001)
     assert undisturbed(ones[:1], 60) == pytest.approx(math.exp(-1), abs=0.001)
 
 
