@@ -2,13 +2,14 @@
 
 Each row is hashed over all columns, twice with other seeds, and the hashes of a partition are added up. So a row that
 is lost, doubled or changed, and a value that has moved to another row, shows; the order of rows does not. Files are
-read by PyIceberg and hashed by polars: another engine than the one that wrote them.
+hashed by polars, which reads simple ones by itself and others through PyIceberg: not the engine that wrote them.
 """
 
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue
@@ -21,6 +22,7 @@ from pyiceberg.table import FileScanTask, Table
 
 from lakehouse.commit.entries import PartitionKey, partition_of
 from lakehouse.maintenance.nested import flat
+from lakehouse.maintenance.parquet_digest import streamed
 
 _SEEDS = ((1, 2, 3, 4), (5, 6, 7, 8))
 _WORD = 1 << 64
@@ -55,20 +57,24 @@ def content(table: Table, files: Iterable[DataFile], deletes: Iterable[DataFile]
         files: data files, in Parquet or ORC.
         deletes: position delete files; what they name in those files counts as deleted.
     """
-    scan = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue())
+    files, deletes = tuple(files), set(deletes)
+    named = _read_all_delete_files(table.io, [FileScanTask(file, delete_files=deletes) for file in files[:1]])
     found: dict[PartitionKey, Digest] = {}
-    deleted = None
     for file in files:
-        if deleted is None:
-            deleted = _read_all_delete_files(table.io, [FileScanTask(file, delete_files=set(deletes))])
-        # Batch by batch: a file of a gigabyte is not in memory as a whole.
-        batches = scan._record_batches_from_scan_tasks_and_deletes(  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-            [FileScanTask(file)], deleted
-        )
         place = partition_of(file)
-        for batch in batches:
-            found[place] = found.get(place, Digest()) + digest_of(batch)
+        rows = None if file.file_path in named else streamed(table, file)
+        parts = _batches(table, file, named) if rows is None else [_added_up(rows)]
+        found[place] = sum(parts, found.get(place, Digest()))
     return found
+
+
+def _batches(table: Table, file: DataFile, named: dict[str, list[pa.ChunkedArray]]) -> Iterator[Digest]:
+    scan = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue())
+    # Batch by batch: a file of a gigabyte is not in memory as a whole.
+    batches = scan._record_batches_from_scan_tasks_and_deletes(  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        [FileScanTask(file)], named
+    )
+    return map(digest_of, batches)
 
 
 def digest_of(rows: pa.RecordBatch) -> Digest:
@@ -76,5 +82,13 @@ def digest_of(rows: pa.RecordBatch) -> Digest:
     if not len(rows):
         return Digest()
     frame = pl.DataFrame([pl.Series(name, flat(column)) for name, column in zip(rows.schema.names, rows, strict=True)])
-    first, second = (int(frame.hash_rows(*seeds).to_numpy().sum(dtype=np.uint64)) for seeds in _SEEDS)
-    return Digest(len(rows), (first, second))
+    return _added_up(frame.lazy())
+
+
+def _added_up(rows: pl.LazyFrame) -> Digest:
+    names = rows.collect_schema().names()
+    # Each column by a seed of its own, so a value is another one in another column; added up, in wrapping arithmetic.
+    row = reduce(operator.add, (pl.col(name).hash(seed) for seed, name in enumerate(names, start=1)))
+    sums = (row.hash(*seeds).sum().alias(str(at)) for at, seeds in enumerate(_SEEDS))
+    number, first, second = rows.select(pl.len(), *sums).collect(engine="streaming").row(0)
+    return Digest(number, (first, second))
