@@ -11,7 +11,7 @@ from lakehouse.assets.pools import pool_for
 from lakehouse.assets.specs import owner_of
 from lakehouse.commit import Attempt, failpoint
 from lakehouse.maintenance.budget import Budget
-from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.memory import rows_about
 from lakehouse.maintenance.report import MaintainReport, MaintenanceFailed
 from lakehouse.maintenance.step import MaintainStep, maintain
 from lakehouse.resources import Lake, LakehouseSpark
@@ -57,7 +57,8 @@ def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefi
         if report.found is None:
             context.log.info(f"{table.name} does not exist yet")
             return
-        yield maintenance_result(report, report.found, attempt, _history(lake, table))
+        rows = rows_about(lake.catalog, report.found.state.uuid, datetime.now(UTC))
+        yield maintenance_result(report, report.found, attempt, rows)
         try:
             report.require_well()
         except MaintenanceFailed as failed:
@@ -87,11 +88,6 @@ def _maintain(
             inform=context.log.info,
         )
     )
-
-
-def _history(lake: Lake, table: Table) -> list[Any]:
-    memory = Memory.read(lake.catalog, datetime.now(UTC))
-    return [row for row in memory.rows if row["table_name"] == table.name]
 
 
 def _described(table: Table) -> str:

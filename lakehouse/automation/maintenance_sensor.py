@@ -21,7 +21,7 @@ from lakehouse.automation.maintenance_decision import (
 )
 from lakehouse.commit import CommitError
 from lakehouse.maintenance.action import Plan
-from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.budget import Allotment, Budget
 from lakehouse.maintenance.manifest_files import ManifestCache
 from lakehouse.maintenance.memory import Memory
 from lakehouse.maintenance.record import decided_rows, record
@@ -30,9 +30,12 @@ from lakehouse.resources import Lake
 from lakehouse.resources.maintained import decision_metadata, maintenance_key
 from lakehouse.resources.runs import ended_at, failures, under_way
 from lakehouse.runtime import ALLOW_TAG, MAINTENANCE_TAG, OPERATIONS_TAG
-from lakehouse.tables import MAINTENANCE_LOG, Table
+from lakehouse.tables import MAINTENANCE_LOG, OWN_TABLES, Table
 
 NAME = "upkeep"
+# Dagster gives a sensor a minute; what was decided by then is kept, and the next look goes on with the others.
+_MOST_SECONDS = 30.0
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -41,18 +44,20 @@ class _Decided:
 
     Args:
         surveys: the tables that were looked at.
+        allotment: which of their plans the budget pays for.
         again_at: when time alone could change something; None for at once.
         waiting: table → why its run is not started, though the plan says so.
     """
 
     surveys: Surveys
+    allotment: Allotment
     again_at: datetime | None
     waiting: Mapping[str, str]
 
     @property
     def starting(self) -> list[Plan]:
         """The plans that become runs."""
-        return [plan for plan in self.surveys.allotment.chosen if plan.table not in self.waiting]
+        return [plan for plan in self.allotment.chosen if plan.table not in self.waiting]
 
 
 def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDefinition:
@@ -90,6 +95,8 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
             cache=cache,
         )
         decided = _decide(survey, [table for table in tables if table.name not in busy], places, context.instance)
+        for name, why in decided.surveys.trouble.items():
+            context.log.error(f"{name} could not be looked at, the next tick tries again: {why}")
         try:
             _write_down(lake, decided, survey)
         except CommitError as trouble:
@@ -115,16 +122,23 @@ def _decide(
         for table in tables
         if table.name in places and (at := survey.stands_until(table, places[table.name])) is not None
     }
-    surveys = survey_all(survey, [table for table in tables if table.name in places and table.name not in until])
-    allotment = surveys.allotment
+    wanted = [table for table in tables if table.name in places and table.name not in until]
+    # Whoever waits longest is first, so that no table keeps another from its turn where time is short.
+    wanted.sort(key=lambda table: _waits_since(table, survey.memory))
+    surveys, allotment = survey_all(survey, wanted, seconds=_MOST_SECONDS).rationed(survey.budget)
     waiting = {
         plan.table: why
         for plan in allotment.chosen
         if (why := reason_to_wait(_died(instance, plan.table, survey.memory), survey.now))
     }
     times = [*until.values(), *(plan.look_again_at for plan in allotment.idle if plan.look_again_at is not None)]
-    at_once = allotment.chosen or allotment.postponed or surveys.trouble
-    return _Decided(surveys, None if at_once or not times else min(times), waiting)
+    at_once = allotment.chosen or allotment.postponed or surveys.trouble or surveys.left
+    return _Decided(surveys, allotment, None if at_once or not times else min(times), waiting)
+
+
+def _waits_since(table: Table, memory: Memory) -> tuple[datetime, str]:
+    row = memory.decision(table.name)
+    return row["at"] if row is not None else _NEVER, table.name
 
 
 def _died(instance: dg.DagsterInstance, table: str, memory: Memory) -> list[datetime]:
@@ -166,12 +180,14 @@ def _observations(decided: _Decided) -> list[dg.AssetObservation]:
 
 
 def _summary(decided: _Decided) -> str:
-    allotment = decided.surveys.allotment
-    told = [f"{len(decided.surveys.surveyed)} tables were measured, {len(allotment.idle)} of them need nothing"]
+    surveys, allotment = decided.surveys, decided.allotment
+    told = [f"{len(surveys.surveyed)} tables were measured, {len(allotment.idle)} of them need nothing"]
     if allotment.postponed:
         told.append(f"over the budget: {', '.join(plan.table for plan in allotment.postponed)}")
+    if surveys.left:
+        told.append(f"the next look goes on with {len(surveys.left)} more")
     told += [f"{name}: {why}" for name, why in sorted(decided.waiting.items())]
-    told += [f"{name} could not be looked at: {why}" for name, why in sorted(decided.surveys.trouble.items())]
+    told += [f"{name} could not be looked at: {why}" for name, why in sorted(surveys.trouble.items())]
     return "; ".join(told)
 
 
@@ -182,6 +198,6 @@ def _places(lake: Lake, tables: Sequence[Table]) -> dict[str, str]:
 
 
 def _digest(places: Mapping[str, str]) -> str:
-    # Its own rows are no reason to look again.
-    said = sorted((name, place) for name, place in places.items() if name != MAINTENANCE_LOG.name)
+    # What the lakehouse has written about a look is no reason for the next.
+    said = sorted((name, place) for name, place in places.items() if name not in OWN_TABLES)
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()

@@ -18,7 +18,7 @@ from lakehouse.checks.maintenance_orphans import deleted_too_early
 from lakehouse.checks.maintenance_prediction import badly_predicted
 from lakehouse.maintenance.consumers import can_plan
 from lakehouse.maintenance.holders import holders_of
-from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.memory import rows_about
 from lakehouse.maintenance.overdue import late, warning
 from lakehouse.resources import Lake
 from lakehouse.resources.maintained import maintenance_key
@@ -54,8 +54,7 @@ class Question:
         """What was written down about it, newest first."""
         if self.loaded is None:
             return ()
-        uuid = str(self.loaded.metadata.table_uuid)
-        return [row for row in Memory.read(self.lake.catalog, self.now).rows if row["table_uuid"] == uuid]
+        return rows_about(self.lake.catalog, str(self.loaded.metadata.table_uuid), self.now)
 
     @property
     def finished(self) -> list[Mapping[str, Any]]:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.errors import COULD_NOT_RUN
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.action import Operation
 from lakehouse.maintenance.budget import Budget
@@ -48,27 +48,30 @@ def maintain(
     asked, declarations = _operations(only or []), declarations_of(context)
     _refuse_unknown(declarations, tables or [])
     found = _survey(context, declarations, tables or [], asked, waits=plan)
+    for name, why in found.trouble.items():
+        context.err.print(f"{name} could not be looked at: {why}", style="bold red", markup=False, soft_wrap=True)
+    wanted = tables or [name for name, one in found.surveyed.items() if not one.plan.nothing]
     if plan:
         _show(context, found, quiet=as_json)
-        return
-    wanted = tables or [one.plan.table for one in found.surveyed.values() if not one.plan.nothing]
-    if not wanted:
+    elif wanted:
+        _run(context, wanted, asked, yes=yes, quiet=as_json)
+    elif as_json:
+        typer.echo("[]")
+    else:
         _print(context, ["Nothing is due. `lakehouse maintain --plan` says why."])
-        return
-    _run(context, wanted, asked, yes=yes, quiet=as_json)
+    if found.trouble:
+        raise typer.Exit(COULD_NOT_RUN)
 
 
 def _survey(
     context: Context, declarations: Declarations, names: Sequence[str], asked: Sequence[Operation], *, waits: bool
 ) -> Surveys:
     catalog, now = catalog_of(context), datetime.now(UTC)
-    # A person is shown all that is due: only the sensor rations its runs.
-    budget = replace(Budget.of(context.settings.maintenance), runs=len(declarations.tables))
     survey = Survey(
         catalog=catalog,
         declarations=declarations,
         memory=Memory.read(catalog, now),
-        budget=budget,
+        budget=Budget.of(context.settings.maintenance),  # of each run: only the sensor rations all of them together
         now=now,
         only=asked,
         waits=waits,
@@ -79,12 +82,10 @@ def _survey(
 def _show(context: Context, found: Surveys, *, quiet: bool) -> None:
     if quiet:
         told = {name: plan_as_json(one) for name, one in found.surveyed.items()}
-        typer.echo(json.dumps({"tables": told, "trouble": found.trouble}, indent=2))
+        typer.echo(json.dumps({"tables": told, "trouble": dict(found.trouble)}, indent=2))
         return
     for one in found.surveyed.values():
         _print(context, in_words(one))
-    for name, why in found.trouble.items():
-        context.err.print(f"{name} could not be looked at: {why}", style="bold red", markup=False, soft_wrap=True)
 
 
 def _run(context: Context, names: Sequence[str], asked: Sequence[Operation], *, yes: bool, quiet: bool) -> None:

@@ -1,9 +1,9 @@
 """What the rows of earlier maintenance say: which decisions stand, what died half-way, what was learnt."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from functools import cached_property
 
 import msgspec
 from pyiceberg.exceptions import NoSuchTableError
@@ -13,6 +13,7 @@ from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import read_bases
 from lakehouse.commit.history import ancestry, attempt_of, head_of
 from lakehouse.maintenance.action import Action, Operation, Outcome, Predicted
+from lakehouse.maintenance.decide import LONGEST_VALID
 from lakehouse.maintenance.experience import Done, Experience, learn
 from lakehouse.maintenance.record import Row, Told, finished_row
 from lakehouse.maintenance.state import Partition, Remembered
@@ -20,14 +21,16 @@ from lakehouse.tables import MAINTENANCE_LOG, ORPHANS
 
 REMEMBERED_FOR = timedelta(days=30)
 _LOOKED = ("done", "dry_run", "nothing")
+_TAKE_AWAY = (Operation.BRANCHES, Operation.LEASES, Operation.EXPIRE, Operation.ORPHANS)  # without a publish
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The rows of the last weeks, newest first.
+    """What is remembered of the last weeks.
 
     Attributes:
-        rows: of `lakehouse.maintenance`.
+        rows: of `lakehouse.maintenance`, newest first: what runs have decided and done, and what the sensor has decided
+            as lately as it can still stand.
         orphans: UUID of a table → files that the last look found and nothing has become of.
     """
 
@@ -37,10 +40,15 @@ class Memory:
     @classmethod
     def read(cls, catalog: LakeCatalog, now: datetime) -> "Memory":
         """Read them; none where nothing was ever decided."""
-        since = now - REMEMBERED_FOR
-        rows = _rows(catalog, MAINTENANCE_LOG.name, since)
-        rows.sort(key=lambda row: (row["at"], row["row_id"]), reverse=True)
-        return cls(tuple(rows), _candidates(_rows(catalog, ORPHANS.name, since)))
+        since, standing = now - REMEMBERED_FOR, now - LONGEST_VALID
+        of_runs = "phase = 'finished' or attempt is not null"
+        rows = _decisions(catalog, f"at >= '{since.isoformat()}' and ({of_runs} or at >= '{standing.isoformat()}')")
+        done = {row["attempt"] for row in rows if row["phase"] == "finished" and row["result"] in _LOOKED}
+        return cls(tuple(rows), _candidates(_orphans(catalog, since), done))
+
+    def decision(self, table: str) -> Row | None:
+        """The newest decision about a table, by name, if it may still stand."""
+        return self._newest.get(table)
 
     def unfinished(self, uuid: str) -> tuple[Row, ...]:
         """Decisions that a run began to carry out and never said what came of it, oldest first."""
@@ -55,7 +63,7 @@ class Memory:
         failed = 0
         for row in self._of(uuid):
             if row["phase"] == "finished" and row["operation"] == operation.value:
-                if row["result"] not in ("failed", "proof_failed", "overtaken"):
+                if row["result"] in ("done", "dry_run"):
                     break
                 failed += 1
         return failed
@@ -85,10 +93,30 @@ class Memory:
 
     def experience(self, uuid: str, *, cores: int | None = None) -> Experience:
         """What was learnt."""
-        return learn([found for row in self.rows if (found := _done(row)) is not None], uuid, cores=cores)
+        return learn(self._done, uuid, cores=cores)
 
-    def _of(self, uuid: str) -> Iterator[Row]:
-        return (row for row in self.rows if row["table_uuid"] == uuid)
+    @cached_property
+    def _newest(self) -> Mapping[str, Row]:
+        return {row["table_name"]: row for row in reversed(self.rows) if row["phase"] == "decided"}
+
+    @cached_property
+    def _done(self) -> Sequence[Done]:
+        return [found for row in self.rows if (found := _done(row)) is not None]
+
+    @cached_property
+    def _by_table(self) -> Mapping[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row["table_uuid"], []).append(row)
+        return found
+
+    def _of(self, uuid: str) -> Sequence[Row]:
+        return self._by_table.get(uuid, ())
+
+
+def rows_about(catalog: LakeCatalog, uuid: str, now: datetime) -> list[Row]:
+    """All rows of the last weeks about one table, newest first."""
+    return _decisions(catalog, f"table_uuid = '{uuid}' and at >= '{(now - REMEMBERED_FOR).isoformat()}'")
 
 
 def experience(catalog: LakeCatalog, uuid: str, now: datetime, *, cores: int | None = None) -> Experience:
@@ -110,6 +138,9 @@ def completed(decided: Row, table: IcebergTable, *, at: datetime) -> Row:
     if landed is not None:
         message = "its run died after it was published, and before it could say so"
         outcome = Outcome(action=action, result="done", snapshot_id=landed.snapshot_id, message=message)
+    elif action.operation in _TAKE_AWAY:
+        message = "its run died: what it had taken away by then is gone, and what is still due is decided anew"
+        outcome = Outcome(action=action, result="failed", message=message, facts={"died": True})
     else:
         message = "its run died: nothing was published, and what is due is decided anew"
         outcome = Outcome(action=action, result="failed", message=message)
@@ -134,24 +165,34 @@ def _done(row: Row) -> Done | None:
     return Done(row["table_uuid"], Operation(row["operation"]), predicted, told.before, told.after)
 
 
-def _candidates(rows: Sequence[Row]) -> Mapping[str, int]:
-    """How many files wait for their second look, by table."""
+def _candidates(rows: Sequence[Row], done: Collection[str]) -> Mapping[str, int]:
+    """How many files wait for their second look, by table; or are still there, as the look that took them has died."""
     newest: dict[tuple[str, str], Row] = {}
     for row in sorted(rows, key=lambda row: row["at"]):
         newest[row["table_uuid"], row["path"]] = row
     found: dict[str, int] = {}
     for (uuid, _), row in newest.items():
-        if row["event"] == "candidate":
+        if row["event"] == "candidate" or (row["event"] == "deleted" and row["look_id"] not in done):
             found[uuid] = found.get(uuid, 0) + 1
     return found
 
 
-def _rows(catalog: LakeCatalog, name: str, since: datetime) -> list[dict[str, Any]]:
+def _decisions(catalog: LakeCatalog, row_filter: str) -> list[Row]:
+    rows = _rows(catalog, MAINTENANCE_LOG.name, row_filter, ("*",))
+    return sorted(rows, key=lambda row: (row["at"], row["row_id"]), reverse=True)
+
+
+def _orphans(catalog: LakeCatalog, since: datetime) -> list[Row]:
+    columns = ("table_uuid", "path", "at", "event", "look_id")
+    return _rows(catalog, ORPHANS.name, f"at >= '{since.isoformat()}'", columns)
+
+
+def _rows(catalog: LakeCatalog, name: str, row_filter: str, columns: tuple[str, ...]) -> list[Row]:
     try:
         base = read_bases(catalog, [name])[name]
     except NoSuchTableError:
         return []
     if base.snapshot_id is None:
         return []
-    scan = base.table.scan(row_filter=f"at >= '{since.isoformat()}'", snapshot_id=base.snapshot_id)
-    return scan.to_arrow().to_pylist()
+    scan = base.table.scan(row_filter=row_filter, selected_fields=columns, snapshot_id=base.snapshot_id)
+    return list(scan.to_arrow().to_pylist())

@@ -3,7 +3,9 @@
 The sensor, the command and the step itself ask here, so that all three come to the same plan.
 """
 
-from collections.abc import Collection, Iterable
+import math
+import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -115,8 +117,7 @@ class Survey:
             declared: the table.
             location: of its metadata file now.
         """
-        rows = (row for row in self.memory.rows if row["table_name"] == declared.name and row["phase"] == "decided")
-        newest = next(rows, None)
+        newest = self.memory.decision(declared.name)
         holds = (
             newest is not None
             and newest["metadata_file"] == document_of(location)
@@ -134,30 +135,45 @@ def document_of(location: str) -> str:
 
 @dataclass(frozen=True)
 class Surveys:
-    """All tables that were looked at, and what is done about them within the budget.
+    """All tables that were looked at.
 
     Attributes:
-        surveyed: by name, each with the plan that the budget leaves it.
-        allotment: chosen, postponed and idle.
+        surveyed: by name.
         trouble: table → why nobody could look at it now; the others are none the worse for it.
+        left: tables that there was no time for.
     """
 
-    surveyed: dict[str, Surveyed]
-    allotment: Allotment
-    trouble: dict[str, str]
+    surveyed: Mapping[str, Surveyed]
+    trouble: Mapping[str, str]
+    left: tuple[str, ...] = ()
+
+    def rationed(self, budget: Budget) -> tuple["Surveys", Allotment]:
+        """The same with the plans that a budget for all of them together leaves each."""
+        allotment = allot([one.plan for one in self.surveyed.values()], budget)
+        plans = {plan.table: plan for plan in allotment.plans}
+        surveyed = {name: replace(one, plan=plans[name]) for name, one in self.surveyed.items()}
+        return replace(self, surveyed=surveyed), allotment
 
 
-def survey_all(survey: Survey, tables: Iterable[Table]) -> Surveys:
-    """Look at tables, and share the budget out between them."""
-    found: dict[str, Surveyed] = {}
-    trouble: dict[str, str] = {}
-    for table in tables:
+def survey_all(survey: Survey, tables: Sequence[Table], *, seconds: float = math.inf) -> Surveys:
+    """Look at tables, one after the other, as long as there is time.
+
+    Args:
+        survey: what every look needs.
+        tables: to look at, in this order.
+        seconds: after so many no other table is begun; the first is looked at in any case.
+    """
+    began, found, trouble = time.monotonic(), dict[str, Surveyed](), dict[str, str]()
+    for at, table in enumerate(tables):
+        if at and time.monotonic() - began > seconds:
+            return Surveys(found, trouble, tuple(other.name for other in tables[at:]))
         try:
             one = survey.look(table)
-        except (OSError, LakehouseError) as error:  # a store that does not answer, or a file that is gone
-            trouble[table.name] = error.message if isinstance(error, LakehouseError) else type(error).__name__
+        except LakehouseError as error:
+            trouble[table.name] = error.message
+        except Exception as error:  # noqa: BLE001 - a store that is silent, a broken file: no other table's business
+            # What a library says may repeat values; its class does not.
+            trouble[table.name] = type(error).__name__
         else:
             found |= {table.name: one} if one is not None else {}
-    allotment = allot([one.plan for one in found.values()], survey.budget)
-    plans = {plan.table: plan for plan in allotment.plans}
-    return Surveys({name: replace(one, plan=plans[name]) for name, one in found.items()}, allotment, trouble)
+    return Surveys(found, trouble)

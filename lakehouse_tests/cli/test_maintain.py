@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from lakehouse.cli import app, maintain
 from lakehouse.cli.audit_leases import LEASES
 from lakehouse.cli.auditing import Auditing
 from lakehouse.maintenance.action import Operation
+from lakehouse.maintenance.budget import Budget
 from lakehouse.tables import MAINTENANCE_LOG, Expire, Maintenance
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.maintenance.house import LOG, MIRROR, House, days_ahead
+from lakehouse_tests.maintenance.house import COPY, LOG, MIRROR, House, days_ahead
 
 FEW = Maintenance(
     rewrite=None, manifests=None, orphans=None, expire=Expire(min_snapshots_to_keep=2, max_snapshots=3, at_least=3)
@@ -99,6 +101,32 @@ def test_where_nothing_is_due_nothing_is_started(house: House, monkeypatch: pyte
     monkeypatch.setattr(maintain, "_run", _never)
     house.grow(1)
     assert "Nothing is due." in call().stdout
+    assert json.loads(call("--json").stdout) == []
+
+
+def test_what_is_due_is_told_of_all_tables_however_much_it_is(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.grow(6)
+    for seal in house.line[:5]:
+        house.mirror(seal)
+    house.declarations.tables[MIRROR] = replace(house.declarations.tables[MIRROR], maintenance=FEW)
+    monkeypatch.setattr("lakehouse.cli.maintain.Budget.of", lambda _: Budget(seconds=1.5, runs=1))
+    told = json.loads(call("--plan", "--json").stdout)["tables"]
+    assert [told[name]["actions"][0]["operation"] for name in (LOG, MIRROR)] == ["expire", "expire"]
+
+
+def test_a_table_that_cannot_be_looked_at_is_named_and_no_other_waits_for_it(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintain, "_run", _never)
+    broken = house.catalog.load_table(tuple(COPY.split("."))).metadata_location.removeprefix("file://")
+    Path(broken).unlink()
+    for words in (("--plan",), ("--plan", "--json"), ()):
+        found = call(*words)
+        assert found.exit_code == 2, found.output
+        assert f"{COPY} could not be looked at: FileNotFoundError" in found.stderr
+        # Nobody knows what it holds of the changelog that it reads.
+        assert f"{LOG} could not be looked at" in found.stderr
+        assert "mirror.things could not" not in found.stderr
 
 
 def _never(*_: object, **__: Mapping[str, object]) -> None:

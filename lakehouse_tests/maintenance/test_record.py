@@ -169,10 +169,10 @@ def test_a_decision_of_a_run_that_died_is_completed_by_what_is_in_main(home: Lak
 
 def test_failures_are_counted_since_the_last_success() -> None:
     [row] = rows_of(UNSOUND, attempt="a")
-    results = ["done", "failed", "overtaken", "proof_failed"]
+    results = ["done", "failed", "nothing", "overtaken", "proof_failed"]  # what found nothing to do finds it again
     ended = [{**finished_row(row, outcome(row, result), at=NOW + at * MINUTE)} for at, result in enumerate(results)]
     memory = Memory(tuple(reversed(ended)))
-    assert memory.failures("the uuid", Operation.REWRITE) == 3
+    assert memory.failures("the uuid", Operation.REWRITE) == 4
     assert memory.failures("the uuid", Operation.EXPIRE) == 0
     last = memory.last("the uuid", Operation.REWRITE)
     assert last is not None
@@ -183,15 +183,17 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
     looked = Action(operation=Operation.ORPHANS, reasons=("x",))
     closed = Action(operation=Operation.DEDUPLICATE, partitions=(Partition(key="k", name="day=1"),), reasons=("x",))
     both = replace(decided(SOUND), actions=(looked, closed))
-    rows = decided_rows(both, SOUND, POLICY)
+    rows = decided_rows(both, SOUND, POLICY, attempt="x")
     ended = [finished_row(row, outcome(row), at=NOW + HOUR) for row in rows]
     record(home.catalog, [*rows, *ended], writer="run")
     apply(plan(ORPHANS, home.catalog), home.catalog)
     orphans = home.load(ORPHANS.name)
+    # The look `y` has died: what it had on record as deleted may be there still.
     events = [("a", "candidate"), ("b", "candidate"), ("b", "reprieved"), ("c", "candidate"), ("c", "deleted")]
+    events += [("d", "candidate"), ("d", "deleted")]
     seen = [
         {
-            "look_id": "x",
+            "look_id": "y" if path == "d" else "x",
             "at": NOW + at * MINUTE,
             "table_name": "raw.things",
             "table_uuid": "the uuid",
@@ -206,7 +208,7 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
     orphans.append(pa.Table.from_pylist(seen, schema_to_pyarrow(orphans.schema(), include_field_ids=False)))
     found = Memory.read(home.catalog, NOW).remembered("the uuid")
     assert found.orphans_looked_at == NOW + HOUR
-    assert found.orphan_candidates == 1
+    assert found.orphan_candidates == 2
     assert found.deduplicated == {"k": NOW + HOUR}
 
 
