@@ -67,7 +67,8 @@ def delete_files(io: FileIO, paths: Iterable[str]) -> int:
         except FileNotFoundError:
             return False
         except OSError as error:
-            _log.warning("file_not_deleted", file=path, reason=str(error))
+            # By its name alone: the folders of a path, and so the store's words, may show a partition's value.
+            _log.warning("file_not_deleted", file=path.rpartition("/")[2], reason=type(error).__name__)
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""Whether what lies at a table's location is the table's: no other table below it unknown, none at the same place."""
+"""Whether what lies at a table's location is the table's: other tables below are known, none is there or around it."""
 
 from collections.abc import Iterator
 
@@ -49,7 +49,7 @@ def neighbours_below(catalog: LakeCatalog, table: Table) -> list[str]:
     """Places of all other tables of the catalog that lie below this one's.
 
     Raises:
-        CannotLook: another table has this one's location, or nobody can say where one lies.
+        CannotLook: another table has this one's location or lies around it, or nobody can say where one lies.
     """
     own = place_of(table.location())
     found: list[str] = []
@@ -61,6 +61,11 @@ def neighbours_below(catalog: LakeCatalog, table: Table) -> list[str]:
                 raise CannotLook(
                     f"{'.'.join(table.name())} and {'.'.join(identifier)} have one location, {table.location()}.",
                     remedy="declare orphans=None for both, or move one of them",
+                )
+            if own.startswith(place):
+                raise CannotLook(
+                    f"{'.'.join(table.name())} lies within {'.'.join(identifier)}, whose files may be among its own.",
+                    remedy="declare orphans=None for it, or move one of them",
                 )
             if place.startswith(own):
                 found.append(place)
@@ -74,7 +79,7 @@ def _places(catalog: LakeCatalog, identifier: Identifier) -> list[str]:
         return []
     except Exception as error:
         raise CannotLook(
-            f"Nobody can say where {'.'.join(identifier)} lies: it cannot be loaded ({error}).",
+            f"Nobody can say where {'.'.join(identifier)} lies: it cannot be loaded ({type(error).__name__}).",
             remedy="repair or drop it; until then no table of this catalog is looked at for orphans",
         ) from error
     return [place_of(at) for at in (table.location(), *(table.properties.get(key) for key in ELSEWHERE)) if at]

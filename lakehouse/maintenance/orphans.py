@@ -183,7 +183,7 @@ def _delete(listing: Listing, doomed: tuple[ListedFile, ...]) -> int:
             listing.delete(file.path)
         except OSError as error:
             # It stays an orphan, so a later look tries again.
-            _log.warning("orphan_not_deleted", file=file.path, reason=str(error))
+            _log.warning("orphan_not_deleted", file=file.path.rpartition("/")[2], reason=type(error).__name__)
             continue
         gone += 1
     return gone

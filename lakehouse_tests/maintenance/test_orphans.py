@@ -308,6 +308,18 @@ def test_a_neighbours_files_are_not_ours(folder: Folder) -> None:
     assert inner.location().startswith(folder.table.location())
 
 
+@pytest.mark.parametrize("place", ["data", "more/inner"])
+def test_a_table_within_anothers_location_may_hold_its_files(folder: Folder, place: str) -> None:
+    """At worst what the outer table calls its data folder: no metadata of the inner one knows what is in there."""
+    outer, own = folder.table.location(), f"{folder.lake.namespace}.inner"
+    folder.lake.catalog.create_table((folder.lake.namespace, "inner"), SCHEMA, location=f"{outer}/{place}")
+    folder.lake.write("inner", inner=[1])
+    folder.age(days_ago=30)
+    with pytest.raises(CannotLook, match=f"{own} lies within {folder.name}"):
+        Folder(folder.lake, own).look()
+    assert folder.events() == []
+
+
 def test_a_neighbour_that_cannot_be_loaded_may_be_anywhere(folder: Folder) -> None:
     other = folder.lake.create("other")
     Path(urlparse(folder.lake.load(other).metadata_location).path).write_text("{")
