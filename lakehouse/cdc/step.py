@@ -207,10 +207,15 @@ def _taken_over(work: Work, changelog: Table, previous: MirrorStatement, new: Se
 
 
 def _leased(work: Work) -> Work:
-    """Make sure that a lease is there before anything is read: the changelog's runs go on meanwhile."""
-    if work.found is None or lease_tag(work.tables.mirror.name) in leases(work.found.table):
+    """Make sure that a lease is there before anything is read: the changelog's runs go on meanwhile.
+
+    One that is elsewhere, as after a mirror that was rolled back, is moved to where this run begins.
+    """
+    if (found := work.found) is None:
         return work
-    take_lease(work.catalog, _lease(work, work.found.end if work.found.start is None else work.found.start))
+    held = leases(found.table).get(lease_tag(work.tables.mirror.name))
+    if held is None or found.start not in (None, held):
+        take_lease(work.catalog, _lease(work, found.end if found.start is None else found.start))
     return work
 
 

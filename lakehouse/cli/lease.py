@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.catalog import LakeCatalog
@@ -16,6 +17,7 @@ from lakehouse.cli.durations import duration
 from lakehouse.cli.streams import tables_existing
 from lakehouse.commit import Lease, release_lease, take_lease
 from lakehouse.commit.history import ancestry, head_of
+from lakehouse.commit.lease import held_leases, lease_tag
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.consumers import Consumer, consumers_of
 from lakehouse.maintenance.holders import holders_of
@@ -74,11 +76,7 @@ def take(
     until = datetime.now(UTC) + duration(lasting, "--for")
     with tables_existing():
         loaded = _load(catalog, table)
-        if any(consumer.name == owner for consumer in _readers(catalog, declarations, table)):
-            raise NotToLease(
-                f"{owner} reads {table} in ranges, and its own lease says how far.",
-                remedy="choose another name: this one would make it lose what it has still to read",
-            )
+        _require_free(loaded, owner, _readers(catalog, declarations, table))
         at = head_of(loaded) if snapshot is None else snapshot
         if at is None or loaded.metadata.snapshot_by_id(at) is None:
             told = f"{table} has no snapshot {at}." if at is not None else f"{table} has no snapshot yet."
@@ -87,7 +85,7 @@ def take(
         if not take_lease(catalog, held):
             raise NotToLease(f"{table}: snapshot {at} went while it was to be held.", remedy="hold a newer one")
     told = f"{owner} holds snapshot {at} of {table} and all that follow until {until:%Y-%m-%d %H:%M} UTC."
-    context.out.print(told, highlight=False, soft_wrap=True)
+    context.out.print(told, highlight=False, markup=False, soft_wrap=True)
 
 
 @lease.command(name="list")
@@ -131,12 +129,41 @@ def release(
         told = f"{owner} holds {table} back to snapshot {held[0].snapshot_id}, {oldest} snapshots before the newest"
         if consumer is not None and oldest:
             told += f"; what it has not read of them is given up, and {owner} will need a rebuild"
+        elif consumer is not None:
+            told += f"; what comes before its next run is not kept for it, and {owner} may need a rebuild then"
         if not yes:
-            context.out.print(f"{told}.", highlight=False, soft_wrap=True)
+            context.out.print(f"{told}.", highlight=False, markup=False, soft_wrap=True)
             context.out.print("Nothing was changed. To end this, say the same with --yes.")
             return
-        release_lease(catalog, loaded.name(), owner, give_up=consumer.read if consumer is not None else None)
-    context.out.print(f"Ended: {told}.", highlight=False, soft_wrap=True)
+        try:
+            release_lease(catalog, loaded.name(), owner, give_up=consumer.read if consumer is not None else None)
+        except CommitFailedException as moved:
+            raise NoLease(
+                f"{owner} is at work: its lease on {table} was moved meanwhile, and stays.",
+                remedy="look at `lakehouse lease list`, and say it again if it is still meant",
+            ) from moved
+    context.out.print(f"Ended: {told}.", highlight=False, markup=False, soft_wrap=True)
+
+
+def _require_free(table: IcebergTable, owner: str, readers: Sequence[Consumer]) -> None:
+    """Refuse a name that is somebody else's: a lease is a tag, and names that differ in signs alone share one.
+
+    Raises:
+        NotToLease: says whose.
+    """
+    name, tag = ".".join(table.name()), lease_tag(owner)
+    for reader in readers:
+        if lease_tag(reader.name) == tag:
+            raise NotToLease(
+                f"{reader.name} reads {name} in ranges, and its own lease says how far.",
+                remedy="choose another name: this one would make it lose what it has still to read",
+            )
+    for held in held_leases(table):
+        if held.tag == tag and held.owner != owner:
+            raise NotToLease(
+                f"{held.owner} has a lease on {name}, and {owner} would take its place.",
+                remedy="choose a name that differs in letters or digits, a to z and 0 to 9",
+            )
 
 
 def _load(catalog: LakeCatalog, name: str) -> IcebergTable:
@@ -148,7 +175,9 @@ def _readers(catalog: LakeCatalog, declarations: Declarations, table: str) -> Se
 
 
 def _range_holders(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations) -> list[Holder]:
-    return [holder for holder in holders_of(catalog, declarations, table) if holder.since_on]
+    return [
+        holder for holder in holders_of(catalog, declarations, table) if holder.since_on and holder.kind != "branch"
+    ]
 
 
 def _shown(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations, *, every: bool) -> list[Shown]:

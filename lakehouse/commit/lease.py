@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import AssertTableUUID, RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
@@ -140,19 +140,24 @@ def take_lease(catalog: LakeCatalog, lease: Lease) -> bool:
         return False
 
 
-def release_lease(catalog: LakeCatalog, identifier: Identifier, owner: str, *, give_up: int | None = None) -> bool:
+def release_lease(
+    catalog: LakeCatalog, identifier: Identifier, owner: str, *, seen: Lease | None = None, give_up: int | None = None
+) -> bool:
     """End a lease, for example of a mirror that is gone; whether there was one.
 
     Args:
         catalog: where the table lives.
         identifier: the table that is read.
         owner: whose lease.
+        seen: the lease as it was when it was decided to end it; one that was moved or renewed since stays.
         give_up: the snapshot that the owner has read up to, if it has to read on and what follows may go all the same.
 
     Raises:
-        CommitFailedException: it was moved meanwhile, so its owner is at work.
+        CommitFailedException: it was moved or renewed meanwhile, so its owner is at work.
     """
     table = catalog.load_table(identifier)
+    if seen is not None and seen not in held_leases(table):
+        raise CommitFailedException(f"{'.'.join(identifier)}: {owner} has moved or renewed its lease meanwhile")
     tag = lease_tag(owner)
     at, told = head_of(table, tag), _told(table, owner)
     updates: list[TableUpdate] = [] if at is None else [remove_ref(tag)]

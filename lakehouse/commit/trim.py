@@ -4,9 +4,12 @@ Only snapshot *entries* leave the metadata document. No file is deleted: a reade
 on reading, and what no document names any more is for orphan removal, which waits much longer.
 """
 
+import time
+from collections.abc import Sequence
 from datetime import timedelta
 
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.commit.history import MAIN, ancestry, attempt_of, head_of
 from lakehouse.commit.lease import leases
@@ -21,12 +24,15 @@ _LEFT_BEHIND_MS = timedelta(days=10) // timedelta(milliseconds=1)
 def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     """Ids that the next publish may drop: older than the newest `lakehouse.publish.keep-snapshots` of `main`.
 
-    Never one that a branch or tag names, nor one on the way from another branch to `main`, nor one that is newer than a
-    lease: its owner reads from there on. Snapshots outside every reference stay, as they may be on their way to one,
-    or were rolled back; but for those of an attempt that was published long ago from another branch, on a newer base.
+    Never one that a branch or tag names, nor one on the way from another branch to `main`, nor one that the retention
+    of `main` itself keeps, nor one that is newer than a lease: its owner reads from there on. Snapshots outside every
+    reference stay, as they may be on their way to one, or were rolled back; but for those of an attempt that was
+    published long ago from another branch, on a newer base.
     """
     keep = max(2, int(table.properties.get(KEEP_PROPERTY, KEEP_DEFAULT)))
-    history = [snapshot.snapshot_id for snapshot in ancestry(table, next_head)]
+    newest_first = list(ancestry(table, next_head))
+    keep = max(keep, retained(table, newest_first, time.time_ns() // 1_000_000))
+    history = [snapshot.snapshot_id for snapshot in newest_first]
     of_main = set(history)
     read_from = [history.index(at) for at in leases(table).values() if at in of_main]
     held = set(history[: max([keep, *(place + 1 for place in read_from)])])
@@ -41,6 +47,20 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     if (main := head_of(table)) is not None:
         held.add(main)
     return [*(at for at in history if at not in held), *_left_behind(table, of_main, held)]
+
+
+def retained(table: Table, newest_first: Sequence[Snapshot], now_ms: int) -> int:
+    """How many snapshots of `main` its own retention keeps: that of the reference, which somebody has set by SQL.
+
+    Iceberg's `min-snapshots-to-keep` and `max-snapshot-age-ms` of a branch. `max-ref-age-ms` says nothing of `main`.
+    """
+    if (main := table.metadata.refs.get(MAIN)) is None:
+        return 0
+    least, age = main.min_snapshots_to_keep or 0, main.max_snapshot_age_ms
+    for place, snapshot in enumerate(newest_first):
+        if place >= least and (age is None or snapshot.timestamp_ms < now_ms - age):
+            return place
+    return len(newest_first)
 
 
 def _left_behind(table: Table, of_main: set[int], held: set[int]) -> list[int]:

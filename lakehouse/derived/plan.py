@@ -116,7 +116,8 @@ def _increment(step: DeriveStep, base: Base, inputs: Mapping[str, Input]) -> Inc
         _require_parameters(step, base)
         if found.appends:
             _require_unmoved(step, base, inputs, found.followed)
-    if lease_tag(step.name) not in leases(found.followed.table):
+    held = leases(found.followed.table).get(lease_tag(step.name))
+    if held is None or found.start not in (None, held):  # elsewhere, as after a table that was rolled back
         take_lease(step.catalog, found.lease(step.name, at_start=True))
     return found
 

@@ -127,13 +127,14 @@ def look(
             f"{name}: maintenance is at work on {', '.join(rewrites)}, and stands on snapshots that might go.",
             remedy="nothing to do: the next look finds it done; if its run has died, housekeeping removes the branch",
         )
+    moment = now or datetime.now(UTC)
     state = State(
         table=name,
         snapshot_id=head_of(table),
-        measured_at=now or datetime.now(UTC),
+        measured_at=moment,
         history=history_of(table),
         refs=refs_of(table),
-        holders=holders_of(catalog, declarations, table),
+        holders=holders_of(catalog, declarations, table, now=moment),
     )
     return cut(state, policy)
 
@@ -222,7 +223,8 @@ def _require_all_tags(before: Table, after: Table, found: Cut) -> None:
     """
     gone, versions = set(found.gone), [entry.metadata_file for entry in after.metadata.metadata_log]
     seen = before.metadata_location
-    for version in versions[versions.index(seen) + 1 :] if seen in versions else ():
+    since = versions.index(seen) + 1 if seen in versions else 0  # the log is short: all that it has came later
+    for version in versions[since:]:
         document = FromInputFile.table_metadata(after.io.new_input(version))
         for ref, held in document.refs.items():
             if held.snapshot_id in gone and ref not in found.ended:

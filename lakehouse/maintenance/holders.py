@@ -6,7 +6,8 @@ somebody has dropped by hand loses nothing.
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from shlex import quote
 
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
@@ -17,6 +18,7 @@ from lakehouse.commit.attempt import BRANCH_PREFIX
 from lakehouse.commit.history import MAIN, ancestry, head_of, is_rewrite, summary_of
 from lakehouse.commit.housekeeping import LONGEST_RUN
 from lakehouse.commit.lease import LEASE_PREFIX, Lease, given_up, held_leases
+from lakehouse.commit.trim import retained
 from lakehouse.derived.pins import KEPT, PIN_PREFIX
 from lakehouse.maintenance.consumers import Consumer, consumers_of
 from lakehouse.maintenance.state import Holder, HolderKind
@@ -27,18 +29,20 @@ _PIN = re.compile(rf"{PIN_PREFIX}(?P<begun>[0-9a-f]+)_(?P<owner>.*)")
 _CHANGES_ROWS = ("added-records", "deleted-records", "added-position-deletes", "added-equality-deletes")
 
 
-def holders_of(catalog: LakeCatalog, declarations: Declarations, table: Table) -> tuple[Holder, ...]:
+def holders_of(
+    catalog: LakeCatalog, declarations: Declarations, table: Table, *, now: datetime | None = None
+) -> tuple[Holder, ...]:
     """Everybody who holds snapshots of a table that was loaded.
 
     Raises:
         SealBroken: a seal that says how far somebody has read was changed after it was written.
     """
-    return holders(table, consumers_of(catalog, declarations, ".".join(table.name())))
+    return holders(table, consumers_of(catalog, declarations, ".".join(table.name())), now=now)
 
 
-def holders(table: Table, consumers: Sequence[Consumer] = ()) -> tuple[Holder, ...]:
+def holders(table: Table, consumers: Sequence[Consumer] = (), *, now: datetime | None = None) -> tuple[Holder, ...]:
     """Everybody who holds snapshots of a table, given those who read it in ranges."""
-    found = [*_by_lease(table, consumers), *_by_reference(table)]
+    found = [*_by_lease(table, consumers), *_by_reference(table), *_by_main(table, now or datetime.now(UTC))]
     leased = {(holder.owner, holder.snapshot_id) for holder in found}
     by_seal = [holder for holder in _by_seal(table, consumers) if (holder.owner, holder.snapshot_id) not in leased]
     return tuple(sorted((*found, *by_seal), key=lambda holder: (holder.kind, holder.owner, holder.snapshot_id)))
@@ -52,7 +56,7 @@ def pin_ends(tag: str) -> datetime | None:
 
 def release_command(table: str, owner: str) -> str:
     """What ends a lease, or gives up what a consumer has still to read."""
-    return f"lakehouse lease release {table} {owner} --yes"
+    return f"lakehouse lease release {table} {quote(owner)} --yes"
 
 
 def _by_lease(table: Table, consumers: Sequence[Consumer]) -> Iterator[Holder]:
@@ -109,6 +113,25 @@ def _by_reference(table: Table) -> Iterator[Holder]:
         else:
             kind: HolderKind = "checkpoint" if ref.startswith(CHECKPOINT_PREFIX) else "tag"
             yield Holder(kind=kind, owner=ref, snapshot_id=at, command=f"ALTER TABLE {name} DROP TAG `{ref}`")
+
+
+def _by_main(table: Table, now: datetime) -> Iterator[Holder]:
+    """The retention of `main` itself: whoever has set it by SQL wants so much to stay, whatever is declared."""
+    main, line = table.metadata.refs.get(MAIN), list(ancestry(table, head_of(table)))
+    kept = retained(table, line, int(now.timestamp() * 1000))
+    if main is None or not kept:
+        return
+    told = [f"{main.min_snapshots_to_keep} snapshots"] if main.min_snapshots_to_keep else []
+    told += [f"those of {timedelta(milliseconds=main.max_snapshot_age_ms)}"] if main.max_snapshot_age_ms else []
+    shorter = "WITH SNAPSHOT RETENTION 1 SNAPSHOTS 1 DAYS"
+    yield Holder(
+        kind="branch",
+        owner=MAIN,
+        snapshot_id=line[kept - 1].snapshot_id,
+        since_on=True,
+        command=f"ALTER TABLE {'.'.join(table.name())} REPLACE BRANCH `{MAIN}` {shorter}",
+        reason=f"its own retention keeps {' and '.join(told)}",
+    )
 
 
 def _first_needed(table: Table, read: int) -> int | None:

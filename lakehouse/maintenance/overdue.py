@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pyiceberg.exceptions import CommitFailedException
 
 from lakehouse.commit import release_lease
+from lakehouse.commit.lease import held_leases
 from lakehouse.maintenance.action import Action, Outcome, Work
 from lakehouse.maintenance.consumers import consumers_of
 from lakehouse.maintenance.holders import holders
@@ -53,6 +54,7 @@ def run(work: Work, action: Action, *, now: datetime | None = None) -> Outcome:
     consumers = consumers_of(work.catalog, work.declarations, work.base.name)
     found = holders(table, consumers)
     read = {consumer.name: consumer.read for consumer in consumers}
+    seen = {one.owner: one for one in held_leases(table)}
     told: list[str] = []
     dropped = 0
     for holder in droppable(found, moment, policy.lease_grace if policy is not None else None):
@@ -61,7 +63,8 @@ def run(work: Work, action: Action, *, now: datetime | None = None) -> Outcome:
             told.append(f"would drop the lease of {holder.owner}, overdue since {holder.until:%Y-%m-%d}")
             continue
         try:
-            release_lease(work.catalog, work.base.identifier, holder.owner, give_up=read.get(holder.owner))
+            owner = holder.owner
+            release_lease(work.catalog, work.base.identifier, owner, seen=seen[owner], give_up=read.get(owner))
         except CommitFailedException:
             told.append(f"{holder.owner} is at work after all: its lease was moved while it was to be dropped")
             continue

@@ -98,7 +98,7 @@ class Survey:
                 declared,
                 self.declarations,
                 now=self.now,
-                holders=holders_of(self.catalog, self.declarations, table),
+                holders=holders_of(self.catalog, self.declarations, table, now=self.now),
                 remembered=self.memory.remembered(uuid),
                 cache=self.cache,
             )

@@ -12,7 +12,7 @@ from lakehouse.commit.lease import held_leases
 from lakehouse.maintenance.expire import expire
 from lakehouse.tables import Expire
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.maintenance.house import LOG, MIRROR, House, days_ahead
+from lakehouse_tests.maintenance.house import LOG, MIRROR, House, days_ahead, keep_on_main
 
 SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2)
 
@@ -68,6 +68,7 @@ def test_what_a_lagging_mirror_has_not_read_is_given_up_with_a_yes(house: House)
         (("take", LOG, MIRROR, "--for", "7d", "--reason", "r"), "reads changelog.things in ranges"),
         (("take", LOG, "me", "--for", "7d", "--reason", "r", "--snapshot", "4711"), "has no snapshot 4711"),
         (("take", LOG, "me", "--for", "soon", "--reason", "r"), "--for is 'soon'. Remedy: write a number and a unit"),
+        (("take", LOG, "mirror_things", "--for", "7d", "--reason", "r"), "mirror.things reads changelog.things in"),
         (("release", LOG, "me", "--yes"), "me holds nothing of changelog.things"),
         (("list", "no.table"), "no.table"),
     ],
@@ -79,6 +80,28 @@ def test_what_cannot_be_done_is_one_line(house: House, words: tuple[str, ...], s
     assert said in told.stderr
     assert told.stderr.strip().count("\n") == 0
     assert leases(house.log) == {}
+
+
+def test_a_name_that_cannot_be_told_from_anothers_is_refused(house: House) -> None:
+    """Both would have one tag, and the second would let go what the first holds."""
+    house.grow(1)
+    assert call("take", LOG, "year [end]", "--for", "7d", "--reason", "r").exit_code == 0
+    assert call("take", LOG, "year [end]", "--for", "9d", "--reason", "longer").exit_code == 0
+    told = call("take", LOG, "year-end-", "--for", "7d", "--reason", "r")
+    assert told.exit_code == 2
+    assert f"year [end] has a lease on {LOG}, and year-end- would take its place" in told.stderr
+    (held,) = held_leases(house.log)
+    assert (held.owner, held.reason) == ("year [end]", "longer")
+    (shown,) = json.loads(call("list", LOG, "--json").stdout)
+    assert shown["command"] == f"lakehouse lease release {LOG} 'year [end]' --yes"
+    assert "Ended: year [end] holds" in call("release", LOG, "year [end]", "--yes").stdout
+
+
+def test_what_main_itself_keeps_is_shown_and_is_no_lease(house: House) -> None:
+    house.grow(3)
+    keep_on_main(house, min_snapshots_to_keep=4)
+    assert f"{LOG}  held     branch main  snapshot {house.line[3]} (3 behind)  without end" in call("list").stdout
+    assert "main holds nothing" in call("release", LOG, "main", "--yes").stderr
 
 
 def test_all_shows_every_holder(house: House) -> None:

@@ -6,6 +6,7 @@ order in which they came.
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -26,6 +27,7 @@ class History:
     """A model of a table: parents by snapshot, and references."""
 
     def __init__(self) -> None:
+        self.retention: dict[str, int] = {}
         self.parents: dict[int, int | None] = {}
         self.refs: dict[str, tuple[str, int]] = {}
         self.main: int | None = None
@@ -63,7 +65,7 @@ class History:
         """The same as PyIceberg would load it."""
         refs: dict[str, Any] = {n: {"type": kind, "snapshot-id": at} for n, (kind, at) in self.refs.items()}
         if self.main is not None:
-            refs["main"] = {"type": "branch", "snapshot-id": self.main}
+            refs["main"] = {"type": "branch", "snapshot-id": self.main, **self.retention}
         metadata = TableMetadataV2.model_validate(
             {
                 "location": "file:///t",
@@ -87,6 +89,23 @@ class History:
             }
         )
         return Table(("n", "t"), metadata, "file:///t/m.json", PyArrowFileIO(), None)  # pyright: ignore[reportArgumentType]
+
+
+def test_what_is_set_on_main_itself_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ALTER TABLE … REPLACE BRANCH main … WITH SNAPSHOT RETENTION`: snapshots by number, or by age."""
+    history = History()
+    for _ in range(10):
+        history.happen("publish", 0)
+    head = history.commit(history.commit(history.main))
+    line = history.line(head)
+    assert outdated_snapshots(history.table(3), head) == line[3:]
+    history.retention = {"min-snapshots-to-keep": 12}
+    assert outdated_snapshots(history.table(3), head) == line[12:]
+    monkeypatch.setattr("time.time_ns", lambda: 30_000_000)  # snapshot n was made at millisecond n
+    history.retention = {"min-snapshots-to-keep": 2, "max-snapshot-age-ms": 20}
+    assert outdated_snapshots(history.table(3), head) == [at for at in line if at < 10]
+    history.retention = {"max-ref-age-ms": 10**15}
+    assert outdated_snapshots(history.table(3), head) == line[3:]
 
 
 @given(EVENTS, st.integers(1, 12))

@@ -10,10 +10,10 @@ import pyspark.sql.types as T  # noqa: N812
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import LakeCatalog
+from lakehouse.catalog import LakeCatalog, TableChange, set_branch
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.commit import Attempt, Lease, Seal, publish, read_bases, seal_branch
-from lakehouse.commit.history import ancestry, head_of
+from lakehouse.commit.history import MAIN, ancestry, head_of
 from lakehouse.maintenance.action import Work
 from lakehouse.maintenance.state import State
 from lakehouse.release.step import ReleaseStep, release
@@ -142,6 +142,12 @@ class House:
             for base in read_bases(self.catalog, names).values()
         ]
         publish(self.catalog, staged, leases=[lease] if lease else [])
+
+
+def keep_on_main(house: House, **retention: int) -> None:
+    """Set the retention of the reference `main`, as `ALTER TABLE … REPLACE BRANCH` does."""
+    like = house.log.metadata.refs[MAIN].model_copy(update=retention)
+    house.catalog.commit_tables([TableChange(house.log.name(), (), (set_branch(MAIN, house.head, like=like),))])
 
 
 def days_ahead(days: float) -> datetime:

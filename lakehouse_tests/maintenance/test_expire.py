@@ -4,6 +4,7 @@ Guarded mechanisms: the cut (see `test_cut`), the requirement that every referen
 what the removed snapshots reached and no other does, and that everybody can plan their next range afterwards.
 """
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlparse
@@ -21,8 +22,8 @@ from lakehouse.maintenance.expire import CannotExpire, RewriteInFlight, TagLost,
 from lakehouse.maintenance.holders import holders_of
 from lakehouse.tables import Declarations, Expire, Maintenance
 from lakehouse_tests.commit.test_unusual_tables import maintain
-from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.maintenance.house import COPY, GROUP, LOG, MIRROR, House, days_ahead, work_on
+from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
+from lakehouse_tests.maintenance.house import COPY, GROUP, LOG, MIRROR, House, days_ahead, keep_on_main, work_on
 
 SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
 NOBODY = Declarations({}, {}, {})
@@ -109,7 +110,7 @@ def test_an_expiry_that_cuts_somebody_off_has_failed(house: House, monkeypatch: 
     """It cannot be: so whatever makes it happen is found at once, and by name."""
     first, *_ = house.grow(4)
     house.mirror(first, leased=False)
-    monkeypatch.setattr(expiry, "holders_of", lambda *_: ())
+    monkeypatch.setattr(expiry, "holders_of", lambda *_, **__: ())
     done = run(work_on(house.catalog, house.declarations, LOG, Maintenance(expire=SMALL)), ACTION)
     assert done.result == "failed"
     assert f"mirror {MIRROR} cannot read on" in done.message
@@ -181,6 +182,44 @@ def test_the_age_counts_as_well_as_the_number(house: House) -> None:
     assert len(house.line) == 3
 
 
+def test_what_is_set_on_main_itself_keeps_more_than_the_policy(house: House) -> None:
+    """By SQL, as Iceberg means it: so many snapshots, and those of so long. The policy does not take from it."""
+    house.grow(5)
+    keep_on_main(house, min_snapshots_to_keep=6)
+    done = expire(house.catalog, NOBODY, LOG, SMALL)
+    assert (len(done.cut.expired), len(house.line)) == (5, 6)
+    ((holder, count),) = done.cut.blocked.items()
+    assert (holder.kind, holder.owner, count) == ("branch", "main", 4)
+    assert holder.reason == "its own retention keeps 6 snapshots"
+    assert f"branch main holds 4 (ALTER TABLE {LOG} REPLACE BRANCH `main` WITH SNAPSHOT RETENTION" in str(done)
+    keep_on_main(house, min_snapshots_to_keep=1, max_snapshot_age_ms=7 * 86_400_000)
+    house.grow(2)
+    assert expire(house.catalog, NOBODY, LOG, SMALL, now=days_ahead(6)).cut.gone == ()
+    assert len(expire(house.catalog, NOBODY, LOG, SMALL, now=days_ahead(8)).cut.expired) == 8
+    keep_on_main(house, min_snapshots_to_keep=1, max_snapshot_age_ms=1)
+    assert expire(house.catalog, NOBODY, LOG, Expire()).cut.gone == ()  # nor does it take from the policy
+
+
+def test_a_table_of_version_3_loses_what_is_old_and_nothing_else(house: House) -> None:
+    """One that Spark has written anew; with delete vectors and row ids: `test_expire_version_3`."""
+    house.grow(6, rows=2)
+    house.log.delete("_kafka_offset < 6")
+    house.feed.append([])
+    path = Path(urlparse(house.log.metadata_location).path)
+    document = json.loads(path.read_text()) | {"format-version": 3, "next-row-id": 6}
+    document["snapshots"][-1] |= {"first-row-id": 0, "added-rows": 6}
+    path.write_text(json.dumps(document))
+    assert house.log.format_version == 3
+    lease = Lease(house.log.name(), str(house.log.metadata.table_uuid), "year-end", house.head, days_ahead(7))
+    assert take_lease(house.catalog, lease)
+    done = expire(house.catalog, NOBODY, LOG, SMALL)
+    assert (len(done.cut.expired), done.files, done.after) == (13, 3, 2)
+    assert house.log.scan().to_arrow().num_rows == 6
+    assert _on_disk(house) == _reachable(house)
+    left = json.loads(Path(urlparse(house.log.metadata_location).path).read_text())
+    assert (left["format-version"], left["next-row-id"], left["snapshots"][-1]["added-rows"]) == (3, 6, 6)
+
+
 def test_a_tag_that_is_set_meanwhile_stops_the_commit(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client that expires has not seen it; the next look does."""
     seals = house.grow(5)
@@ -199,11 +238,12 @@ def test_a_tag_that_is_set_meanwhile_stops_the_commit(house: House, monkeypatch:
 
 
 @pytest.mark.rest
+@pytest.mark.parametrize("versions", ["100", "1"])
 def test_a_tag_that_a_rest_catalog_lets_go_is_told_before_a_file_is_deleted(
-    rest_lake: Lake, monkeypatch: pytest.MonkeyPatch
+    rest_lake: Lake, monkeypatch: pytest.MonkeyPatch, versions: str
 ) -> None:
     """Nobody can require of it that there is no further reference: it drops the tag with its snapshot in silence."""
-    name = rest_lake.create("a")
+    name = rest_lake.create("a", SCHEMA, **{"write.metadata.previous-versions-max": versions})
     for number in range(4):
         rest_lake.write(f"s{number}", a=[number])
     table = rest_lake.load(name)

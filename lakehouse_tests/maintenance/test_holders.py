@@ -3,13 +3,17 @@
 Guarded mechanisms: `holders`, late leases being loud and dropped only after a declared grace, and abandoned branches.
 """
 
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
+from pyspark.sql import SparkSession
 
 from lakehouse.catalog import TableChange, set_tag
+from lakehouse.cdc.step import MirrorStep, plan_work
 from lakehouse.commit import Attempt, Lease, leases, open_branch, read_bases, stage_files, take_lease
+from lakehouse.commit.lease import lease_tag
 from lakehouse.maintenance import branches, expire, overdue
 from lakehouse.maintenance.action import Action, Operation
 from lakehouse.maintenance.holders import holders_of
@@ -153,6 +157,46 @@ def test_an_owner_that_moves_its_lease_meanwhile_keeps_it(house: House, monkeypa
     assert done.result == "nothing"
     assert "is at work after all" in done.message
     assert _held(house)["mirror", MIRROR].snapshot_id == seals[4]
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_lease_that_is_renewed_while_it_is_judged_stays(
+    house: House, monkeypatch: pytest.MonkeyPatch, *, moved: bool
+) -> None:
+    """Between the look that found it late and its end: whoever renews it then has not been given up."""
+    seals, uuid, judged = house.grow(6), str(house.log.metadata.table_uuid), overdue.holders
+    late, renewed = (
+        Lease(IDENTIFIER, uuid, "year-end", seals[at], days_ahead(days), "audit")
+        for at, days in ((1, 1), (3 if moved else 1, 9))
+    )
+    assert take_lease(house.catalog, late)
+
+    def meanwhile(*asked: object) -> tuple[Holder, ...]:
+        found = judged(*asked)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        assert take_lease(house.catalog, renewed)
+        return found
+
+    monkeypatch.setattr(overdue, "holders", meanwhile)
+    done = overdue.run(work_on(house.catalog, house.declarations, LOG, DROPS), DROP, now=days_ahead(4))
+    assert (done.result, done.facts) == ("nothing", {"leases": 0})
+    assert _held(house)["lease", "year-end"].until == renewed.until
+
+
+@pytest.mark.parametrize("back", [0, 4])
+def test_a_mirror_that_was_rolled_back_takes_its_lease_back_with_it(house: House, back: int) -> None:
+    """Its seal says where it begins; the lease of before would let the range be trimmed while it is read."""
+    seals = house.grow(6)
+    house.mirror(seals[back], leased=False)
+    uuid = str(house.log.metadata.table_uuid)
+    assert take_lease(house.catalog, Lease(IDENTIFIER, uuid, MIRROR, seals[2], days_ahead(7)))
+    attempt = Attempt(run_id="run", step=f"mirror:{MIRROR}")
+    work = plan_work(MirrorStep(house.declarations.mirrors[MIRROR], house.catalog, _no_spark, attempt))
+    assert work.found is not None
+    assert work.found.start == seals[back] == leases(house.log)[lease_tag(MIRROR)]
+
+
+def _no_spark() -> AbstractContextManager[SparkSession]:
+    raise AssertionError("planning needs no Spark")
 
 
 def test_branches_that_died_go_with_their_files(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
