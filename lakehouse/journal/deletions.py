@@ -1,6 +1,7 @@
 """What maintenance has taken away for good: snapshots, orphans, dead branches, leases, rows that were there twice.
 
-Its own rows say so, and this log as well: who asks where something has gone looks here.
+Its own rows say so, and this log as well: who asks where something has gone looks here. That a run has died of it, or
+that somebody cannot read on after it, makes nothing come back.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,7 +48,7 @@ def deletions(catalog: LakeCatalog, position: Position) -> News:
         return News((), position)
     since = datetime.now(UTC) - _LOOKED_BACK
     scan = table.scan(
-        row_filter=f"at >= '{since.isoformat()}' and phase = 'finished' and result = 'done'",
+        row_filter=f"at >= '{since.isoformat()}' and phase = 'finished' and result in ('done', 'failed')",
         selected_fields=_COLUMNS,
         snapshot_id=head,
     )
@@ -56,7 +57,8 @@ def deletions(catalog: LakeCatalog, position: Position) -> News:
 
 def _events(rows: list[Mapping[str, Any]]) -> Iterator[Event]:
     for row in rows:
-        if row["operation"] in DELETING:
+        facts = msgspec.json.decode(row["measured"] or "{}").get("facts", {})
+        if row["operation"] in DELETING and (row["result"] == "done" or facts.get("died") or facts.get("snapshots")):
             yield Event(
                 id=f"maintenance:{row['row_id']}",
                 kind="maintenance",
@@ -66,5 +68,5 @@ def _events(rows: list[Mapping[str, Any]]) -> Iterator[Event]:
                 table=row["table_name"],
                 snapshot_id=row["snapshot_id"],
                 run_id=row["run_id"] or "",
-                details=msgspec.json.decode(row["measured"] or "{}").get("facts", {}),
+                details=facts,
             )

@@ -7,21 +7,24 @@ from typing import Any
 from lakehouse.commit import Attempt
 from lakehouse.journal import append, deletions, logged, reconcile
 from lakehouse.maintenance.action import Action, Operation, Outcome, Plan
+from lakehouse.maintenance.memory import completed
 from lakehouse.maintenance.record import decided_rows, finished_row, record
 from lakehouse.maintenance.state import State
 from lakehouse.tables import AUDIT_LOG, Declarations, Maintenance, apply, plan
 from lakehouse_tests.fixtures.lakes import Lake
 
 
-def told(lake: Lake, operation: Operation, result: Any = "done") -> None:
+def told(lake: Lake, operation: Operation, result: Any = "done", *, died: bool = False, **facts: int) -> None:
     """An operation comes to an end, as the step writes it down."""
     now = datetime.now(UTC)
     state = State(table="raw.things", uuid="the uuid", measured_at=now)
     decided = Plan(table=state.table, state_digest=state.digest, health=1.0, actions=(Action(operation=operation),))
     attempt = Attempt("run", "maintain:raw.things")
     rows = decided_rows(decided, state, Maintenance(), run_id="run", attempt=attempt.id)
-    outcome = Outcome(action=decided.actions[0], result=result, message="7 went", facts={"files": 7})
-    record(lake.catalog, [*rows, finished_row(rows[0], outcome, at=now)], writer="run")
+    outcome = Outcome(action=decided.actions[0], result=result, message="7 went", facts=facts or {"files": 7})
+    table = lake.catalog.load_table(AUDIT_LOG.identifier)  # any: none of its snapshots is of this attempt
+    ended = completed(rows[0], table, at=now) if died else finished_row(rows[0], outcome, at=now)
+    record(lake.catalog, [*rows, ended], writer="run")
 
 
 def complete(lake: Lake) -> int:
@@ -47,10 +50,25 @@ def test_what_was_deleted_is_logged_once_and_what_was_not_is_not(sql_lake: Lake)
     assert {(row["outcome"], row["run_id"], row["details"]) for row in rows} == {("deleted", "run", '{"files":7}')}
 
 
+def test_what_went_although_its_run_failed_is_logged_as_well(sql_lake: Lake) -> None:
+    apply(plan(AUDIT_LOG, sql_lake.catalog), sql_lake.catalog)
+    told(sql_lake, Operation.EXPIRE, "failed", snapshots=7)  # and somebody cannot read on
+    told(sql_lake, Operation.ORPHANS, died=True)
+    told(sql_lake, Operation.LEASES, "failed")  # refused before anything went
+    told(sql_lake, Operation.REWRITE, died=True)
+    assert complete(sql_lake) == 2
+    rows = logged(sql_lake.catalog, table="raw.things", kind="maintenance")
+    assert {row["message"] for row in rows} == {
+        "expire: 7 went",
+        "orphans: its run died: what it had taken away by then is gone, and what is still due is decided anew",
+    }
+
+
 def test_a_log_that_has_seen_all_rows_does_not_read_them_again(sql_lake: Lake) -> None:
     from lakehouse.journal.position import Position, Seen
     from lakehouse.tables import MAINTENANCE_LOG
 
+    apply(plan(AUDIT_LOG, sql_lake.catalog), sql_lake.catalog)
     told(sql_lake, Operation.EXPIRE)
     table = sql_lake.catalog.load_table(MAINTENANCE_LOG.identifier)
     seen = Seen(str(table.metadata.table_uuid), table.metadata.current_snapshot_id or 0)
