@@ -101,6 +101,7 @@ def maintain(step: MaintainStep) -> MaintainReport:
         else:
             outcome = Outcome(action=action, result="nothing", message="not begun, after what went wrong before it")
         step.inform(f"{step.name}: {action.operation}: {outcome.result}. {outcome.message}")
+        failpoint("maintain.done")
         record(step.catalog, [finished_row(row, outcome, at=datetime.now(UTC))], writer=step.attempt.run_id)
         outcomes.append(outcome)
     after = _look(step, memory, cache) if any(outcome.result == "done" for outcome in outcomes) else None
