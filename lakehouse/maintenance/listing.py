@@ -7,13 +7,14 @@ or a `%` in it would be another file's.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
 import pyarrow.fs as arrow_fs
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from lakehouse.errors import LakehouseError
+from lakehouse.maintenance.partitions import HIDDEN
 
 
 class CannotList(LakehouseError):
@@ -43,15 +44,25 @@ class Listing:
         files: them.
         client: who listed them.
         scheme: of the location's address.
+        hidden: partition fields whose values are not shown.
     """
 
     files: Sequence[ListedFile]
     client: arrow_fs.FileSystem
     scheme: str
+    hidden: frozenset[str] = frozenset()
 
     def address(self, path: str) -> str:
-        """The address of a listed path, for a person and for reading."""
+        """The address of a listed path, for reading."""
         return f"{self.scheme}://{path}"
+
+    def shown(self, path: str) -> str:
+        """The same as it is written down, without the values of sensitive columns; the file's own name has none."""
+        return "/".join(self._part(part) for part in self.address(path).split("/"))
+
+    def _part(self, part: str) -> str:
+        field, is_partition, _ = part.partition("=")
+        return f"{field}={HIDDEN}" if is_partition and unquote_plus(field) in self.hidden else part
 
     def delete(self, path: str) -> None:
         """Delete a listed file; one that is gone already is as it should be.

@@ -7,7 +7,7 @@ more time has passed than any run was ever seen to take. That it goes is written
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import structlog
@@ -21,6 +21,7 @@ from lakehouse.maintenance.listing import ListedFile, Listing, list_files, place
 from lakehouse.maintenance.location import neighbours_below, require_own_place
 from lakehouse.maintenance.longest_run import longest_run
 from lakehouse.maintenance.orphan_log import Event, Memory, Note, note, recall
+from lakehouse.maintenance.partitions import hidden_fields
 from lakehouse.maintenance.reachable import Known, known_files
 from lakehouse.tables import Orphans
 
@@ -71,6 +72,7 @@ def run(work: Work, action: Action, *, now: datetime | None = None) -> Outcome:
     failpoint("orphans.listed")
     table = work.catalog.load_table(work.base.identifier)
     require_own_place(work.base.table, table)
+    listing = replace(listing, hidden=hidden_fields(table, work.declared))
     memory = recall(work.catalog, work.base.uuid)
     longest = longest_run(table, moment, dagster=work.longest_run, noted=memory.longest_run)
     neighbours = neighbours_below(work.catalog, table)
@@ -123,13 +125,12 @@ def look(
     wait = max(LEAST, policy.older_than, longest)
     found: dict[str, list[ListedFile]] = {kind: [] for kind in ("candidate", "reprieved", "doomed", "waiting")}
     for file in listing.files:
-        path = listing.address(file.path)
-        noted = memory.orphans.get(path)
+        noted = memory.orphans.get(listing.shown(file.path))
         if known.knows(file.path):
             if noted is not None:
                 found["reprieved"].append(file)
             continue
-        place = place_of(path)
+        place = place_of(listing.address(file.path))
         if any(part in place for part in spared) or not _is_old(file, now, policy.older_than):
             continue
         if noted is None or not noted.is_of(file):
@@ -172,7 +173,7 @@ def _remember(
         ("candidate", found.candidates),
         ("deleted", found.doomed if deletes else ()),
     )
-    notes = [Note(listing.address(file.path), file, event) for event, files in events for file in files]
+    notes = [Note(listing.shown(file.path), file, event) for event, files in events for file in files]
     note(catalog, attempt, table, notes, at=at, longest_run=longest)
 
 

@@ -39,6 +39,16 @@ def partition_named(table: IcebergTable, declared: Table, spec_id: int, values: 
     )
 
 
+def hidden_fields(table: IcebergTable, declared: Table) -> frozenset[str]:
+    """Partition fields, of any spec, whose values are not shown."""
+    return frozenset(
+        field.name
+        for spec in table.specs().values()
+        for field in spec.fields
+        if _hides(table, declared, field.source_id)
+    )
+
+
 def partition_end(table: IcebergTable, spec_id: int, values: Sequence[object]) -> datetime | None:
     """When the time that a partition stands for is over; None where it stands for none."""
     for field, value in zip(table.specs()[spec_id].fields, values, strict=True):
@@ -63,15 +73,19 @@ def _end(transform: object, value: int) -> datetime | None:
 
 
 def _name(table: IcebergTable, declared: Table, spec_id: int, values: Sequence[object]) -> str:
-    shown = {column.name for column in declared.columns if not column.sensitive}
     parts: list[str] = []
     for field, value in zip(table.specs()[spec_id].fields, values, strict=True):
         if isinstance(field.transform, VoidTransform):
             continue
-        source = table.schema().find_column_name(field.source_id)
-        if source is None or source.split(".")[0] not in shown:
+        if _hides(table, declared, field.source_id):
             parts.append(f"{field.name}={HIDDEN}")
             continue
-        text = field.transform.to_human_string(table.schema().find_type(source), value)
+        text = field.transform.to_human_string(table.schema().find_type(field.source_id), value)
         parts.append(f"{field.name}={text}")
     return ", ".join(parts) or WHOLE
+
+
+def _hides(table: IcebergTable, declared: Table, source_id: int) -> bool:
+    source = table.schema().find_column_name(source_id)
+    shown = {column.name for column in declared.columns if not column.sensitive}
+    return source is None or source.split(".")[0] not in shown

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+import pyarrow as pa
 import pyarrow.fs as arrow_fs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
 
 from lakehouse.catalog import TableChange, remove_ref, remove_snapshots
 from lakehouse.commit import Attempt, open_branch, stage_files
@@ -132,6 +135,23 @@ def test_nothing_is_deleted_unless_it_is_declared_and_nothing_is_written_without
     assert folder.events() == [("candidate", stray)]
     assert folder.look(DELETES, days=31, allow=False).facts["deleted"] == 0
     assert folder.look(DELETES, days=31).facts["deleted"] == 1
+
+
+def test_the_value_of_a_sensitive_column_is_not_written_down(sql_lake: Lake) -> None:
+    """A path shows the values of its partition; one look finds what another has noted all the same."""
+    apply(plan(ORPHANS, sql_lake.catalog), sql_lake.catalog)
+    name, spec = f"{sql_lake.namespace}.a", PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "of whom"))
+    sql_lake.catalog.create_table((sql_lake.namespace, "a"), SCHEMA, partition_spec=spec)
+    sql_lake.load(name).append(pa.table({"n": pa.array([1]), "s": ["ada"]}))
+    folder = Folder(sql_lake, name)
+    folder.age(days_ago=30)
+    folder.put(f"data/of+whom=ada/other=1/{ROW}")
+    folder.look()
+    folder.look(days=3)
+    shown = f"data/of+whom=***/other=1/{ROW}"
+    assert folder.events() == [("candidate", shown), ("deleted", shown)]
+    assert not any(ROW in file for file in folder.files())
+    assert sql_lake.rows(name) == [1]
 
 
 def test_what_is_young_is_not_looked_at(folder: Folder) -> None:
