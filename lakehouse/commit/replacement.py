@@ -144,7 +144,8 @@ def can_apply(deletes: DataFile, paths: set[str], places: set[PartitionKey]) -> 
     if (only := referenced_path(deletes)) is not None:
         return only in paths
     place = partition_of(deletes)
-    everywhere = deletes.content == DataFileContent.EQUALITY_DELETES and not place[1]
+    # A spec whose fields are all void counts as unpartitioned too, and nobody can tell one from nulls by the values.
+    everywhere = deletes.content == DataFileContent.EQUALITY_DELETES and all(value is None for value in place[1])
     return bool(paths) and (everywhere or place in places)
 
 

@@ -45,6 +45,8 @@ def run(work: Work, action: Action) -> Outcome:
     """
     began, before = time.monotonic(), of_files(work.base.table)
     found = look(work, action)
+    if not found.partitions:
+        return Outcome(action=action, result="nothing", before=before, message="the partitions are not there any more")
     try:
         with work.session() as spark:
             rows = _keyed(work, spark, found, found.base.snapshot_id or 0)
@@ -98,7 +100,8 @@ def _write(work: Work, found: Closed, rows: Keyed) -> None:
     try:
         stage_partitions(rows.first(found.policy), found.base, work.attempt)
     except PySparkException as error:
-        # Its text may show values.
+        # Expiry would wait for the branch, and there is nothing on it. Spark's text may show values.
+        drop_branches_of(work.catalog, found.base, work.attempt)
         raise CannotDeduplicate(
             f"{found.base.name}: Spark could not write ({error.getCondition() or type(error).__name__}).",
             remedy="look at the log of the Spark session; the table is as it was",

@@ -1,12 +1,12 @@
 """Which partitions are worth a rewrite now: those with the most files fewer for each byte, that nobody is changing."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lakehouse.maintenance.action import Action, Operation, Why, Withheld
 from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
-from lakehouse.maintenance.predict import Taken, rewriting, survival, taken
+from lakehouse.maintenance.predict import Taken, begun, rewriting, survival, taken
 from lakehouse.maintenance.state import PartitionState
 from lakehouse.maintenance.traps import refused_partition
 from lakehouse.tables import Rewrite
@@ -66,7 +66,8 @@ def due_rewrite(asked: Asked) -> Found:
         else:
             noes.append(no)
     chosen, most = _affordable(asked, ready, rewrite)
-    noes += [_No(one, "budget", _over(asked, rewrite)) for one in ready if one not in chosen]
+    places = [found.one for found in chosen]
+    noes += [_No(found, "budget", _over(asked, found, rewrite)) for found in ready if found.one not in places]
     actions = (_action(asked, chosen, most),) if chosen else ()
     return Found(actions, tuple(_grouped(noes)))
 
@@ -151,15 +152,18 @@ def _affordable(asked: Asked, ready: Sequence[_Candidate], rewrite: Rewrite) -> 
             chosen.append(candidate)
             size = more
     if not chosen and most >= rewrite.target_file_size:
-        return [ready[0]], most
+        for candidate in ready:
+            if (part := begun(candidate.one, rewrite, most)) is not None:
+                return [replace(candidate, taken=part)], most
     return chosen, None
 
 
-def _over(asked: Asked, rewrite: Rewrite) -> str:
-    return (
-        f"waits for a later run: one takes at most {mib(min(rewrite.max_group_bytes, asked.budget.bytes))} and "
-        f"{asked.budget.seconds:.0f} s"
-    )
+def _over(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> str:
+    most = min(rewrite.max_group_bytes, asked.budget.bytes)
+    told = f"one takes at most {mib(most)} and {asked.budget.seconds:.0f} s"
+    if candidate.one.foreign and candidate.taken.bytes > most:
+        return f"{told}, but all {mib(candidate.taken.bytes)} have to be written in the new format at once"
+    return f"waits for a later run: {told}"
 
 
 def _action(asked: Asked, chosen: Sequence[_Candidate], most: int | None) -> Action:
@@ -167,12 +171,12 @@ def _action(asked: Asked, chosen: Sequence[_Candidate], most: int | None) -> Act
     if len(chosen) > _TOLD:
         reasons.append(f"and {len(chosen) - _TOLD} partitions more")
     if most is not None:
-        reasons.append(f"the first {mib(most)} of {mib(chosen[0].taken.bytes)}")
+        reasons.append(f"the first {mib(chosen[0].taken.bytes)} of {mib(chosen[0].one.bytes)}")
     return Action(
         operation=Operation.REWRITE,
         partitions=tuple(candidate.one.partition for candidate in chosen),
         max_bytes=most,
-        predicted=rewriting(asked.state, [(found.one, found.taken) for found in chosen], asked.known, most=most),
+        predicted=rewriting(asked.state, [(found.one, found.taken) for found in chosen], asked.known),
         reasons=tuple(reasons),
     )
 

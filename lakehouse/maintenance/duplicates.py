@@ -99,7 +99,8 @@ class Keyed:
     @property
     def _rows(self) -> str:
         name = ".".join(_quoted(part) for part in ("lake", *self.table.name()))
-        where = f" WHERE {self.condition}" if self.condition else ""
+        # Rows in files of an older partitioning may satisfy the condition too, and are not of these partitions.
+        where = f" WHERE ({self.condition}) AND _spec_id = {self.table.spec().spec_id}" if self.condition else ""
         place = f", {self._place}" if self._partitioned else ""
         return f"(SELECT *{place}, _file, _pos FROM {name} VERSION AS OF {self.snapshot_id}{where})"
 

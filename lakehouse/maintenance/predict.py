@@ -46,14 +46,36 @@ class Taken:
 
 def taken(one: PartitionState, rewrite: Rewrite) -> Taken:
     """What Spark's procedure takes: files of a wrong size or format, and those that deletes apply to."""
+    if one.foreign:  # all of it is written anew
+        return _taken(one, rewrite, files=one.files, size=one.bytes)
     touched = min(one.files, one.delete_files) if one.touched is None else one.touched
     touched_bytes = one.touched_bytes if one.touched is not None else _share(one.bytes, touched, one.files)
     small = one.undersized if one.undersized > 1 or one.delete_files else 0
     small_bytes = one.undersized_bytes if small else 0
-    others = one.oversized + one.foreign
-    others_bytes = one.oversized_bytes + one.foreign_bytes
-    files = min(one.files, max(small + others, touched))
-    size = min(one.bytes, max(small_bytes + others_bytes, touched_bytes))
+    files = min(one.files, max(small + one.oversized, touched))
+    size = min(one.bytes, max(small_bytes + one.oversized_bytes, touched_bytes))
+    return _taken(one, rewrite, files=files, size=size)
+
+
+def begun(one: PartitionState, rewrite: Rewrite, most: int) -> Taken | None:
+    """What it takes of a partition that is too large for one run, the files that are too small first.
+
+    None where it has to be all or nothing, since files of another format can only be written anew with all others.
+    """
+    if one.undersized > 1:
+        share = min(1.0, most / max(one.undersized_bytes, 1))
+        size = int(one.undersized_bytes * share)
+        files = max(int(one.undersized * share), 2)
+        return Taken(files=files, deletes=0, bytes=size, written=math.ceil(size / rewrite.target_file_size))
+    if one.foreign:
+        return None
+    whole = taken(one, rewrite)
+    share = min(1.0, most / max(whole.bytes, 1))
+    files, deletes, size = (int(part * share) for part in (whole.files, whole.deletes, whole.bytes))
+    return Taken(files=max(files, 1), deletes=deletes, bytes=size, written=math.ceil(whole.written * share))
+
+
+def _taken(one: PartitionState, rewrite: Rewrite, *, files: int, size: int) -> Taken:
     return Taken(
         files=files,
         deletes=one.delete_files if files else 0,
@@ -62,17 +84,13 @@ def taken(one: PartitionState, rewrite: Rewrite) -> Taken:
     )
 
 
-def rewriting(
-    state: State, chosen: Sequence[tuple[PartitionState, Taken]], known: Experience, *, most: int | None = None
-) -> Predicted:
-    """Of a rewrite of some partitions, of which at most so many bytes are read."""
-    whole = sum(one.bytes for _, one in chosen)
-    share = min(1.0, most / whole) if most is not None and whole else 1.0
-    size = int(whole * share)
-    fewer = int(sum(one.fewer for _, one in chosen) * share)
+def rewriting(state: State, chosen: Sequence[tuple[PartitionState, Taken]], known: Experience) -> Predicted:
+    """Of a rewrite that takes so much of some partitions."""
+    size = sum(one.bytes for _, one in chosen)
+    fewer = sum(one.fewer for _, one in chosen)
     seconds = known.speed(Operation.REWRITE).seconds(size)
     manifests = state.totals.manifests or 0
-    out = sum(one.files + one.deletes for _, one in chosen) * share
+    out = sum(one.files + one.deletes for _, one in chosen)
     all_files = max(state.totals.files + state.totals.delete_files, 1)
     gone = max(int(manifests * out / all_files) - 1, 0)
     return Predicted(

@@ -1,6 +1,7 @@
 """The proof of a rewrite: what goes and what comes hold the same rows, partition by partition.
 
-Only the files that a rewrite touches are read; all others are listed as they were, which the commit itself checks.
+Only the files that a rewrite touches are read; all others are listed as they were, which the commit itself checks, and
+no delete file has gone that they still need.
 """
 
 import hashlib
@@ -10,13 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
-from pyiceberg.manifest import DataFileContent, FileFormat
+from pyiceberg.manifest import DataFileContent, FileFormat, ManifestContent
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
 from lakehouse.commit import ContentChanged, Replacement, SchemaChanged
-from lakehouse.commit.entries import PartitionKey
+from lakehouse.commit.entries import PartitionKey, is_data, live_entries
 from lakehouse.maintenance import spark_digest
+from lakehouse.maintenance.applying import Applying
 from lakehouse.maintenance.digest import Contents, Digest, content
 
 _ROW_IDS_SINCE = 3
@@ -66,6 +68,7 @@ class Prover:
             SchemaChanged: it has to be Spark, and the two snapshots have other columns.
         """
         began = time.monotonic()
+        self._require_deletes(replacement)
         engine = self._engine(replacement)
         if engine == "polars":
             before = content(self.table, replacement.files_out, replacement.deletes)
@@ -75,6 +78,8 @@ class Prover:
         before, after = _comparable(before, after)
         self._require_equal(before, after)
         rows = sum(digest.rows for digest in after.values())
+        if rows != (listed := sum(file.record_count for file in replacement.files_in)):
+            raise self._changed(f"{rows} rows were found in files that should hold {listed}")
         return Proof(rows, _digest(after), engine, time.monotonic() - began)
 
     @property
@@ -121,8 +126,24 @@ class Prover:
             for key in differing[:_SHOWN]
         ]
         more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
-        raise ContentChanged(
-            f"{self._table}: the rewrite changed rows, and was not published. {'; '.join(shown)}{more}.",
+        raise self._changed("; ".join(shown) + more)
+
+    def _require_deletes(self, replacement: Replacement) -> None:
+        """Refuse that a delete file goes which applies to a data file that stays: its rows would be back."""
+        gone = [entry for entry in replacement.out if not is_data(entry.data_file)]
+        source = self.table.metadata.snapshot_by_id(replacement.source)
+        if not gone or source is None:
+            return
+        went, deletes = {file.file_path for file in replacement.files_out}, Applying.of(gone)
+        for manifest in source.manifests(self.table.io):
+            if manifest.content == ManifestContent.DATA:
+                for entry in live_entries(self.table.io, manifest):
+                    if entry.data_file.file_path not in went and deletes.to(entry):
+                        raise self._changed("delete files went that apply to data files that stay")
+
+    def _changed(self, what: str) -> ContentChanged:
+        return ContentChanged(
+            f"{self._table}: the rewrite changed rows, and was not published. {what}.",
             remedy="the table is as it was; the attempt's branch is kept: compare it with main, and report it",
         )
 

@@ -46,8 +46,11 @@ def where(table: Table, places: Sequence[tuple[int, Sequence[object]]]) -> str:
     """A condition for partitions, each told by its spec and the values of its fields; empty for the whole table.
 
     Raises:
+        ValueError: there are none, which is not the whole table.
         NotNameable: one of them has a value, or a transform, that Spark cannot be told.
     """
+    if not places:
+        raise ValueError("No partition is named.")
     told = [_condition(table, spec_id, values) for spec_id, values in places]
     return "" if not all(told) else " OR ".join(f"({condition})" for condition in told)
 

@@ -194,6 +194,25 @@ def test_a_partition_that_is_too_large_for_one_run_is_begun() -> None:
     assert "the first 1.0 GiB of 11.7 GiB" in action.reasons
 
 
+def test_of_a_partition_that_is_begun_small_files_come_first() -> None:
+    one = part(files=100, size=MIB, oversized=50, oversized_bytes=50 * 300 * MIB)
+    one = replace(one, files=150, bytes=one.bytes + one.oversized_bytes)
+    [action] = decided(state(one), Maintenance(rewrite=Rewrite(max_group_bytes=1024 * MIB))).actions
+    assert action.max_bytes == 1024 * MIB
+    assert (action.predicted.bytes, action.predicted.files_removed) == (100 * MIB, 99)
+
+
+def test_another_format_is_all_or_nothing() -> None:
+    """Spark can be told to write all files anew, or those of a wrong size, but not those of a format."""
+    one = part(files=20, size=100 * MIB, foreign=10, foreign_bytes=10 * 100 * MIB)
+    rewrite = Rewrite(max_group_bytes=1024 * MIB, to_format="parquet")
+    plan = decided(state(one), Maintenance(rewrite=rewrite))
+    assert whys(plan) == {"rewrite": ["budget"]}
+    assert "all 2.0 GiB have to be written in the new format at once" in plan.withheld[0].action.reasons[0]
+    [action] = decided(state(one), Maintenance(rewrite=replace(rewrite, max_group_bytes=2000 * MIB))).actions
+    assert (action.predicted.bytes, action.max_bytes) == (2000 * MIB, None)
+
+
 def test_equality_deletes_are_refused_by_name_until_their_writer_is_gone() -> None:
     one = replace(part(), equality_deletes=5, delete_files=1)
     plan = decided(state(one))

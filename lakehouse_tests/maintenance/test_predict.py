@@ -6,7 +6,7 @@ import pytest
 
 from lakehouse.maintenance.action import Measured, Operation, Predicted
 from lakehouse.maintenance.experience import Done, Experience, Speed, learn, unlearnt
-from lakehouse.maintenance.predict import expiring, rewriting, survival, taken, undisturbed
+from lakehouse.maintenance.predict import begun, expiring, rewriting, survival, taken, undisturbed
 from lakehouse.maintenance.state import Cadence
 from lakehouse.tables import Rewrite
 from lakehouse_tests.maintenance.states import KNOWN, MIB, TARGET, part, state
@@ -40,7 +40,9 @@ def test_files_that_deletes_touch_are_taken_and_the_deletes_go() -> None:
 def test_a_part_of_a_partition_brings_and_costs_a_part() -> None:
     one = part(files=1200, size=10 * MIB)
     whole = rewriting(state(one), [(one, taken(one, REWRITE))], KNOWN)
-    half = rewriting(state(one), [(one, taken(one, REWRITE))], KNOWN, most=6000 * MIB)
+    part_of_it = begun(one, REWRITE, 6000 * MIB)
+    assert part_of_it
+    half = rewriting(state(one), [(one, part_of_it)], KNOWN)
     assert half.bytes == whole.bytes // 2
     assert half.files_removed == whole.files_removed // 2
     assert half.seconds == pytest.approx(5 + 300)  # 20 MiB/s by two cores

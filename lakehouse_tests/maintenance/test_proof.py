@@ -15,6 +15,7 @@ from pyiceberg.table import Table
 
 from lakehouse.commit import ContentChanged, Replacement, publish
 from lakehouse.commit.entries import PartitionKey
+from lakehouse.maintenance import proof
 from lakehouse.maintenance.proof import Proof, Prover
 from lakehouse_tests.commit.rewrites import append, create, delete_rows, entries, rewrite
 from lakehouse_tests.fixtures.lakes import Lake
@@ -135,6 +136,29 @@ def test_a_partition_of_which_every_row_is_deleted(sql_lake: Lake) -> None:
     publish(sql_lake.catalog, [delete_rows(sql_lake, name, files)])
     table = sql_lake.load(name)
     assert prove(table, rewritten(table, lambda rows: rows)).rows == 4
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_deletes_that_are_still_needed_may_not_go(sql_lake: Lake, only: bool) -> None:
+    """The rows that they delete in a file that stays would be back, and no file that is read would show it."""
+    name = filled(sql_lake)
+    files = [e.data_file for e in entries(sql_lake.load(name)).values() if e.data_file.partition[0] == 1]
+    publish(sql_lake.catalog, [delete_rows(sql_lake, name, files[:1] if only else files[:2], only=only)])
+    table = sql_lake.load(name)
+    whole_day = rewrite(table, 1)
+    assert prove(table, whole_day).rows == (3 if only else 2)
+    stays = files[0].file_path  # in which a row is deleted
+    out = tuple(entry for entry in whole_day.out if entry.data_file.file_path != stays)
+    with pytest.raises(ContentChanged, match="delete files went that apply"):
+        prove(table, replace(whole_day, out=out))
+
+
+def test_rows_that_nobody_has_read_are_not_proven(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is the same as nothing."""
+    table = sql_lake.load(filled(sql_lake))
+    monkeypatch.setattr(proof, "content", lambda *_: {})
+    with pytest.raises(ContentChanged, match="0 rows were found in files that should hold 8"):
+        prove(table, rewrite(table, None))
 
 
 def test_a_column_that_was_added_since(sql_lake: Lake) -> None:
