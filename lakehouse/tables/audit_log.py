@@ -5,6 +5,7 @@ from pathlib import Path
 import pandera.pyspark as pa
 import pyspark.sql.types as spark
 
+from lakehouse.tables.record_upkeep import RECORD_UPKEEP
 from lakehouse.tables.table import Table
 
 FILE = Path(__file__)  # where a declaration that has the same name is told to look
@@ -41,4 +42,5 @@ AUDIT_LOG = Table(
     schema=Logged,
     description="Runs, commits, checks, releases and refusals: who did what to which table, when, and by what code.",
     owner="lakehouse",
+    maintenance=RECORD_UPKEEP,
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 import pandera.pyspark as pa
 import pyspark.sql.types as spark
 
+from lakehouse.tables.record_upkeep import DECISIONS_UPKEEP, RECORD_UPKEEP
 from lakehouse.tables.table import Table
 
 MAINTENANCE_FILE = Path(__file__)  # where a declaration that has the same name is told to look
@@ -74,10 +75,12 @@ MAINTENANCE_LOG = Table(
     description="Decisions of maintenance, with their reasons, and what came of them.",
     owner="lakehouse",
     key=("row_id",),
+    maintenance=DECISIONS_UPKEEP,
 )
 ORPHANS = Table(
     name="lakehouse.orphans",
     schema=Orphan,
     description="Files that no snapshot knew in a look at a table's location, and those that were deleted.",
     owner="lakehouse",
+    maintenance=RECORD_UPKEEP,
 )

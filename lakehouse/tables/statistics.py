@@ -5,6 +5,7 @@ from pathlib import Path
 import pandera.pyspark as pa
 import pyspark.sql.types as spark
 
+from lakehouse.tables.record_upkeep import RECORD_UPKEEP
 from lakehouse.tables.table import Table
 
 STATISTICS_FILE = Path(__file__)  # where a declaration that has the same name is told to look
@@ -29,4 +30,5 @@ STATISTICS = Table(
     owner="lakehouse",
     key=("table_uuid", "column_name", "snapshot_id"),
     partitioning=("table_name",),
+    maintenance=RECORD_UPKEEP,
 )

@@ -89,7 +89,7 @@ def rewrite(table: Table, day: int | None, *, lose: int = 0) -> Replacement:
     there, source = entries(table), table.metadata.snapshot_by_id(head_of(table) or 0)
     assert source
     out = [e for e in there.values() if day is None or partition_of(e.data_file)[1] == (day,)]
-    rows = table.scan(row_filter=f"day == {day}" if day is not None else "n >= 0").to_arrow()
+    rows = (table.scan(row_filter=f"day == {day}") if day is not None else table.scan()).to_arrow()
     into = [_come(table, file, source) for file in _dataframe_to_data_files(table.metadata, rows.slice(lose), table.io)]
     deletes = [e.data_file for e in there.values() if not is_data(e.data_file)]
     applied = tuple(file for file in deletes if day is None or partition_of(file)[1] == (day,))
