@@ -28,6 +28,7 @@ from lakehouse.commit.attempt import BRANCH_PREFIX
 from lakehouse.commit.history import ancestry, head_of
 from lakehouse.maintenance import orphans, step
 from lakehouse.maintenance.action import Action, Operation
+from lakehouse.maintenance.history import MAINTAINS
 from lakehouse.maintenance.report import MaintainReport
 from lakehouse.maintenance.step import MaintainStep, maintain
 from lakehouse.tables import (
@@ -227,6 +228,7 @@ def test_the_run_after_a_killed_one_completes_it(lake: Lake, killed: Killed) -> 
     assert IS_DONE[operation](lake)
     assert lake.rows(name) == [*range(6)]
     table = lake.load(name)
+    assert not [ref for ref in table.metadata.refs if ref.startswith(MAINTAINS)]
     for snapshot in table.metadata.snapshots:  # whoever travels back finds all files
         table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
     idle = _run(lake, operation, "idle")
