@@ -2,12 +2,13 @@
 
 1. Totals: the metadata document. Where there are enough files that there could be too many manifests, also the list of
    manifests, which is one file.
-2. Partitions: the manifests, where the totals say that files may be too small, too large, or deleted from.
+2. Partitions: the manifests, where the totals say that files may be too small, too large, or deleted from; and once a
+   day, for small files of quiet partitions are lost in an average, and their appends were long ago.
 3. Files: which data files deletes apply to, in partitions that have some.
 """
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.snapshots import Snapshot
@@ -21,6 +22,8 @@ from lakehouse.maintenance.state import Cadence, Depth, Holder, Remembered, Stat
 from lakehouse.maintenance.touched import with_touched_files
 from lakehouse.maintenance.traits import traits_of
 from lakehouse.tables import Declarations, Maintenance, Rewrite, Table
+
+COUNTED_EVERY = timedelta(days=1)
 
 
 def measure(
@@ -76,7 +79,7 @@ def _deeper(
     state: State, table: IcebergTable, snapshot: Snapshot, declared: Table, depth: Depth, cache: ManifestCache
 ) -> State:
     policy, totals = declared.maintenance, state.totals
-    because = reason_to_look(totals, state.cadence, policy)
+    because = reason_to_look(state, policy)
     if "total-data-files" not in summary_of(snapshot):
         because = "the newest snapshot does not say how many files there are"
     partitions_wanted = depth >= Depth.PARTITIONS or bool(because)
@@ -102,9 +105,9 @@ def _deeper(
     return state
 
 
-def reason_to_look(totals: Totals, cadence: Cadence, policy: Maintenance) -> str:
+def reason_to_look(state: State, policy: Maintenance) -> str:
     """Why the manifests are worth reading; empty where they are not."""
-    rewrite = policy.rewrite
+    rewrite, totals = policy.rewrite, state.totals
     if policy.deduplicate is not None:
         return "partitions may be closed, and then hold each key once"
     if rewrite is None:
@@ -113,7 +116,7 @@ def reason_to_look(totals: Totals, cadence: Cadence, policy: Maintenance) -> str
         return f"there are {totals.delete_files} delete files"
     if rewrite.to_format is not None:
         return f"files of another format than {rewrite.to_format} are to be written anew"
-    return _sizes_to_look_at(totals, cadence, rewrite)
+    return _sizes_to_look_at(totals, state.cadence, rewrite) or _not_counted(state, rewrite)
 
 
 def _sizes_to_look_at(totals: Totals, cadence: Cadence, rewrite: Rewrite) -> str:
@@ -132,6 +135,15 @@ def _sizes_to_look_at(totals: Totals, cadence: Cadence, rewrite: Rewrite) -> str
         if added < rewrite.min_file_size:
             return f"the newest files are too small: {added:,.0f} bytes on average"
     return ""
+
+
+def _not_counted(state: State, rewrite: Rewrite) -> str:
+    counted_at = state.remembered.counted_at
+    if state.totals.files < rewrite.min_input_files or (
+        counted_at is not None and state.measured_at < counted_at + COUNTED_EVERY
+    ):
+        return ""
+    return "the files of each partition were not counted for a day"
 
 
 def _totals(table: IcebergTable, snapshot: Snapshot | None) -> Totals:

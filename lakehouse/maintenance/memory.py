@@ -1,6 +1,6 @@
 """What the rows of earlier maintenance say: which decisions stand, what died half-way, what was learnt."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -16,7 +16,7 @@ from lakehouse.maintenance.action import Action, Operation, Outcome, Predicted
 from lakehouse.maintenance.decide import LONGEST_VALID
 from lakehouse.maintenance.experience import Done, Experience, learn
 from lakehouse.maintenance.record import Row, Told, finished_row
-from lakehouse.maintenance.state import Partition, Remembered
+from lakehouse.maintenance.state import Depth, Partition, Remembered
 from lakehouse.tables import MAINTENANCE_LOG, ORPHANS
 
 REMEMBERED_FOR = timedelta(days=30)
@@ -86,6 +86,7 @@ class Memory:
                 for key in msgspec.json.decode(row["partition_keys"], type=list[str]):
                     done.setdefault(key, row["at"])
         return Remembered(
+            counted_at=_counted_at(row for row in self._of(uuid) if row["phase"] == "decided"),
             orphans_looked_at=next(looks, None),
             orphan_candidates=(self.orphans or {}).get(uuid, 0),
             deduplicated=dict(sorted(done.items())),
@@ -145,6 +146,23 @@ def completed(decided: Row, table: IcebergTable, *, at: datetime) -> Row:
         message = "its run died: nothing was published, and what is due is decided anew"
         outcome = Outcome(action=action, result="failed", message=message)
     return finished_row(decided, outcome, at=at)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What of a state is asked here."""
+
+    depth: str
+
+
+def _counted_at(decided: Iterable[Row]) -> datetime | None:
+    """When the files of each partition were last counted, if nothing has been due or waiting since."""
+    for row in decided:
+        if row["result"] != "nothing":
+            return None
+        if msgspec.json.decode(row["state"], type=_Measured).depth != Depth.TOTALS.name.lower():
+            return row["at"]
+    return None
 
 
 def _which(row: Row) -> tuple[str | None, str]:

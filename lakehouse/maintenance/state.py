@@ -99,11 +99,14 @@ class Remembered:
     """What no metadata says, and the tables of maintenance do.
 
     Attributes:
+        counted_at: when the files of each partition were last counted, if nothing was due or waiting since; None for
+            not lately.
         orphans_looked_at: when files were last listed; None for never.
         orphan_candidates: files that the last look found and that are still there.
         deduplicated: key of a partition → when it was last deduplicated.
     """
 
+    counted_at: datetime | None = None
     orphans_looked_at: datetime | None = None
     orphan_candidates: int = 0
     deduplicated: Mapping[str, datetime] = field(default_factory=dict[str, datetime])

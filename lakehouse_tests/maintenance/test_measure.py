@@ -17,7 +17,7 @@ from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.manifest_files import ManifestCache
 from lakehouse.maintenance.measure import measure
 from lakehouse.maintenance.memory import Memory
-from lakehouse.maintenance.state import Depth, State
+from lakehouse.maintenance.state import Depth, Remembered, State
 from lakehouse.maintenance.survey import Survey
 from lakehouse.tables import Column, Declarations, Maintenance, Manifests, Rewrite, Table
 from lakehouse_tests.commit.rewrites import append, create, delete_rows, entries, replace_file, rewrite
@@ -38,9 +38,10 @@ def declared(name: str, policy: Maintenance, *, secret: str = "") -> Table:
 
 
 def measured(lake: Lake, name: str, policy: Maintenance, **more: Any) -> State:
-    """The state of a table."""
+    """The state of a table, whose files were counted a minute ago."""
     secret = more.pop("secret", "")
     now = more.pop("now", datetime.now(UTC))
+    more = {"remembered": Remembered(counted_at=now - timedelta(minutes=1)), **more}
     return measure(lake.load(name), declared(name, policy, secret=secret), NOTHING_DECLARED, now=now, **more)
 
 
@@ -100,7 +101,9 @@ def test_a_healthy_table_is_read_no_deeper_than_its_document(sql_lake: Lake, ope
     many(sql_lake, name, 6)
     table = sql_lake.load(name)
     opened.clear()
-    state = measure(table, declared(name, LARGE), NOTHING_DECLARED, now=datetime.now(UTC))
+    now = datetime.now(UTC)
+    known = Remembered(counted_at=now - timedelta(hours=23))
+    state = measure(table, declared(name, LARGE), NOTHING_DECLARED, now=now, remembered=known)
     assert (state.depth, state.partitions, state.totals.manifests) == (Depth.TOTALS, None, None)
     assert opened == []
 
@@ -131,6 +134,21 @@ def test_small_files_of_late_are_found_in_a_table_of_large_ones(sql_lake: Lake) 
     assert "the newest files are too small" in state.deeper_because
     assert state.partitions is not None
     assert state.partitions[0].undersized == 6
+
+
+def test_small_files_of_long_ago_are_found_once_a_day(sql_lake: Lake) -> None:
+    name = create(sql_lake)
+    many(sql_lake, name, 6, days=1)
+    for number in range(21):
+        append(sql_lake, name, dict.fromkeys(range(1000 * number, 1000 * number + 1000), 1))
+    policy = Maintenance(rewrite=Rewrite(target_file_size=4 * KIB, max_file_size_ratio=1000))
+    now = datetime.now(UTC)
+    assert measured(sql_lake, name, policy).depth is Depth.TOTALS, "neither the average nor what came of late tells"
+    for counted_at in (None, now - timedelta(hours=25)):
+        state = measured(sql_lake, name, policy, now=now, remembered=Remembered(counted_at=counted_at))
+        assert state.deeper_because == "the files of each partition were not counted for a day"
+        assert state.partitions is not None
+        assert [one.undersized for one in state.partitions] == [6, 0]
 
 
 def test_the_list_of_manifests_is_read_where_there_could_be_too_many(sql_lake: Lake, opened: list[str]) -> None:

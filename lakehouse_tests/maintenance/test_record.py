@@ -15,7 +15,7 @@ from lakehouse.maintenance.action import Action, Measured, Operation, Outcome, P
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.memory import Memory, completed, experience
 from lakehouse.maintenance.record import Row, decided_rows, finished_row, record
-from lakehouse.maintenance.state import Partition, State
+from lakehouse.maintenance.state import Depth, Partition, State
 from lakehouse.maintenance.survey import Survey
 from lakehouse.tables import MAINTENANCE_LOG, ORPHANS, Expire, Maintenance, Rewrite, apply, plan
 from lakehouse_tests.commit.rewrites import append, create
@@ -210,6 +210,20 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
     assert found.orphans_looked_at == NOW + HOUR
     assert found.orphan_candidates == 2
     assert found.deduplicated == {"k": NOW + HOUR}
+
+
+def test_when_files_were_counted_is_remembered_while_nothing_is_due(home: Lake) -> None:
+    def counted_at() -> datetime | None:
+        return Memory.read(home.catalog, NOW + HOUR).remembered("the uuid").counted_at
+
+    totals = replace(SOUND, partitions=None, depth=Depth.TOTALS, measured_at=NOW + MINUTE)
+    record(home.catalog, rows_of(totals), writer="sensor")
+    assert counted_at() is None
+    record(home.catalog, rows_of(SOUND), writer="sensor")
+    assert counted_at() == NOW
+    waiting = state(part(last_change=NOW), measured_at=NOW + 2 * MINUTE)
+    record(home.catalog, rows_of(waiting), writer="sensor")
+    assert counted_at() is None, "what waits is looked at when its time has come"
 
 
 def test_what_was_done_teaches_how_long_it_takes(home: Lake) -> None:
