@@ -120,7 +120,7 @@ def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
     if one.last_change is not None and (quiet_at := one.last_change + rewrite.quiet_for) > asked.now:
         told = f"changed by a writer at {moment(one.last_change)}, so not quiet until {moment(quiet_at)}"
         return _No(candidate, "quiet", told + _perhaps_never(one, rewrite), quiet_at)
-    seconds = asked.known.speed(Operation.REWRITE).seconds(candidate.taken.bytes)
+    seconds = asked.known.speed(Operation.REWRITE).seconds(candidate.taken.bytes, candidate.taken.files)
     if (likely := survival(asked.state, [one], seconds)) < LEAST_SURVIVAL:
         told = (
             f"rows are removed {one.removals_per_hour:g} times an hour, and a rewrite takes {seconds:.0f} s: it would "
@@ -144,17 +144,18 @@ def _affordable(asked: Asked, ready: Sequence[_Candidate], rewrite: Rewrite) -> 
     if not ready or most <= 0:
         return [], None
     chosen: list[_Candidate] = []
-    size = 0
     for candidate in ready:
-        more = size + candidate.taken.bytes
-        together = [found.one for found in (*chosen, candidate)]
-        if more <= most and survival(asked.state, together, speed.seconds(more)) >= LEAST_SURVIVAL:
-            chosen.append(candidate)
-            size = more
+        more = [*chosen, candidate]
+        size = sum(found.taken.bytes for found in more)
+        seconds = speed.seconds(size, sum(found.taken.files for found in more))
+        likely = survival(asked.state, [found.one for found in more], seconds)
+        if size <= most and seconds <= asked.budget.seconds and likely >= LEAST_SURVIVAL:
+            chosen = more
     if not chosen and most >= rewrite.target_file_size:
         for candidate in ready:
-            if (part := begun(candidate.one, rewrite, most)) is not None:
-                return [replace(candidate, taken=part)], most
+            fits = min(most, speed.bytes_in(asked.budget.seconds, candidate.taken.bytes, candidate.taken.files))
+            if (part := begun(candidate.one, rewrite, fits)) is not None:
+                return [replace(candidate, taken=part)], fits
     return chosen, None
 
 

@@ -8,9 +8,11 @@ from statistics import median
 from lakehouse.maintenance.action import Measured, Operation, Predicted
 
 MIB = 1024**2
-# Where nothing is known yet: what a core rewrites (`make bench`), and what a rewrite costs before its first byte.
+# Where nothing is known yet, by `make bench`: what a core rewrites, what a rewrite costs before its first byte, and
+# what it costs to open, read and prove one more file.
 PER_CORE = 10 * MIB
 OVERHEAD_SECONDS = 5.0
+SECONDS_PER_FILE = 0.006
 _NEWEST = 20
 # A smaller job takes as long as its overhead, and says nothing about bytes.
 _TELLING_BYTES = 32 * MIB
@@ -29,13 +31,14 @@ class Speed:
     overhead: float = OVERHEAD_SECONDS
     bytes_per_second: float = float(PER_CORE)
 
-    def seconds(self, size: int) -> float:
-        """For so many bytes."""
-        return self.overhead + size / self.bytes_per_second
+    def seconds(self, size: int, files: int = 0) -> float:
+        """For so many bytes in so many files."""
+        return self.overhead + files * SECONDS_PER_FILE + size / self.bytes_per_second
 
-    def bytes_in(self, seconds: float) -> int:
-        """What can be done in so many seconds."""
-        return max(int((seconds - self.overhead) * self.bytes_per_second), 0)
+    def bytes_in(self, seconds: float, size: int = 0, files: int = 0) -> int:
+        """What can be done in so many seconds, of so many bytes in so many files if it is told."""
+        each = files * SECONDS_PER_FILE / size if size else 0.0
+        return max(int((seconds - self.overhead) / (1 / self.bytes_per_second + each)), 0)
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,12 @@ class Done:
     before: Measured
     after: Measured
 
+    @property
+    def seconds_without_files(self) -> float:
+        """What it took, less what is known of the files that went."""
+        gone = max(self.before.files - self.after.files, 0)
+        return max(self.after.seconds - gone * SECONDS_PER_FILE, 0.0)
+
 
 def unlearnt(cores: int | None = None) -> Experience:
     """What is assumed where nothing was done yet."""
@@ -104,10 +113,10 @@ def learn(rows: Sequence[Done], uuid: str, *, cores: int | None = None) -> Exper
 
 
 def _speed(rows: Sequence[Done], usual: Speed) -> Speed:
-    small = [row.after.seconds for row in rows if row.after.bytes < _TELLING_BYTES]
-    overhead = median(small) if small else usual.overhead
+    small = [row for row in rows if row.after.bytes < _TELLING_BYTES]
+    overhead = median(row.seconds_without_files for row in small) if small else usual.overhead
     rates = [
-        row.after.bytes / max(row.after.seconds - overhead, row.after.seconds / 2, 0.001)
+        row.after.bytes / max(row.seconds_without_files - overhead, row.after.seconds / 2, 0.001)
         for row in rows
         if row.after.bytes >= _TELLING_BYTES
     ]

@@ -11,10 +11,10 @@ from lakehouse.tables import Rewrite
 
 # Slopes of `make bench`: what a manifest and a file add to the planning of a scan, a snapshot to a commit.
 PLAN_MS_PER_MANIFEST = 1.0
-PLAN_MS_PER_FILE = 0.03
-COMMIT_MS_PER_SNAPSHOT = 0.5
+PLAN_MS_PER_FILE = 0.08
+COMMIT_MS_PER_SNAPSHOT = 0.3
 _HOUR = 3600.0
-_SECONDS_PER_SNAPSHOT = 0.02  # to find and delete what only an expired snapshot reached
+_SECONDS_PER_SNAPSHOT = 0.001  # to find and delete what only an expired snapshot reached
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def rewriting(state: State, chosen: Sequence[tuple[PartitionState, Taken]], know
     """Of a rewrite that takes so much of some partitions."""
     size = sum(one.bytes for _, one in chosen)
     fewer = sum(one.fewer for _, one in chosen)
-    seconds = known.speed(Operation.REWRITE).seconds(size)
+    seconds = known.speed(Operation.REWRITE).seconds(size, sum(one.files + one.deletes for _, one in chosen))
     manifests = state.totals.manifests or 0
     out = sum(one.files + one.deletes for _, one in chosen)
     all_files = max(state.totals.files + state.totals.delete_files, 1)

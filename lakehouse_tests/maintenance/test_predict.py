@@ -45,7 +45,7 @@ def test_a_part_of_a_partition_brings_and_costs_a_part() -> None:
     half = rewriting(state(one), [(one, part_of_it)], KNOWN)
     assert half.bytes == whole.bytes // 2
     assert half.files_removed == whole.files_removed // 2
-    assert half.seconds == pytest.approx(5 + 300)  # 20 MiB/s by two cores
+    assert half.seconds == pytest.approx(5 + 300 + 600 * 0.006, abs=0.1)  # 20 MiB/s by two cores
 
 
 def test_only_removals_endanger_a_rewrite_and_any_change_a_deduplication() -> None:
@@ -57,8 +57,8 @@ def test_only_removals_endanger_a_rewrite_and_any_change_a_deduplication() -> No
 
 
 def test_expiry_saves_each_commit_what_a_snapshot_costs_it() -> None:
-    assert expiring(100, KNOWN).commit_ms == 50.0
-    assert expiring(100, Experience(commit_factor=2.0)).commit_ms == 100.0
+    assert expiring(100, KNOWN).commit_ms == 30.0
+    assert expiring(100, Experience(commit_factor=2.0)).commit_ms == 60.0
 
 
 def test_speed_is_the_median_of_what_was_done_and_small_jobs_tell_the_overhead() -> None:
@@ -68,6 +68,15 @@ def test_speed_is_the_median_of_what_was_done_and_small_jobs_tell_the_overhead()
     assert speed.bytes_per_second == pytest.approx(2000 * MIB / 100.5)
     assert speed.bytes_in(8.5) == 0
     assert speed.seconds(speed.bytes_in(108.5)) == pytest.approx(108.5)
+
+
+def test_many_small_files_take_long_and_say_nothing_of_the_overhead() -> None:
+    many = Done("u", Operation.REWRITE, Predicted(), Measured(files=2_001), Measured(files=1, bytes=MIB, seconds=17.0))
+    speed = learn([many], "u", cores=1).speed(Operation.REWRITE)
+    assert speed.overhead == pytest.approx(5.0)
+    assert speed.seconds(MIB, 2_000) == pytest.approx(17.1)
+    part_of_it = speed.bytes_in(60, 100 * MIB, 50_000)
+    assert speed.seconds(part_of_it, 50_000 * part_of_it // (100 * MIB)) == pytest.approx(60, abs=0.1)
 
 
 def test_a_table_learns_from_others_until_it_has_done_enough_itself() -> None:
