@@ -122,8 +122,9 @@ def _by_main(table: Table, now: datetime) -> Iterator[Holder]:
     if main is None or not kept:
         return
     told = [f"{main.min_snapshots_to_keep} snapshots"] if main.min_snapshots_to_keep else []
-    told += [f"those of {timedelta(milliseconds=main.max_snapshot_age_ms)}"] if main.max_snapshot_age_ms else []
-    shorter = "WITH SNAPSHOT RETENTION 1 SNAPSHOTS 1 DAYS"
+    age = str(timedelta(milliseconds=main.max_snapshot_age_ms or 0)).removesuffix(", 0:00:00")
+    told += [f"those of {age}"] if main.max_snapshot_age_ms else []
+    shorter = "WITH SNAPSHOT RETENTION 1 SNAPSHOTS 1 MINUTES"
     yield Holder(
         kind="branch",
         owner=MAIN,
