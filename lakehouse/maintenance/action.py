@@ -15,7 +15,7 @@ from lakehouse.maintenance.state import Partition, State
 from lakehouse.tables import Declarations, Maintenance, Table
 
 Why = Literal["quiet", "gain", "budget", "blocked", "refused", "survival", "after", "failed", "excluded", "unreadable"]
-Result = Literal["done", "proof_failed", "overtaken", "failed", "dry_run", "nothing"]
+Result = Literal["done", "proof_failed", "overtaken", "failed", "dry_run", "nothing", "withheld"]
 
 
 class Operation(StrEnum):

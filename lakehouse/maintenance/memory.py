@@ -1,9 +1,10 @@
 """What the rows of earlier maintenance say: which decisions stand, what died half-way, what was learnt."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import takewhile
 
 import msgspec
 from pyiceberg.exceptions import NoSuchTableError
@@ -60,18 +61,18 @@ class Memory:
 
     def failures(self, uuid: str, operation: Operation) -> int:
         """How often in a row an operation came to nothing, until now."""
-        failed = 0
-        for row in self._of(uuid):
-            if row["phase"] == "finished" and row["operation"] == operation.value:
-                if row["result"] in ("done", "dry_run"):
-                    break
-                failed += 1
-        return failed
+        results = (row["result"] for row in self._ended(uuid, operation))
+        return len(list(takewhile(lambda result: result not in ("done", "dry_run"), results)))
 
     def last(self, uuid: str, operation: Operation) -> Row | None:
         """The newest row that tells what came of an operation."""
-        ended = (r for r in self._of(uuid) if r["phase"] == "finished" and r["operation"] == operation.value)
-        return next(ended, None)
+        return next(self._ended(uuid, operation), None)
+
+    def _ended(self, uuid: str, operation: Operation) -> Iterator[Row]:
+        """What came of an operation, newest first, wherever it was begun."""
+        for row in self._of(uuid):
+            if row["phase"] == "finished" and row["operation"] == operation.value and row["result"] != "withheld":
+                yield row
 
     def remembered(self, uuid: str) -> Remembered:
         """What no metadata says."""

@@ -99,7 +99,7 @@ def maintain(step: MaintainStep) -> MaintainReport:
         if error is None:
             outcome, error = _tried(step, action, memory, cache)
         else:
-            outcome = Outcome(action=action, result="nothing", message="not begun, after what went wrong before it")
+            outcome = Outcome(action=action, result="withheld", message="not begun, after what went wrong before it")
         step.inform(f"{step.name}: {action.operation}: {outcome.result}. {outcome.message}")
         failpoint("maintain.done")
         record(step.catalog, [finished_row(row, outcome, at=datetime.now(UTC))], writer=step.attempt.run_id)

@@ -144,8 +144,10 @@ def test_what_comes_after_a_failure_waits_for_the_next_run(house: House, monkeyp
     monkeypatch.setattr(step, "OPERATIONS", {**OPERATIONS, Operation.BRANCHES: dies})
     monkeypatch.setattr("lakehouse.maintenance.due_table.LONGEST_RUN", timedelta(0))
     report = maintain(step_of(house, EXPIRES))
-    assert [one.result for one in report.outcomes] == ["failed", "nothing"]
+    assert [one.result for one in report.outcomes] == ["failed", "withheld"]
     assert "after what went wrong" in report.outcomes[1].message
+    memory, uuid = Memory.read(house.catalog, datetime.now(UTC)), str(house.log.metadata.table_uuid)
+    assert [memory.failures(uuid, one) for one in (Operation.BRANCHES, Operation.EXPIRE)] == [1, 0]
 
 
 def test_it_is_looked_at_again_when_its_turn_has_come(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
