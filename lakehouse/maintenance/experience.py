@@ -120,7 +120,10 @@ def _speed(rows: Sequence[Done], usual: Speed) -> Speed:
         for row in rows
         if row.after.bytes >= _TELLING_BYTES
     ]
-    return Speed(overhead, median(rates) if rates else usual.bytes_per_second)
+    rate = median(rates) if rates else usual.bytes_per_second
+    # A night on which the machine slept must not make everything cost more than a run may: what is never done again is
+    # never learnt anew.
+    return Speed(min(overhead, usual.overhead * _FACTOR_TO), max(rate, usual.bytes_per_second * _FACTOR_FROM))
 
 
 def _factor(rows: Sequence[Done], what: str) -> float:

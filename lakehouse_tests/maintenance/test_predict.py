@@ -79,6 +79,12 @@ def test_many_small_files_take_long_and_say_nothing_of_the_overhead() -> None:
     assert speed.seconds(part_of_it, 50_000 * part_of_it // (100 * MIB)) == pytest.approx(60, abs=0.1)
 
 
+@pytest.mark.parametrize("slow", [done(MIB, 9000.0), done(100 * MIB, 90_000.0)])
+def test_one_run_that_took_for_ever_does_not_make_all_others_too_dear(slow: Done) -> None:
+    speed = learn([slow], "u", cores=2).speed(Operation.REWRITE)
+    assert speed.bytes_in(600) > 1024 * MIB
+
+
 def test_a_table_learns_from_others_until_it_has_done_enough_itself() -> None:
     others = [done(1000 * MIB, 15.0, uuid="v")]
     assert learn([done(MIB, 1.0), *others], "u").speed(Operation.REWRITE).bytes_per_second > 50 * MIB
