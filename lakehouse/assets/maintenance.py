@@ -17,7 +17,7 @@ from lakehouse.maintenance.step import MaintainStep, maintain
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.resources.maintained import GROUP, maintenance_key
 from lakehouse.resources.runs import longest_run, under_way
-from lakehouse.runtime import MAINTENANCE_TAG, allows_deletion, asked_operations, attempt_of
+from lakehouse.runtime import ALLOW_TAG, MAINTENANCE_TAG, allows_deletion, asked_operations, attempt_of
 from lakehouse.tables import Declarations, Table
 
 EXCLUDED = "excluded"
@@ -96,5 +96,6 @@ def _described(table: Table) -> str:
     return (
         f"Keeps {table.name} quick to read and to write, without changing a row: file sizes, delete files, manifests, "
         "old snapshots, files that nobody knows. The newest materialization or observation says what was decided, why, "
-        "and why not more."
+        "and why not more. To materialize it by hand, alone or with all others, does what is due now and deletes "
+        f"nothing: that is shown as dry_run, and done with the run's tag {ALLOW_TAG}=true."
     )

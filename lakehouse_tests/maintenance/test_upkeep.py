@@ -212,6 +212,8 @@ def test_a_run_tells_what_was_decided_what_came_of_it_and_why_not_more(upkeep: U
 
 
 def test_a_person_who_clicks_deletes_nothing(upkeep: Upkeep) -> None:
+    asset = maintenance_asset(upkeep.lake.declarations.tables[LOG], upkeep.lake.declarations)
+    assert "deletes nothing" in str(asset.descriptions_by_key[maintenance_key(LOG)])
     upkeep.house.grow(6)
     upkeep.declare(FEW)
     before = upkeep.house.line
