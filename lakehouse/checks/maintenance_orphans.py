@@ -2,28 +2,22 @@
 
 from datetime import datetime, timedelta
 
-import msgspec
 from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.expressions import EqualTo
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit.history import head_of
+from lakehouse.maintenance.orphan_log import looked
 from lakehouse.maintenance.orphans import LEAST
-from lakehouse.tables import ORPHANS
-
-
-class _Row(msgspec.Struct, frozen=True):
-    at: datetime
-    path: str
-    event: str
-    longest_run_s: float
 
 
 def deleted_too_early(catalog: LakeCatalog, uuid: str) -> list[str]:
     """What was deleted without a candidate's row that is older than a day and than any run had taken."""
+    try:
+        rows = looked(catalog, uuid)
+    except NoSuchTableError:  # nobody has ever looked
+        return []
     since: dict[str, datetime] = {}
     found: list[str] = []
-    for row in _rows(catalog, uuid):
+    for row in rows:
         if row.event == "candidate":
             since[row.path] = row.at
         elif row.event == "reprieved":
@@ -36,16 +30,3 @@ def deleted_too_early(catalog: LakeCatalog, uuid: str) -> list[str]:
             elif row.at - first <= wait:
                 found.append(f"{name} was deleted {row.at - first} after it was first found; {wait} is the least")
     return found
-
-
-def _rows(catalog: LakeCatalog, uuid: str) -> list[_Row]:
-    """Oldest first; of one look what was known before what was done about it."""
-    try:
-        table = catalog.load_table(ORPHANS.identifier)
-    except NoSuchTableError:
-        return []
-    if (head := head_of(table)) is None:
-        return []
-    about = EqualTo("table_uuid", uuid)  # pyright: ignore[reportCallIssue] - its constructor is made by pydantic
-    rows = table.scan(row_filter=about, selected_fields=_Row.__struct_fields__, snapshot_id=head).to_arrow().to_pylist()
-    return sorted(msgspec.convert(rows, list[_Row]), key=lambda row: (row.at, row.event == "deleted"))

@@ -20,7 +20,9 @@ KIND = "orphans"
 _ORDER = {"reprieved": 0, "candidate": 1, "deleted": 2}
 
 
-class _Row(msgspec.Struct, frozen=True):
+class Looked(msgspec.Struct, frozen=True):
+    """One row: a file in one look. What each field says is told by the table."""
+
     at: datetime
     path: str
     bytes: int
@@ -78,10 +80,9 @@ def recall(catalog: LakeCatalog, uuid: str) -> Memory:
     Raises:
         NoSuchTableError: `lakehouse.orphans` does not exist.
     """
-    table = catalog.load_table(ORPHANS.identifier)
     orphans: dict[str, Noted] = {}
     longest, last = 0.0, None
-    for row in _rows(table, uuid):
+    for row in looked(catalog, uuid):
         longest, last = max(longest, row.longest_run_s), row.at
         if row.event == "reprieved":
             orphans.pop(row.path, None)
@@ -89,6 +90,15 @@ def recall(catalog: LakeCatalog, uuid: str) -> Memory:
             orphans[row.path] = Noted(row.at.astimezone(UTC), row.bytes, row.modified_at)
         # What was deleted and is there again, or still, because its run died: it was an orphan since then.
     return Memory(orphans, timedelta(seconds=longest), last)
+
+
+def looked(catalog: LakeCatalog, uuid: str) -> list[Looked]:
+    """The rows about a table, oldest look first; within a look in the order of a file's life.
+
+    Raises:
+        NoSuchTableError: `lakehouse.orphans` does not exist.
+    """
+    return _rows(catalog.load_table(ORPHANS.identifier), uuid)
 
 
 def note(
@@ -130,10 +140,9 @@ def note(
     append_absent(catalog, ORPHANS.name, attempt, KIND, missing)
 
 
-def _rows(table: Table, uuid: str) -> list[_Row]:
-    """The rows about a table, oldest look first; within a look in the order of a file's life."""
-    if head_of(table) is None:
+def _rows(table: Table, uuid: str) -> list[Looked]:
+    if (head := head_of(table)) is None:
         return []
     about = EqualTo("table_uuid", uuid)  # pyright: ignore[reportCallIssue]
-    found = table.scan(row_filter=about, selected_fields=_Row.__struct_fields__).to_arrow().to_pylist()
-    return sorted(msgspec.convert(found, list[_Row]), key=lambda row: (row.at, _ORDER[row.event]))
+    found = table.scan(row_filter=about, selected_fields=Looked.__struct_fields__, snapshot_id=head).to_arrow()
+    return sorted(msgspec.convert(found.to_pylist(), list[Looked]), key=lambda row: (row.at, _ORDER[row.event]))

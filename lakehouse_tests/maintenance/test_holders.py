@@ -14,6 +14,8 @@ from lakehouse.catalog import TableChange, set_tag
 from lakehouse.cdc.step import MirrorStep, plan_work
 from lakehouse.commit import Attempt, Lease, leases, open_branch, read_bases, stage_files, take_lease
 from lakehouse.commit.lease import lease_tag
+from lakehouse.derived.pins import Pin
+from lakehouse.derived.plan import DeriveStep, prepare
 from lakehouse.maintenance import branches, expire, overdue
 from lakehouse.maintenance.action import Action, Operation
 from lakehouse.maintenance.holders import holders_of
@@ -193,6 +195,19 @@ def test_a_mirror_that_was_rolled_back_takes_its_lease_back_with_it(house: House
     work = plan_work(MirrorStep(house.declarations.mirrors[MIRROR], house.catalog, _no_spark, attempt))
     assert work.found is not None
     assert work.found.start == seals[back] == leases(house.log)[lease_tag(MIRROR)]
+
+
+@pytest.mark.parametrize("back", [0, 4])
+def test_so_does_an_incremental_table(house: House, back: int) -> None:
+    seals = house.grow(6)
+    house.copy(seals[back], leased=False)
+    uuid, begun = str(house.log.metadata.table_uuid), int(datetime.now(UTC).timestamp() * 1000)
+    assert take_lease(house.catalog, Lease(IDENTIFIER, uuid, COPY, seals[2], days_ahead(7)))
+    attempt = Attempt(run_id="run", step=f"derive:{COPY}", runtime_date="2024-01-01")
+    derived, pin = house.declarations.derived[COPY], Pin("run", begun)
+    work = prepare(DeriveStep(derived, house.declarations, house.catalog, _no_spark, attempt, pin))
+    assert work.increment is not None
+    assert work.increment.start == seals[back] == leases(house.log)[lease_tag(COPY)]
 
 
 def _no_spark() -> AbstractContextManager[SparkSession]:
