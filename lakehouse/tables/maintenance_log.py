@@ -62,7 +62,7 @@ class Orphan(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]
     at: spark.TimestampType = pa.Field(description="When the files were listed")
     table_name: str = pa.Field(description="Table whose location was listed")
     table_uuid: str = pa.Field(description="Which table of that name")
-    path: str = pa.Field(description="The file")
+    path: str = pa.Field(description="The file; *** in the place of a sensitive partition value")
     bytes: spark.LongType = pa.Field(description="Its size")
     modified_at: spark.TimestampType = pa.Field(description="When it was last written")
     event: str = pa.Field(isin=ORPHAN_EVENTS, description="candidate, reprieved (something knows it again) or deleted")
