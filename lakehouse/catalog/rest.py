@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from pyiceberg.catalog.rest import RestCatalog
+import msgspec
+from pydantic import ValidationError
+from pyiceberg.catalog.rest import Endpoints, RestCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError
 from pyiceberg.table import CommitTableRequest, Namespace, Table, TableIdentifier
 from pyiceberg.typedef import Identifier
@@ -85,7 +87,20 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
                 found[identifier] = self.load_table(identifier).metadata_location
             except NoSuchTableError:
                 continue
+            except ValidationError:  # a type or a kind of statistics that PyIceberg does not know
+                found[identifier] = self._location(identifier)
         return found
+
+    def _location(self, identifier: Identifier) -> str:
+        """Where the metadata of a table is whose document nobody here can read."""
+        place = self._split_identifier_for_path(identifier)
+        response = self._session.get(self.url(Endpoints.load_table, prefixed=True, **place))
+        response.raise_for_status()
+        return msgspec.json.decode(response.content, type=_Located).metadata_location
+
+
+class _Located(msgspec.Struct, rename="kebab"):
+    metadata_location: str
 
 
 def _state(table: Table) -> tuple[str, int | None]:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 import requests
+from pydantic import ValidationError
+from pyiceberg.catalog.rest import TableResponse
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
 from lakehouse.catalog import TableChange
@@ -56,6 +58,23 @@ def test_no_answer_is_no_refusal(rest_lake: Lake, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(requests.Session, "post", silent)
     with pytest.raises(CommitStateUnknownException, match=error.__name__):
         rest_lake.catalog.commit_tables([TableChange(tuple(name.split(".")), (), ())])
+
+
+@pytest.mark.rest
+def test_where_a_table_is_that_cannot_be_read_is_told_with_all_others(
+    rest_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strange, other = (tuple(rest_lake.create(name).split(".")) for name in ("strange", "other"))
+    expected = rest_lake.catalog.locations([strange, other])
+    real = TableResponse.model_validate_json
+
+    def read(text: str) -> TableResponse:
+        return real(text if "/strange/" not in text else text.replace('"type":"long"', '"type":"variant"'))
+
+    monkeypatch.setattr(TableResponse, "model_validate_json", read)
+    with pytest.raises(ValidationError):
+        rest_lake.catalog.load_table(strange)
+    assert rest_lake.catalog.locations([strange, other, ("raw", "nothing")]) == expected
 
 
 def test_another_branch_is_written_while_we_prepare_ours(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
