@@ -13,6 +13,7 @@ from pyiceberg.transforms import (
     MonthTransform,
     Transform,
     TruncateTransform,
+    UnknownTransform,
     VoidTransform,
     YearTransform,
 )
@@ -71,6 +72,23 @@ def test_a_partition_as_a_condition(
 def test_what_spark_cannot_be_told(sql_lake: Lake) -> None:
     with pytest.raises(NotNameable, match="time"):
         condition(sql_lake, TimeType(), IdentityTransform(), 5)
+
+
+def test_a_transform_that_nobody_knows(sql_lake: Lake) -> None:
+    with pytest.raises(NotNameable, match="a partition by unknown"):
+        condition(sql_lake, LongType(), UnknownTransform("odd"), 5)
+
+
+def test_a_column_that_is_gone(sql_lake: Lake) -> None:
+    assert condition(sql_lake, LongType(), IdentityTransform(), 5)
+    table = sql_lake.catalog.load_table((sql_lake.namespace, "a"))
+    with table.update_spec() as update:
+        update.remove_field("part")
+    with table.update_schema() as update:
+        update.add_column("other", LongType())
+        update.delete_column("c`d")
+    with pytest.raises(NotNameable, match="column is gone"):
+        where(table, [(0, [5])])
 
 
 def test_several_fields_and_several_partitions(sql_lake: Lake) -> None:
