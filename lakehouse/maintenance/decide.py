@@ -22,7 +22,7 @@ from lakehouse.maintenance.due_table import (
     due_statistics,
 )
 from lakehouse.maintenance.experience import Experience
-from lakehouse.maintenance.health import health
+from lakehouse.maintenance.health import health as measured_health
 from lakehouse.maintenance.layout import advise_layout
 from lakehouse.maintenance.modes import advise_mode
 from lakehouse.maintenance.order import ordered
@@ -73,9 +73,10 @@ def decide(
         only: what is asked for; nothing else is looked at.
     """
     if state.unreadable:
-        return _not_at_all(state, "unreadable", state.unreadable)
+        return _not_at_all(state, "unreadable", state.unreadable, health=0.0)
     if policy.excluded:
-        return _not_at_all(state, "excluded", f"excluded by its declaration: {policy.excluded}")
+        told = f"excluded by its declaration: {policy.excluded}"
+        return _not_at_all(state, "excluded", told, health=measured_health(state, policy))
     asked = Asked(state, policy, budget, known)
     found = [refused(asked, due(asked)) for operation, due in _DUE.items() if operation in only]
     order = ordered([action for one in found for action in one.actions], state, policy)
@@ -92,7 +93,7 @@ def decide(
     return Plan(
         table=state.table,
         state_digest=state.digest,
-        health=health(state, policy),
+        health=measured_health(state, policy),
         actions=actions or (nothing,),
         withheld=withheld,
         look_again_at=min(at for at in times if at is not None and at > state.measured_at),
@@ -100,12 +101,12 @@ def decide(
     )
 
 
-def _not_at_all(state: State, why: Why, reason: str) -> Plan:
+def _not_at_all(state: State, why: Why, reason: str, *, health: float) -> Plan:
     nothing = Action(operation=Operation.NOTHING, reasons=(reason,))
     return Plan(
         table=state.table,
         state_digest=state.digest,
-        health=0.0,
+        health=health,
         actions=(nothing,),
         withheld=(Withheld(action=nothing, why=why),),
         look_again_at=state.measured_at + LONGEST_VALID,

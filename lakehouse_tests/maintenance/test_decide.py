@@ -360,6 +360,7 @@ def test_an_excluded_table_and_one_that_cannot_be_loaded_get_nothing_and_the_rea
     excluded = decided(state(part()), Maintenance(excluded="it is being migrated"))
     assert operations(excluded) == ["nothing"]
     assert excluded.actions[0].reasons == ("excluded by its declaration: it is being migrated",)
+    assert excluded.health == decided(state(part())).health > 0
     unreadable = decided(State(table="raw.things", measured_at=NOW, unreadable="no such type: variant"))
     assert unreadable.actions[0].reasons == ("no such type: variant",)
 
