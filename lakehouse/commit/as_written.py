@@ -17,7 +17,7 @@ from lakehouse.commit.seal import Seal
 from lakehouse.commit.stage import Staged, branch_table
 
 
-def stage_as_written(catalog: LakeCatalog, spark: SparkSession, base: Base, attempt: Attempt) -> Staged:
+def stage_as_written(catalog: LakeCatalog, spark: SparkSession, base: Base, attempt: Attempt, head: int) -> Staged:
     """Seal what Spark has rewritten on the attempt's branch.
 
     Args:
@@ -25,14 +25,19 @@ def stage_as_written(catalog: LakeCatalog, spark: SparkSession, base: Base, atte
         spark: writes the seal, an append without rows.
         base: what was rewritten.
         attempt: whose branch it is.
+        head: the snapshot on it that was proven.
 
     Raises:
         ForeignCommit: on the branch is something else than rewrites, or there are commits that nobody sealed.
-        MainMoved: there is nothing to maintain, or nothing was rewritten.
+        MainMoved: there is nothing to maintain, or the branch is not there any more as it was proven.
     """
     table = catalog.load_table(base.identifier)
-    head = head_of(table, attempt.branch)
-    if base.sealed is None or base.snapshot_id is None or head is None:
+    if head_of(table, attempt.branch) != head:
+        raise MainMoved(
+            f"{base.name}: branch {attempt.branch} was removed or written to after it was proven.",
+            remedy="nothing is lost: the files are written again",
+        )
+    if base.sealed is None or base.snapshot_id is None:
         raise MainMoved(f"{base.name}: there is no sealed snapshot to maintain.", remedy="run the table's step first")
     if base.unsealed:
         raise ForeignCommit(

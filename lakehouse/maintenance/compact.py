@@ -137,6 +137,6 @@ def _prover(work: Work, found: _Found, spark: SparkSession) -> Prover:
 def _stage(work: Work, found: _Found, proof: Proof, spark: SparkSession) -> Staged:
     base = read_bases(work.catalog, [work.base.name])[work.base.name]
     if found.table.metadata.format_version >= _BY_SPARK_SINCE:
-        return stage_as_written(work.catalog, spark, work.base, work.attempt)
+        return stage_as_written(work.catalog, spark, work.base, work.attempt, found.head)
     notes = {"operation": PROCEDURE, "proof": proof.digest, "rows": str(proof.rows)}
     return stage_replacement(work.catalog, base, work.attempt, found.replacement, notes)

@@ -4,12 +4,13 @@ Guarded mechanism: the loop around a mirror's step. A MERGE cannot be put on top
 """
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lakehouse.cdc.step import mirror
-from lakehouse.commit import Attempt, MainMoved, Replacement, publish, read_bases, stage_replacement
+from lakehouse.cdc.step import MirrorStep, mirror
+from lakehouse.commit import Attempt, MainMoved, Replacement, Superseded, publish, read_bases, stage_replacement
 from lakehouse.commit.history import head_of
 from lakehouse_tests.cdc.conftest import MakeMirror, Mirrored, upsert
 
@@ -55,3 +56,28 @@ def test_a_merge_begins_again(mirrored: MakeMirror, monkeypatch: pytest.MonkeyPa
     assert not left
     things.run()
     assert things.rows("name")[1] == ("third",)
+
+
+def test_each_try_is_an_attempt_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The branch of the one before is at an older place. What maintenance is no reason for is not tried again."""
+    module, tried, told = sys.modules[mirror.__module__], list[Attempt](), list[str]()
+    tables: Any = SimpleNamespace(mirror=SimpleNamespace(name="mirror.things"))
+    nothing: Any = None
+    step = MirrorStep(tables, nothing, nothing, Attempt("run", "mirror:things"), inform=told.append)
+
+    def ends_in(error: Exception) -> None:
+        def tries(again: MirrorStep) -> Any:
+            tried.append(again.attempt)
+            raise error
+
+        monkeypatch.setattr(module, "_mirror", tries)
+        with pytest.raises(type(error)):
+            mirror(step)
+
+    ends_in(MainMoved("maintenance was quicker", remedy="none"))
+    assert len({attempt.id for attempt in tried}) == 3
+    assert {(attempt.run_id, attempt.step) for attempt in tried} == {("run", "mirror:things")}
+    assert [text.count("once more, on what is there now: maintenance was quicker") for text in told] == [1, 1]
+    tried.clear()
+    ends_in(Superseded("another run was quicker", remedy="none"))
+    assert len(tried) == 1
