@@ -27,11 +27,8 @@ def portion(sizes: Sequence[int], rewrite: Rewrite, most: int) -> dict[str, str]
     count = max(_fitting(small, most), _FEWEST)
     below = small[count] if count < len(small) else rewrite.min_file_size
     if below == small[count - 1]:  # the procedure cannot tell files of one size apart
-        smaller = sum(1 for size in small if size < below)
-        if smaller >= _FEWEST:
-            count = smaller
-        else:
-            count, below = max(most // below, _FEWEST), below + 1
+        smaller, any_of_them = sum(1 for size in small if size < below), max(most // below, _FEWEST)
+        count, below = (smaller, below) if smaller >= any_of_them else (any_of_them, below + 1)
     return {
         "max-files-to-rewrite": str(count),
         "min-file-size-bytes": str(below),

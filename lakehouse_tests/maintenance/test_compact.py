@@ -7,6 +7,7 @@ published; a rewrite that was overtaken leaves nothing behind.
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,8 +20,14 @@ from lakehouse.commit.frames import stage_frame
 from lakehouse.commit.history import head_of
 from lakehouse.commit.stage import branch_table
 from lakehouse.maintenance import compact
+from lakehouse.maintenance.action import Action, Operation
+from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.decide import decide
+from lakehouse.maintenance.experience import unlearnt
+from lakehouse.maintenance.measure import measure
+from lakehouse.maintenance.state import Depth
 from lakehouse.maintenance.where import where
-from lakehouse.tables import Maintenance
+from lakehouse.tables import Declarations, Maintenance
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.maintenance.rewriting import ALWAYS, NAME, Events
@@ -76,8 +83,7 @@ def test_in_an_order(sql_lake: Lake, spark_on: SparkOn, strategy: str) -> None:
         sql_lake,
         spark_on,
         sort_order=() if zorder else ("id desc",),
-        maintenance=policy(**zorder),
-        **{"write.distribution-mode": "none"},
+        maintenance=dataclasses.replace(policy(**zorder), layout="none"),
     )
     with spark_on(sql_lake.settings) as spark:
         events.append(spark, range(3, 6), range(3))
@@ -93,6 +99,47 @@ def test_in_an_order(sql_lake: Lake, spark_on: SparkOn, strategy: str) -> None:
                 row_filter=f"day == '{'2013-01-01' if day == 15706 else '2013-01-02'}'"
             ).to_arrow()
             assert found["id"].to_pylist() == sorted(found["id"].to_pylist(), reverse=True)
+
+
+def test_a_partition_that_is_too_large_is_rewritten_in_parts(sql_lake: Lake, spark_on: SparkOn) -> None:
+    """As much as a run may take, as it was predicted, and in the end all of it."""
+    part = dataclasses.replace(policy(target_file_size=64 * 1024, max_group_bytes=64 * 1024), layout="none")
+    events = Events.create(sql_lake, spark_on, maintenance=part)
+    with spark_on(sql_lake.settings) as spark:
+        base, attempt = events.base, Attempt(run_id="run", step="ingest")
+        open_branch(sql_lake.catalog, base, attempt)
+        stage_frame(events.frame(spark, range(0, 240, 2)).repartition(60), base, attempt)
+        publish(sql_lake.catalog, [events.seal(base, attempt)])
+        before, sizes = events.rows(), [e.data_file.file_size_in_bytes for e in events.entries()]
+        assert len(sizes) == 60
+        assert sum(sizes) > 2 * 64 * 1024
+        done = 0
+        while (action := due(events)) is not None:
+            there = {e.data_file.file_path: e.data_file.file_size_in_bytes for e in events.entries()}
+            outcome = compact.run(events.work(), action)
+            assert outcome.result == "done", outcome.message
+            assert outcome.after
+            left = {e.data_file.file_path for e in events.entries()}
+            read = sum(size for path, size in there.items() if path not in left)
+            if action.max_bytes is not None:
+                assert action.max_bytes / 2 < read <= action.max_bytes
+                assert action.predicted.bytes == pytest.approx(read, rel=0.1)
+                fewer = outcome.before.files - outcome.after.files
+                assert action.predicted.files_removed == pytest.approx(fewer, rel=0.2)
+            done += 1
+            assert done < 6
+    assert done > 1
+    assert events.rows() == before
+    assert len(events.entries()) <= 5
+
+
+def due(events: Events) -> Action | None:
+    """The rewrite that is decided on."""
+    now = datetime.now(UTC)
+    declarations = Declarations(tables={NAME: events.declared}, streams={}, files={})
+    state = measure(events.table, events.declared, declarations, now=now, depth=Depth.PARTITIONS)
+    found = decide(state, events.declared.maintenance, Budget(), unlearnt(2))
+    return next((action for action in found.actions if action.operation is Operation.REWRITE), None)
 
 
 def written_as(events: Events, format_: str) -> None:

@@ -42,7 +42,8 @@ def taken(sizes: list[int], options: dict[str, str]) -> list[int]:
     [
         ([100] * 50, [100] * 12),  # of one size: as many as fit
         ([400, 90, 80, 5000, 70, 410, 390], [390, 400, 90, 80, 70]),  # the smallest, and the large one never
-        ([10, 20, *[300] * 9], [10, 20]),  # those of one size are left where not all of them fit
+        ([10, 20, *[300] * 9], [300] * 4),  # of one size: as many as fit, whichever are taken
+        ([10, 20, 30, 40, 50, 300, *[500] * 9], [10, 20, 30, 40, 50, 300]),  # or none, where that is more
         ([3000, 5000], [5000]),  # too large alone: one after the other
         ([450, 450, 450], [450, 450]),
     ],
