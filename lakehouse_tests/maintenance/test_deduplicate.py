@@ -13,14 +13,18 @@ from typing import Any
 import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
 import pytest
+from pyiceberg.transforms import BucketTransform
 from pyspark.sql import DataFrame
 
 from lakehouse.catalog import open_catalog
 from lakehouse.commit import Attempt, last_seal
+from lakehouse.commit.entries import partition_of
 from lakehouse.maintenance import closed, deduplicate
 from lakehouse.maintenance.action import Action, Operation
 from lakehouse.maintenance.closed import OpenPartition
 from lakehouse.maintenance.duplicates import Keyed
+from lakehouse.maintenance.partitions import partition_named
+from lakehouse.maintenance.state import Partition
 from lakehouse.maintenance.traps import Computed, FormatVersion3, ReadInRanges
 from lakehouse.tables import Changelog, Declarations, Deduplicate, Derived, Maintenance, apply, plan
 from lakehouse_tests.audit.simulated import A, SimulatedStream, to_a
@@ -77,6 +81,39 @@ def test_only_the_partitions_of_the_action(seen: Seen) -> None:
     after = seen.files()
     assert {day for day in DAYS if after[day] != files[day]} == {DAYS[1]}
     assert len(seen.rows()) == 8
+
+
+def test_partitions_that_are_gone_are_not_the_whole_table(seen: Seen) -> None:
+    action = Action(operation=Operation.DEDUPLICATE, partitions=(Partition(key="gone", name="day=2012-01-01"),))
+    declarations = Declarations({NAME: seen.declared}, {}, {})
+    work = work_on(seen.lake.catalog, declarations, NAME, seen.declared.maintenance)
+    assert deduplicate.run(work, action).result == "nothing"
+
+
+def test_rows_of_an_older_partitioning_are_not_of_the_partition(seen: Seen) -> None:
+    """They may lie on the same day, in files that are not written anew."""
+    old = seen.rows()
+    with seen.table.update_spec() as update:
+        update.add_field("id", BucketTransform(1), "id_bucket")
+    with seen.spark_on(seen.lake.settings) as spark:
+        seen.append(spark, (1, DAYS[0], 3, "newer"), (1, DAYS[0], 4, "newest"))
+    table = seen.table
+    places = {partition_of(task.file) for task in table.scan().plan_files()}
+    (place,) = (place for place in places if place[0] == table.spec().spec_id)
+    one = partition_named(table, seen.declared, *place)
+    declarations = Declarations({NAME: seen.declared}, {}, {})
+    work = work_on(
+        seen.lake.catalog,
+        declarations,
+        NAME,
+        seen.declared.maintenance,
+        session=lambda: seen.spark_on(seen.lake.settings),
+    )
+    outcome = deduplicate.run(work, Action(operation=Operation.DEDUPLICATE, partitions=(one,)))
+    assert (outcome.result, outcome.facts.get("rows_removed")) == ("done", 1), outcome.message
+    assert seen.rows() == sorted(
+        [*old, (1, DAYS[0], 4, "newest")], key=lambda row: (row[0], row[1], row[2] or 0, row[3])
+    )
 
 
 def test_nothing_goes_without_a_yes(seen: Seen) -> None:
