@@ -1,171 +1,214 @@
-"""Ingest, mirror and maintenance against each other on the same tables, with nobody waiting for anybody.
+"""Ingest, mirrors and maintenance against each other on the same tables, with nobody waiting for anybody.
 
 In Dagster a pool keeps them apart, for peace; here nothing does. Guarded mechanisms: what publishes first is no reason
 to fail for an append, nor for a rewrite; a MERGE begins again; expiry leaves what a mirror has still to read.
 """
 
-import random
-import threading
+import json
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import timedelta
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
-from lakehouse.audit import audit_stream
-from lakehouse.catalog import open_catalog
+from lakehouse.catalog import LakeCatalog, open_catalog
+from lakehouse.cdc.step import MirrorStep, mirror
+from lakehouse.cli import app
 from lakehouse.commit import Attempt
+from lakehouse.ingest.report import IngestReport
+from lakehouse.ingest.step import IngestStep, ingest
 from lakehouse.maintenance.action import Operation, Outcome
-from lakehouse.maintenance.consumers import can_plan
-from lakehouse.maintenance.report import MaintainReport
+from lakehouse.maintenance.inline import compact_after
 from lakehouse.maintenance.step import MaintainStep, maintain
-from lakehouse.tables import Declarations, Expire, Maintenance, Manifests, Rewrite
-from lakehouse_tests.cdc.conftest import Feed, Mirrored, changelog_of, make_mirror, upsert
-from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.fixtures.spark import SparkOn
+from lakehouse.resources import Lake
+from lakehouse.settings import KafkaSettings, load_settings
+from lakehouse.spark import spark_session
+from lakehouse_tests.assets.house import write_conf
+from lakehouse_tests.fixtures.broker import TopicFactory
+from lakehouse_tests.maintenance.house import work_on
+from lakehouse_tests.maintenance.soaked import COPIED, DECLARED, LOG, MARKED, PARTITIONS, READINGS, Source
+from lakehouse_tests.maintenance.worker import Worker, work
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
-LOG, MIRROR = "changelog.things", "mirror.things"
-EAGER = Maintenance(
-    rewrite=Rewrite(min_input_files=4, quiet_for=timedelta(0)),
-    manifests=Manifests(min_count=8),
-    expire=Expire(max_snapshot_age=timedelta(milliseconds=1), min_snapshots_to_keep=5, max_snapshots=30, at_least=10),
-    orphans=None,
-)
-KEYS, PER_COMMIT = 100, 5
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 _PATIENCE, _MOST_ROUNDS = 300, 12
-
-
-@dataclass
-class Worker:
-    """Does something again and again, until it is told to stop or it fails."""
-
-    do: Callable[[], None]
-    pause: float
-    stop: threading.Event
-    times: int = 0
-    error: BaseException | None = None
-    thread: threading.Thread = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
-
-    def _run(self) -> None:
-        try:
-            while not self.stop.is_set():
-                self.do()
-                self.times += 1
-                self.stop.wait(self.pause)
-        except BaseException as error:  # noqa: BLE001 - the test raises it
-            self.error = error
-            self.stop.set()
+COMPACTED = (LOG, MARKED, READINGS)  # copies on write leave a file or two in each partition, and nothing to do
+Told = tuple[str, Operation, str]
 
 
 @dataclass
 class Soak:
-    """The tables, what was sent, and what maintenance did."""
+    """The tables, what is sent to them, and what maintenance did.
+
+    Attributes:
+        told: table, operation and result of everything that maintenance did.
+        why_not: table and reason in one word → how many times a rewrite was withheld.
+        warned: by the ingest's own compaction.
+    """
 
     lake: Lake
-    things: Mirrored
-    declarations: Declarations
-    newest: dict[int, str] = field(default_factory=dict[int, str])
-    sent: int = 0
-    done: Counter[tuple[str, Operation, str]] = field(default_factory=Counter[tuple[str, Operation, str]])
+    source: Source
+    told: Counter[Told] = field(default_factory=Counter[Told])
+    why_not: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    warned: list[str] = field(default_factory=list[str])
 
-    @classmethod
-    def create(cls, lake: Lake, spark_on: SparkOn) -> "Soak":
-        things = make_mirror(lake, spark_on, changelog_of(maintenance=EAGER), maintenance=EAGER)
-        tables = {table.name: table for table in (things.feed.log.table, *things.tables.tables)}
-        declarations = Declarations(tables, {}, {}, {LOG: things.feed.log}, {MIRROR: things.tables})
-        return cls(lake, things, declarations)
+    def catalog(self) -> LakeCatalog:
+        """A client of its own for each worker, as if it were a process."""
+        return open_catalog(self.lake.settings.catalog)
 
-    def ingest(self, feed: Feed) -> None:
-        """One run of the stream: some keys change."""
-        chosen = random.Random(self.sent).sample(range(KEYS), PER_COMMIT)
-        told = {key: f"v{self.sent + place}" for place, key in enumerate(chosen)}
-        feed.append([upsert(key, self.sent + place, name=told[key]) for place, key in enumerate(chosen)])
-        self.newest |= told
-        self.sent += PER_COMMIT
+    def session(self) -> AbstractContextManager[SparkSession]:
+        """A session in the driver that all of them share."""
+        return spark_session(self.lake.settings, app_name="soak")
 
-    def maintain(self, name: str) -> MaintainReport:
-        """One run of maintenance."""
+    def ingest(self, stream: str, catalog: LakeCatalog) -> IngestReport:
+        """One run of a stream; where it is declared, it compacts afterwards."""
+        declared = self.lake.declarations.streams[stream]
+        attempt = Attempt(run_id=f"ingest-{stream}", step=f"ingest:{stream}")
+        report = ingest(
+            IngestStep(
+                stream=declared,
+                declarations=self.lake.declarations,
+                catalog=catalog,
+                kafka=self.lake.kafka,
+                limits=self.lake.settings.ingest,
+                session=self.session,
+                attempt=attempt,
+            )
+        )
+        for name in declared.tables:
+            policy = self.lake.declarations.tables[name].maintenance
+            if policy.rewrite is not None and policy.rewrite.every_commits is not None:
+                found = work_on(catalog, self.lake.declarations, name, policy, session=self.session)
+                own = replace(found, attempt=replace(attempt.again(), step=f"maintain:{name}"))
+                every = policy.rewrite.every_commits
+                self._tell(name, compact_after(name, lambda own=own: own, every, warn=self.warned.append))
+        return report
+
+    def mirror(self, name: str, catalog: LakeCatalog) -> bool:
+        """One run of a mirror; whether there was something to do."""
+        tables = self.lake.declarations.mirrors[name]
+        attempt = Attempt(run_id=name, step=f"mirror:{name}")
+        return mirror(MirrorStep(tables, catalog, self.session, attempt, inform=lambda _: None)).published is not None
+
+    def maintain(self, catalog: LakeCatalog) -> bool:
+        """One run of maintenance for each table; whether there was something to do."""
+        busy = [name for name in sorted(self.lake.declarations.tables) if self._maintain(name, catalog)]
+        return bool(busy)
+
+    def _maintain(self, name: str, catalog: LakeCatalog) -> bool:
         report = maintain(
             MaintainStep(
-                catalog=open_catalog(self.lake.settings),
-                declarations=self.declarations,
-                table=self.declarations.tables[name],
-                session=lambda: self.things.spark_on(self.lake.settings),
+                catalog=catalog,
+                declarations=self.lake.declarations,
+                table=self.lake.declarations.tables[name],
+                session=self.session,
                 attempt=Attempt(run_id="upkeep", step=f"maintain:{name}"),
                 allow=True,
+                under_way=[f"ingest-{stream}" for stream in self.lake.declarations.streams],
                 inform=lambda _: None,
             )
         )
         report.require_well()
-        self.done.update(self._told(name, outcome) for outcome in report.outcomes)
-        return report
+        for outcome in report.outcomes:
+            self._tell(name, outcome)
+        if report.found is None:
+            return False
+        withheld = [one.why for one in report.found.plan.withheld if one.action.operation is Operation.REWRITE]
+        self.why_not.update((name, why) for why in withheld)
+        return not report.found.plan.nothing
 
-    def _told(self, name: str, outcome: Outcome) -> tuple[str, Operation, str]:
-        return name, outcome.action.operation, outcome.result
+    @property
+    def not_yet(self) -> list[str]:
+        """What maintenance has not got done."""
+        compacted = [name for name in COMPACTED if not self.told[name, Operation.REWRITE, "done"]]
+        return compacted + [name for name in (LOG, MARKED) if not self.told[name, Operation.EXPIRE, "done"]]
 
-    def maintain_all(self) -> None:
-        """The changelog and the mirror."""
-        for name in (LOG, MIRROR):
-            self.maintain(name)
+    @property
+    def seen(self) -> list[str]:
+        """What maintenance did, and did not, for people."""
+        done = [f"{name} {operation}: {result} {times} times" for (name, operation, result), times in self.told.items()]
+        withheld = [f"{name} rewrite: withheld as {why} {times} times" for (name, why), times in self.why_not.items()]
+        return sorted([*done, *withheld]) + self.warned
 
-    def require_whole(self) -> None:
-        """Nothing is lost or doubled, in the changelog or in the mirror."""
-        proof = audit_stream(self.lake.catalog, "things", [LOG])
-        assert proof.holds, proof.findings
-        scanned = audit_stream(self.lake.catalog, "things", [LOG], scan=True)
-        assert scanned.holds, scanned.findings
-        assert sum(one.rows for one in scanned.ranges) == self.sent
-        assert can_plan(self.lake.catalog, self.declarations, LOG) == ()
+    def _tell(self, name: str, outcome: Outcome | None) -> None:
+        if outcome is not None:
+            self.told[name, outcome.action.operation, outcome.result] += 1
+
+    def require_whole(self, conf: Path) -> None:
+        """All that was sent is there, once; the command says so, and so does a count of our own."""
+        told = CliRunner().invoke(app, ["--conf", str(conf), "audit", "--json", "--scan", "--full"])
+        assert told.exit_code == 0, told.output
+        proven = json.loads(told.output)
+        assert proven["holds"]
+        assert [len(proven[kind]) for kind in ("streams", "mirrors", "leases")] == [2, 2, 1]
+        for name, places in self.source.accepted.items():
+            found = self._column_pairs(name)
+            assert (len(found), set(found)) == (len(places), places), name
+        for name in (COPIED, MARKED):
+            rows = self.lake.catalog.load_table(tuple(name.split("."))).scan().to_arrow()
+            assert rows.num_rows == len(self.source.rows)
+            assert dict(zip(rows["id"].to_pylist(), rows["name"].to_pylist(), strict=True)) == self.source.rows
+
+    def _column_pairs(self, name: str) -> list[tuple[int, int]]:
+        columns = ("_kafka_partition", "_kafka_offset")
+        found = self.lake.catalog.load_table(tuple(name.split("."))).scan(selected_fields=columns).to_arrow()
+        return list(zip(*(found[column].to_pylist() for column in columns), strict=True))
+
+
+@pytest.fixture
+def soak(tmp_path: Path, broker: KafkaSettings, jars: Path, topic: TopicFactory, spark: SparkSession) -> Soak:
+    """A lakehouse as a user would declare it, with topics of several partitions."""
+    del spark  # the driver that the sessions are opened in
+    conf = write_conf(tmp_path, broker, jars)
+    source = Source(broker, topic(PARTITIONS, name="things"), topic(PARTITIONS, name="readings"))
+    text = DECLARED.format(changes=source.changes, readings=source.readings)
+    (conf / "declarations" / "soak.py").write_text(text, encoding="utf-8")
+    lake = Lake(load_settings(conf, {}))
+    lake.ensure(lake.declarations.tables)
+    return Soak(lake, source)
 
 
 SHORT = 40
-LONG = pytest.param(900, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])
+LONG = pytest.param(900, marks=[pytest.mark.soak, pytest.mark.timeout(2400)])
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seconds", [SHORT, LONG])
-def test_all_at_once(sql_lake: Lake, spark_on: SparkOn, seconds: int) -> None:
-    soak = Soak.create(sql_lake, spark_on)
-    feed = Feed(open_catalog(sql_lake.settings), soak.things.feed.log)
-    soak.ingest(feed)
-    soak.things.run()
-    stop = threading.Event()
-    ingest = Worker(lambda: soak.ingest(feed), 0.1, stop)
-    mirror = Worker(lambda: soak.things.run() and None, 0.5, stop)
-    upkeep = Worker(soak.maintain_all, 0.5, stop)
-    began = time.monotonic()
-    # On a slow machine it goes on until there was something to see.
-    enough = (LOG, Operation.REWRITE, "done")
-    while not stop.is_set() and (time.monotonic() < began + seconds or soak.done[enough] < 2):
-        stop.wait(0.5)
-        assert time.monotonic() < began + seconds + _PATIENCE, soak.done
-    stop.set()
-    for worker in (ingest, mirror, upkeep):
-        worker.thread.join(_PATIENCE)
-        if worker.error is not None:
-            raise worker.error
-    soak.require_whole()
-    soak.things.run()
-    assert {key: row[0] for key, row in soak.things.rows("name").items()} == soak.newest
-    soak.things.agree()
+def test_all_at_once(soak: Soak, tmp_path: Path, seconds: int) -> None:
+    catalogs, began = [soak.catalog() for _ in range(5)], time.monotonic()
+    workers = [
+        Worker("source", soak.source.send, 0.3),
+        Worker("ingest of changes", lambda: soak.ingest("things", catalogs[0]), 1),
+        Worker("ingest of readings", lambda: soak.ingest("readings", catalogs[1]), 1),
+        Worker("mirror by copy-on-write", lambda: soak.mirror(COPIED, catalogs[2]), 2),
+        Worker("mirror by merge-on-read", lambda: soak.mirror(MARKED, catalogs[3]), 10),
+        Worker("maintenance", lambda: soak.maintain(catalogs[4]), 1),
+    ]
+
+    def enough() -> bool:
+        """On a slow machine it goes on until there was something to see."""
+        took = time.monotonic() - began
+        assert took < seconds + _PATIENCE, soak.seen
+        return took >= seconds and not soak.not_yet
+
+    try:
+        work(workers, enough)
+    finally:  # also where one has failed
+        print(f"\n{time.monotonic() - began:.0f} s, {soak.source.sent} records", *workers, *soak.seen, sep="\n")
+    catalog = soak.catalog()
+    while any(soak.ingest(name, catalog).published for name in soak.lake.declarations.streams):
+        pass
+    while any(soak.mirror(name, catalog) for name in (COPIED, MARKED)):
+        pass
+    soak.require_whole(tmp_path / "conf")
 
     # In peace the rest of the work gets done, too, and all is there as before.
     for _ in range(_MOST_ROUNDS):
-        if all(soak.maintain(name).found.plan.nothing for name in (LOG, MIRROR)):  # type: ignore[union-attr]
+        if not soak.maintain(catalog):
             break
     else:
-        raise AssertionError(f"there is always something to do: {soak.done}")
-    soak.require_whole()
-    assert {key: row[0] for key, row in soak.things.rows("name").items()} == soak.newest
-    files = len(list(soak.things.load(LOG).scan().plan_files()))
-    assert files < 4 < ingest.times
-    said = {f"{name} {operation}: {result}": times for (name, operation, result), times in sorted(soak.done.items())}
-    print(f"{ingest.times} ingests, {mirror.times} runs of the mirror, {upkeep.times} of maintenance: {said}")
-    assert soak.done[LOG, Operation.EXPIRE, "done"] >= 1
+        raise AssertionError(f"there is always something to do: {soak.told}")
+    soak.require_whole(tmp_path / "conf")
