@@ -59,7 +59,8 @@ def fold(table: SourceTable, messages: Iterable[Message]) -> dict[tuple[int, ...
             old_key = json.loads(old)
             before = moved[place(message)][_key(table, old_key.get("payload", old_key))]
         rows[key] = {
-            column: before[column] if value in (UNAVAILABLE, UNAVAILABLE_BYTES) else _value(table, column, value)
+            # What was sent again after a column was added says of it that it is unavailable, where there was none.
+            column: before.get(column) if value in (UNAVAILABLE, UNAVAILABLE_BYTES) else _value(table, column, value)
             for column, value in after.items()
         }
     return rows

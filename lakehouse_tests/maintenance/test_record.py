@@ -13,11 +13,12 @@ from lakehouse.commit import Attempt
 from lakehouse.commit.history import head_of
 from lakehouse.maintenance.action import Action, Measured, Operation, Outcome, Predicted
 from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.due_deduplicate import COUNTED_UNTIL
 from lakehouse.maintenance.memory import Memory, completed, experience
 from lakehouse.maintenance.record import Row, decided_rows, finished_row, record
 from lakehouse.maintenance.state import Depth, Partition, State
 from lakehouse.maintenance.survey import Survey
-from lakehouse.tables import MAINTENANCE_LOG, ORPHANS, Expire, Maintenance, Rewrite, apply, plan
+from lakehouse.tables import MAINTENANCE_LOG, ORPHANS, Deduplicate, Expire, Maintenance, Rewrite, apply, plan
 from lakehouse_tests.commit.rewrites import append, create
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.maintenance.states import DAY, HOUR, NOW, TARGET, decided, line, part, state
@@ -210,6 +211,21 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
     assert found.orphans_looked_at == NOW + HOUR
     assert found.orphan_candidates == 2
     assert found.deduplicated == {"k": NOW + HOUR}
+
+
+def test_what_came_after_the_count_is_not_deduplicated(home: Lake) -> None:
+    """The row is written later than the count, and rows may come in between."""
+    policy = Maintenance(deduplicate=Deduplicate(order_by=("n desc",)))
+    counted = part(files=4, size=TARGET, last_change=NOW - 3 * DAY)
+    [row] = rows_of(state(counted), policy, attempt="a1")
+    facts = {COUNTED_UNTIL: round((NOW - 2 * DAY).timestamp() * 1000)}
+    record(home.catalog, [row, finished_row(row, outcome(row, facts=facts), at=NOW)], writer="run")
+    remembered = Memory.read(home.catalog, NOW).remembered("the uuid")
+    assert remembered.deduplicated == {counted.partition.key: NOW - 2 * DAY}
+    late = replace(counted, last_change=NOW - DAY - HOUR)
+    for one, due in ((counted, "nothing"), (late, "deduplicate")):
+        seen = state(one, remembered=replace(remembered, orphans_looked_at=NOW))
+        assert decided(seen, policy).actions[0].operation == due
 
 
 def test_when_files_were_counted_is_remembered_while_nothing_is_due(home: Lake) -> None:
