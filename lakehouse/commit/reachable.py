@@ -15,6 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.commit.manifests import live_paths, manifests_in
+from lakehouse.commit.place import place_of
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 8
@@ -41,17 +42,17 @@ def reached_only_by(gone: Sequence[Snapshot], before: Table, after: Table) -> Re
         before: the table with them.
         after: the table without them, loaded after they were removed: whatever was committed meanwhile counts.
     """
-    lists = {snapshot.manifest_list for snapshot in gone} - {left.manifest_list for left in after.metadata.snapshots}
-    kept = {one.manifest_path: one for one in _manifests(after)}
-    only = {one.manifest_path: one for path in lists for one in _still_there(before.io, path)}
-    only = {path: one for path, one in only.items() if path not in kept}
-    data = {path for manifest in only.values() for path in _still_read(before.io, manifest)}
-    for manifest in reversed(kept.values()):  # where rows were arranged anew, the newest manifests name most of them
+    lists = _without(_by_place(one.manifest_list for one in gone), (s.manifest_list for s in after.metadata.snapshots))
+    kept = list(dict.fromkeys(one.manifest_path for one in _manifests(after)))
+    let_go = (one.manifest_path for path in lists.values() for one in _still_there(before.io, path))
+    only = _without(_by_place(let_go), kept)
+    data = _by_place(path for manifest in only.values() for path in _still_read(before.io, manifest))
+    for manifest in reversed(kept):  # where rows were arranged anew, the newest manifests name most of them
         if not data:
             break
-        data.difference_update(live_paths(after.io, manifest.manifest_path))
-    statistics = _statistics(before) - _statistics(after)
-    return Reached(frozenset(data), frozenset(lists | only.keys() | statistics))
+        data = _without(data, live_paths(after.io, manifest))
+    statistics = _without(_by_place(_statistics(before)), _statistics(after))
+    return Reached(frozenset(data.values()), frozenset((*lists.values(), *only.values(), *statistics.values())))
 
 
 def delete_files(io: FileIO, paths: Iterable[str]) -> int:
@@ -76,6 +77,17 @@ def delete_files(io: FileIO, paths: Iterable[str]) -> int:
         return sum(pool.map(delete, sorted(paths)))
 
 
+def _by_place(paths: Iterable[str]) -> dict[str, str]:
+    """Place → path: where two snapshots name one file in two ways, it must not go for the one that is left."""
+    return {place_of(path): path for path in paths}
+
+
+def _without(files: dict[str, str], needed: Iterable[str]) -> dict[str, str]:
+    for path in needed:
+        files.pop(place_of(path), None)
+    return files
+
+
 def _manifests(table: Table) -> Iterator[ManifestFile]:
     """The manifests of all snapshots, oldest first."""
     seen: set[str] = set()
@@ -93,9 +105,9 @@ def _still_there(io: FileIO, manifest_list: str) -> list[ManifestFile]:
         return []
 
 
-def _still_read(io: FileIO, manifest: ManifestFile) -> list[str]:
+def _still_read(io: FileIO, manifest: str) -> list[str]:
     try:
-        return list(live_paths(io, manifest.manifest_path))
+        return list(live_paths(io, manifest))
     except FileNotFoundError:
         return []
 

@@ -102,3 +102,21 @@ def test_what_a_rebase_leaves_on_no_reference_goes_in_the_end(lake: Lake) -> Non
         for ms in days
     ]
     assert [set(outdated_snapshots(one, head_of(one) or 0)) for one in later] == [set(), left]
+
+
+def test_a_file_that_is_named_in_another_way_is_needed_still(lake: Lake) -> None:
+    """Whoever adds files by their paths writes them as he likes; what was let go under one name is read by another."""
+    name = lake.create("a")
+    lake.write("first", a=[1, 2])
+    table = lake.load(name)
+    (path,) = [task.file.file_path for task in table.scan().plan_files()]
+    mapping = table.schema().name_mapping.model_dump_json()
+    table.delete("n >= 0")
+    with lake.load(name).transaction() as change:
+        change.set_properties({"schema.name-mapping.default": mapping})
+        change.add_files([path.replace("file:///", "file:/")], check_duplicate_files=False)
+    before, after, gone = _removed(lake, name, keep=1)
+    only = reached_only_by([s for s in before.metadata.snapshots if s.snapshot_id in gone], before, after)
+    assert only.data == frozenset()
+    delete_files(before.io, only.metadata)
+    assert lake.rows(name) == [1, 2]

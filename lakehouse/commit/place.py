@@ -1,0 +1,22 @@
+"""Where a file or folder is, whichever way its address is written: for comparing, not for opening."""
+
+import os.path
+import re
+
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<host_follows>//)?")
+_WITHOUT_HOST = ("hdfs", "viewfs")
+
+
+def place_of(location: str) -> str:
+    """The place that an address tells, with one slash at its end.
+
+    `file:/t/a`, `file:///t/a`, `/t/a` and a symlink to it are one place, as are `s3://b/a` and `s3a://b/a`. Two places
+    may be told alike where only the host of HDFS differs: then a file is kept that might have gone.
+    """
+    found = _SCHEME.match(location)
+    scheme, path = (found["scheme"].lower(), location[found.end() :]) if found else ("file", location)
+    if scheme == "file":
+        path = os.path.realpath(path)
+    elif scheme in _WITHOUT_HOST and found and found["host_follows"]:
+        path = path.partition("/")[2]
+    return re.sub("/+", "/", f"/{path}/")
