@@ -17,7 +17,6 @@ from lakehouse.cli.durations import duration
 from lakehouse.cli.streams import tables_existing
 from lakehouse.commit import Lease, release_lease, take_lease
 from lakehouse.commit.history import ancestry, head_of
-from lakehouse.commit.lease import held_leases, lease_tag
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.consumers import Consumer, consumers_of
 from lakehouse.maintenance.holders import holders_of
@@ -76,7 +75,7 @@ def take(
     until = datetime.now(UTC) + duration(lasting, "--for")
     with tables_existing():
         loaded = _load(catalog, table)
-        _require_free(loaded, owner, _readers(catalog, declarations, table))
+        _require_free(table, owner, _readers(catalog, declarations, table))
         at = head_of(loaded) if snapshot is None else snapshot
         if at is None or loaded.metadata.snapshot_by_id(at) is None:
             told = f"{table} has no snapshot {at}." if at is not None else f"{table} has no snapshot yet."
@@ -145,25 +144,17 @@ def release(
     context.out.print(f"Ended: {told}.", highlight=False, markup=False, soft_wrap=True)
 
 
-def _require_free(table: IcebergTable, owner: str, readers: Sequence[Consumer]) -> None:
-    """Refuse a name that is somebody else's: a lease is a tag, and names that differ in signs alone share one.
+def _require_free(table: str, owner: str, readers: Sequence[Consumer]) -> None:
+    """Refuse a name that is a reader's.
 
     Raises:
-        NotToLease: says whose.
+        NotToLease: it is.
     """
-    name, tag = ".".join(table.name()), lease_tag(owner)
-    for reader in readers:
-        if lease_tag(reader.name) == tag:
-            raise NotToLease(
-                f"{reader.name} reads {name} in ranges, and its own lease says how far.",
-                remedy="choose another name: this one would make it lose what it has still to read",
-            )
-    for held in held_leases(table):
-        if held.tag == tag and held.owner != owner:
-            raise NotToLease(
-                f"{held.owner} has a lease on {name}, and {owner} would take its place.",
-                remedy="choose a name that differs in letters or digits, a to z and 0 to 9",
-            )
+    if any(reader.name == owner for reader in readers):
+        raise NotToLease(
+            f"{owner} reads {table} in ranges, and its own lease says how far.",
+            remedy="choose another name: this one would make it lose what it has still to read",
+        )
 
 
 def _load(catalog: LakeCatalog, name: str) -> IcebergTable:

@@ -1,11 +1,13 @@
 """A lease: whoever reads a table in ranges of snapshots says so with a tag, and nothing newer is trimmed or expired.
 
 A tag protects one snapshot only, and a range can be read only while every snapshot from its start to its end is there.
-So the tag `lakehouse_lease_<owner>` stands for all of `main` after it as well; `trim` and expiry know that. Whose it
-is, until when and why is a property of the same table, set and removed in the same commit as the tag: so there is no
-second place that could say something else. A tag without that property is a lease without an end.
+So the tag `lakehouse_lease_<owner>_<hash>` stands for all of `main` after it as well; `trim` and expiry know that.
+Whose it is, where, until when and why is a property of the same table, set and removed in the same commit as the tag. A
+tag without that property is a lease without an end; a property whose tag somebody has dropped by hand is a lease still,
+as long as its snapshot is there.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,6 +59,7 @@ class _Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the property says.
 
     Attributes:
+        snapshot_id: where the tag was set.
         given_up: the snapshot that the owner had read when its lease was ended although it has to read on: what
             follows may go, and the owner will need a rebuild. Its next lease takes the place of this.
     """
@@ -64,11 +67,17 @@ class _Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     owner: str
     until: datetime | None = None
     reason: str = ""
+    snapshot_id: int | None = None
     given_up: int | None = None
 
 
 def lease_tag(owner: str) -> str:
-    """The tag of an owner."""
+    """The tag of an owner; a name in other letters, or with a dot elsewhere, has another one."""
+    return f"{_former_tag(owner)}_{hashlib.sha256(owner.encode()).hexdigest()[:8]}"
+
+
+def _former_tag(owner: str) -> str:
+    """The tag as it was, which several owners may have had."""
     return LEASE_PREFIX + re.sub(r"[^A-Za-z0-9]+", "_", owner)
 
 
@@ -87,11 +96,19 @@ def leases(table: Table) -> dict[str, int]:
 
 
 def held_leases(table: Table) -> tuple[Lease, ...]:
-    """The leases on a table with their terms, by owner; one whose property nobody can read has no end."""
-    terms = {lease_tag(one.owner): one for one in _terms(table).values()}
-    uuid = str(table.metadata.table_uuid)
+    """The leases on a table with their terms, also those whose tag somebody has dropped.
+
+    One whose property nobody can read has no end.
+    """
+    uuid, tags = str(table.metadata.table_uuid), leases(table)
+    terms = {_tag_of(one.owner, tags): one for one in _terms(table).values()}
+    dropped = {
+        tag: one.snapshot_id
+        for tag, one in terms.items()
+        if one.snapshot_id is not None and table.metadata.snapshot_by_id(one.snapshot_id) is not None
+    }
     found: list[Lease] = []
-    for tag, snapshot_id in sorted(leases(table).items()):
+    for tag, snapshot_id in sorted((dropped | tags).items()):
         said = terms.get(tag, _Terms(tag.removeprefix(LEASE_PREFIX)))
         found.append(Lease(table.name(), uuid, said.owner, snapshot_id, said.until, said.reason))
     return tuple(found)
@@ -118,7 +135,11 @@ def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
     return TableChange(
         lease.identifier,
         (AssertTableUUID(uuid=table.metadata.table_uuid),),
-        (set_tag(lease.tag, lease.snapshot_id), *_retold(table, lease)),
+        (
+            set_tag(lease.tag, lease.snapshot_id),
+            SetPropertiesUpdate(updates=_wanted(lease)),
+            *(remove_ref(tag) for tag in _tags(table, lease.owner) if tag != lease.tag),
+        ),
     )
 
 
@@ -158,48 +179,45 @@ def release_lease(
     table = catalog.load_table(identifier)
     if seen is not None and seen not in held_leases(table):
         raise CommitFailedException(f"{'.'.join(identifier)}: {owner} has moved or renewed its lease meanwhile")
-    tag = lease_tag(owner)
-    at, told = head_of(table, tag), _told(table, owner)
-    updates: list[TableUpdate] = [] if at is None else [remove_ref(tag)]
+    held = any(one.owner == owner for one in held_leases(table))
+    tags, key = _tags(table, owner), LEASE_PROPERTY + owner
+    updates: list[TableUpdate] = [remove_ref(tag) for tag in tags]
     if give_up is not None:
         updates.append(SetPropertiesUpdate(updates=_property(_Terms(owner, given_up=give_up))))
-        told -= {LEASE_PROPERTY + owner}
-    if told:
-        updates.append(RemovePropertiesUpdate(removals=sorted(told)))
+    elif key in table.properties:
+        updates.append(RemovePropertiesUpdate(removals=[key]))
     if updates:
+        at = [ref_is(tag, head_of(table, tag)) for tag in {lease_tag(owner), *tags}]
         uuid = AssertTableUUID(uuid=table.metadata.table_uuid)
-        catalog.commit_tables([TableChange(identifier, (uuid, ref_is(tag, at)), tuple(updates))])
-    return at is not None
+        catalog.commit_tables([TableChange(identifier, (uuid, *at), tuple(updates))])
+    return held
 
 
 def _is_held(table: Table, lease: Lease) -> bool:
     """Whether the lease is there, with its terms and no others."""
-    told = _told(table, lease.owner)
-    return head_of(table, lease.tag) == lease.snapshot_id and {key: table.properties[key] for key in told} == _wanted(
-        lease
-    )
+    at = {tag: head_of(table, tag) for tag in _tags(table, lease.owner)}
+    return at == {lease.tag: lease.snapshot_id} and _wanted(lease).items() <= table.properties.items()
 
 
-def _retold(table: Table, lease: Lease) -> list[TableUpdate]:
-    """The updates after which the properties say the terms of this lease."""
-    wanted = _wanted(lease)
-    updates: list[TableUpdate] = [SetPropertiesUpdate(updates=wanted)]
-    if outdated := sorted(_told(table, lease.owner) - wanted.keys()):
-        updates.append(RemovePropertiesUpdate(removals=outdated))
-    return updates
+def _tags(table: Table, owner: str) -> list[str]:
+    """The tags of an owner's lease that are there: its own, and the former one unless that is another's."""
+    tags = leases(table)
+    others = {_tag_of(one.owner, tags) for one in _terms(table).values() if one.owner != owner}
+    return [tag for tag in (lease_tag(owner), _former_tag(owner)) if tag in tags and tag not in others]
+
+
+def _tag_of(owner: str, tags: Mapping[str, int]) -> str:
+    """Under which of its names an owner's tag is to be found."""
+    own, former = lease_tag(owner), _former_tag(owner)
+    return former if former in tags and own not in tags else own
 
 
 def _wanted(lease: Lease) -> dict[str, str]:
-    return _property(_Terms(lease.owner, lease.until, lease.reason))
+    return _property(_Terms(lease.owner, lease.until, lease.reason, lease.snapshot_id))
 
 
 def _property(terms: _Terms) -> dict[str, str]:
     return {LEASE_PROPERTY + terms.owner: msgspec.json.encode(terms).decode()}
-
-
-def _told(table: Table, owner: str) -> set[str]:
-    """The properties that speak of an owner's lease; two names that share a tag share the lease."""
-    return {key for key, terms in _terms(table).items() if lease_tag(terms.owner) == lease_tag(owner)}
 
 
 def _terms(table: Table) -> Mapping[str, _Terms]:

@@ -7,12 +7,13 @@ A table that has landed already is left out: so a catalog that shows, or made, h
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyiceberg.exceptions import CommitFailedException, ServerError, ServiceUnavailableError
 from pyiceberg.table import Table
-from pyiceberg.table.update import AssertCurrentSchemaId, AssertTableUUID
+from pyiceberg.table.refs import SnapshotRefType
+from pyiceberg.table.update import AssertCurrentSchemaId, AssertTableUUID, TableRequirement
 from pyiceberg.typedef import Identifier
 from requests import RequestException
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
@@ -137,6 +138,7 @@ def _change(item: Staged, table: Table) -> TableChange:
             ref_is(MAIN, item.base.snapshot_id),
             ref_is(item.branch, item.head),
             AssertCurrentSchemaId.model_validate({"current-schema-id": item.base.schema_id}),
+            *(_tags_are_as_they_were(table) if outdated else ()),
         ),
         updates=(
             # Retention that somebody set on main is theirs to keep.
@@ -145,6 +147,13 @@ def _change(item: Staged, table: Table) -> TableChange:
             *([remove_snapshots(outdated)] if outdated else []),
         ),
     )
+
+
+def _tags_are_as_they_were(table: Table) -> Iterator[TableRequirement]:
+    """Or one that is moved back meanwhile, as the lease of a mirror that was rolled back, names what is trimmed."""
+    for name, ref in table.metadata.refs.items():
+        if ref.snapshot_ref_type == SnapshotRefType.TAG:
+            yield ref_is(name, ref.snapshot_id)
 
 
 def _published(work: dict[Identifier, Staged], rounds: int, rebases: int) -> Published:

@@ -44,6 +44,12 @@ class Pin:
         return f"{PIN_PREFIX}{self.begun_ms:0{_TIME_DIGITS}x}_{re.sub(r'[^A-Za-z0-9]+', '_', self.owner)}"
 
 
+def pin_begun_ms(tag: str) -> int | None:
+    """When the run of a pin began; None for a tag that is none, though it may begin like one."""
+    found = _PIN.match(tag)
+    return int(found["begun"], 16) if found else None
+
+
 def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str, Pinned]:
     """Hold tables at their snapshots of one moment, or find the tags that an earlier step has set.
 
@@ -87,4 +93,4 @@ def _change(table: Table, snapshot_id: int, pin: Pin) -> TableChange:
 
 def _stale(table: Table, pin: Pin) -> list[str]:
     oldest = pin.begun_ms - KEPT // timedelta(milliseconds=1)
-    return [name for name in table.metadata.refs if (found := _PIN.match(name)) and int(found["begun"], 16) <= oldest]
+    return [name for name in table.metadata.refs if (begun := pin_begun_ms(name)) is not None and begun <= oldest]

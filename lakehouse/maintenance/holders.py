@@ -4,7 +4,6 @@ Every reference counts, whoever set it. Of those that read in ranges the seal co
 somebody has dropped by hand loses nothing.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from shlex import quote
@@ -19,13 +18,12 @@ from lakehouse.commit.history import MAIN, ancestry, head_of, is_rewrite, summar
 from lakehouse.commit.housekeeping import LONGEST_RUN
 from lakehouse.commit.lease import LEASE_PREFIX, Lease, given_up, held_leases
 from lakehouse.commit.trim import retained
-from lakehouse.derived.pins import KEPT, PIN_PREFIX
+from lakehouse.derived.pins import KEPT, pin_begun_ms
 from lakehouse.maintenance.consumers import Consumer, consumers_of
 from lakehouse.maintenance.state import Holder, HolderKind
 from lakehouse.release.names import TAG_PREFIX
 from lakehouse.tables import Declarations
 
-_PIN = re.compile(rf"{PIN_PREFIX}(?P<begun>[0-9a-f]+)_(?P<owner>.*)")
 _CHANGES_ROWS = ("added-records", "deleted-records", "added-position-deletes", "added-equality-deletes")
 
 
@@ -50,8 +48,8 @@ def holders(table: Table, consumers: Sequence[Consumer] = (), *, now: datetime |
 
 def pin_ends(tag: str) -> datetime | None:
     """When a run's pin ends; None for a tag that is no pin."""
-    found = _PIN.fullmatch(tag)
-    return datetime.fromtimestamp(int(found["begun"], 16) / 1000, UTC) + KEPT if found else None
+    begun = pin_begun_ms(tag)
+    return datetime.fromtimestamp(begun / 1000, UTC) + KEPT if begun is not None else None
 
 
 def release_command(table: str, owner: str) -> str:

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
-from lakehouse.catalog import TableChange
+from lakehouse.catalog import TableChange, remove_ref, set_tag
 from lakehouse.commit import Attempt, Lease, Superseded, leases, publish, release_lease, take_lease
 from lakehouse.commit.history import ancestry, head_of
-from lakehouse.commit.lease import LEASE_PROPERTY, given_up, held_leases, lease_tag, lease_until
+from lakehouse.commit.lease import LEASE_PREFIX, LEASE_PROPERTY, given_up, held_leases, lease_tag, lease_until
 from lakehouse.commit.trim import KEEP_PROPERTY, outdated_snapshots
 from lakehouse.tables import Maintenance
 from lakehouse_tests.commit.oracle import Oracle
@@ -58,7 +58,7 @@ def test_everything_newer_than_the_oldest_lease_stays(
     oldest = max((new_main.index(at) for at in held.values()), default=-1)
     assert not dropped & set(new_main[: oldest + 1])
     assert not dropped & set(new_main[: max(2, keep)])
-    if all(name.startswith(lease_tag("")) for name in history.refs):
+    if all(name.startswith(LEASE_PREFIX) for name in history.refs):
         assert len(new_main) - len(dropped) <= max(2, keep, oldest + 1) + 2  # and no more than that
 
 
@@ -79,6 +79,54 @@ def test_a_lagging_reader_finds_its_whole_range_after_many_publishes(lake: Lake)
     lake.write("last", log=[9])
     assert len(_chain(lake.load(name))) <= 5
     assert lake.rows(name) == list(range(10))
+
+
+def test_a_lease_whose_tag_was_dropped_by_hand_holds_until_it_is_released(lake: Lake) -> None:
+    lake.create("log", **{KEEP_PROPERTY: "3"})
+    name = f"{lake.namespace}.log"
+    lake.write("first", log=[0])
+    lease = _lease(lake, "log")
+    assert take_lease(lake.catalog, lease)
+    lake.catalog.commit_tables([TableChange(lease.identifier, (), (remove_ref(lease.tag),))])
+    for number in range(1, 6):
+        lake.write(f"s{number}", log=[number])
+    assert lease.snapshot_id in _chain(lake.load(name))
+    assert held_leases(lake.load(name)) == (lease,)
+    assert release_lease(lake.catalog, lease.identifier, OWNER)
+    assert held_leases(lake.load(name)) == ()
+    lake.write("last", log=[9])
+    assert len(_chain(lake.load(name))) <= 5
+
+
+@pytest.mark.parametrize(("one", "other"), [("mart.b_c", "mart_b.c"), ("mart.größe", "mart.größé"), ("売.上", "顧.客")])
+def test_owners_with_similar_names_have_leases_of_their_own(lake: Lake, one: str, other: str) -> None:
+    lake.create("log")
+    lake.write("first", log=[0])
+    first = _lease(lake, "log", owner=one)
+    lake.write("second", log=[1])
+    second = _lease(lake, "log", owner=other)
+    assert take_lease(lake.catalog, first)
+    assert take_lease(lake.catalog, second)
+    assert set(held_leases(lake.load(f"{lake.namespace}.log"))) == {first, second}
+    assert release_lease(lake.catalog, second.identifier, other)
+    assert held_leases(lake.load(f"{lake.namespace}.log")) == (first,)
+
+
+def test_a_tag_of_before_is_a_lease_and_gives_way_to_the_one_of_now(lake: Lake) -> None:
+    lake.create("log")
+    lake.write("first", log=[0])
+    lease, former = _lease(lake, "log"), "lakehouse_lease_mirror_things"
+    name = f"{lake.namespace}.log"
+    lake.catalog.commit_tables([TableChange(lease.identifier, (), (set_tag(former, lease.snapshot_id),))])
+    assert [one.snapshot_id for one in held_leases(lake.load(name))] == [lease.snapshot_id]
+    told = {LEASE_PROPERTY + OWNER: f'{{"owner":"{OWNER}"}}'}
+    with lake.load(name).transaction() as change:
+        change.set_properties(told)
+    assert [one.owner for one in held_leases(lake.load(name))] == [OWNER]
+    assert take_lease(lake.catalog, replace(lease, owner="mirror_things"))  # no right to what is another's
+    assert former in lake.load(name).metadata.refs
+    assert take_lease(lake.catalog, lease)
+    assert leases(lake.load(name)) == {lease_tag(owner): lease.snapshot_id for owner in (OWNER, "mirror_things")}
 
 
 def test_a_lease_moves_with_the_publish_of_its_owner(lake: Lake) -> None:

@@ -4,6 +4,8 @@ Guarded mechanism: `outdated_snapshots`. What a tag, a branch or an attempt unde
 order in which they came.
 """
 
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -12,8 +14,11 @@ from hypothesis import strategies as st
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadataV2
+from pyiceberg.table.update import TableRequirement
 
+from lakehouse.catalog import TableChange, ref_is, set_tag
 from lakehouse.commit import Attempt
+from lakehouse.commit.history import ancestry, head_of
 from lakehouse.commit.trim import KEEP_PROPERTY, outdated_snapshots
 from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
@@ -128,6 +133,45 @@ def test_nothing_that_somebody_stands_on_is_dropped(events: list[tuple[str, int]
         assert not dropped & {*own, base}  # what is staged, and the base it descends from
     if all(name == "ours" for name in history.refs):
         assert len(new_main) - len(dropped) <= max(2, keep) + 2  # it really trims
+
+
+def test_a_number_that_is_none_makes_no_publish_fail(lake: Lake) -> None:
+    lake.create("a", **{KEEP_PROPERTY: "a hundred"})
+    for n in range(27):
+        lake.write(f"s{n}", a=[n])
+    assert len(Oracle.of(lake).document("a")["snapshots"]) == 50
+
+
+def test_a_tag_that_is_moved_back_meanwhile_keeps_its_snapshot(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the lease of a mirror that was rolled back: a REST server would drop it together with what it names."""
+    name = lake.create("a", **{KEEP_PROPERTY: "3"})
+    for n in (1, 2):
+        lake.write(f"s{n}", a=[n])
+    newest, *_, first = (s.snapshot_id for s in ancestry(lake.load(name), head_of(lake.load(name))))
+    lake.catalog.commit_tables([TableChange(lake.load(name).name(), (), (set_tag("mine", newest),))])
+    was = ref_is("mine", newest)
+
+    def chosen(table: Table, next_head: int) -> list[int]:
+        found = outdated_snapshots(table, next_head)
+        if table.metadata.refs["mine"].snapshot_id == newest:
+            assert first in found
+            lake.catalog.commit_tables([TableChange(table.name(), (), (set_tag("mine", first),))])
+        return found
+
+    commit, required = lake.catalog.commit_tables, list[TableRequirement]()
+
+    def heard(changes: Sequence[TableChange]) -> None:
+        required.extend(one for change in changes for one in change.requirements)
+        commit(changes)
+
+    monkeypatch.setattr(lake.catalog, "commit_tables", heard)
+    monkeypatch.setattr(import_module("lakehouse.commit.publish"), "outdated_snapshots", chosen)
+    lake.write("third", a=[3])
+    assert [one for one in required if one in (was, ref_is("mine", first))] == [was, ref_is("mine", first)]
+    table = lake.load(name)
+    assert table.metadata.refs["mine"].snapshot_id == first
+    assert table.metadata.snapshot_by_id(first) is not None
+    assert lake.rows(name) == [1, 2, 3]
 
 
 def test_a_tag_and_an_attempt_under_way_outlive_many_publishes(lake: Lake) -> None:

@@ -94,6 +94,14 @@ def test_a_reference_holds_until_it_is_dropped(house: House, kind: str) -> None:
     assert after.cut.gone == (seals[1],)
 
 
+@pytest.mark.parametrize("odd", ["lakehouse_pin_ffffffffffffff_x", "lakehouse_pin_x", "lakehouse_pin_19a_x"])
+def test_a_tag_that_only_begins_like_a_pin_is_a_tag_and_never_ends(house: House, odd: str) -> None:
+    (seal,) = house.grow(1)
+    house.catalog.commit_tables([TableChange(IDENTIFIER, (), (set_tag(odd, seal),))])
+    assert _held(house)["tag", odd].until is None
+    assert expire.expire(house.catalog, house.declarations, LOG, SMALL, now=days_ahead(400)).cut.ended == ()
+
+
 def test_an_attempt_under_way_holds_its_base_and_what_it_has_staged(sql_lake: Lake) -> None:
     name = sql_lake.create("a")
     sql_lake.write("first", a=[1])
