@@ -13,6 +13,7 @@ import pyarrow.fs as arrow_fs
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
+from lakehouse.commit.place import place_of
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.partitions import HIDDEN
 
@@ -44,13 +45,13 @@ class Listing:
         files: them.
         client: who listed them.
         scheme: of the location's address.
-        hidden: partition fields whose values are not shown.
+        told: partition fields whose values are shown; of one that nobody knows, as of a spec of long ago, none is.
     """
 
     files: Sequence[ListedFile]
     client: arrow_fs.FileSystem
     scheme: str
-    hidden: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
 
     def address(self, path: str) -> str:
         """The address of a listed path, for reading."""
@@ -62,7 +63,7 @@ class Listing:
 
     def _part(self, part: str) -> str:
         field, is_partition, _ = part.partition("=")
-        return f"{field}={HIDDEN}" if is_partition and unquote_plus(field) in self.hidden else part
+        return f"{field}={HIDDEN}" if is_partition and unquote_plus(field) not in self.told else part
 
     def delete(self, path: str) -> None:
         """Delete a listed file; one that is gone already is as it should be.
@@ -77,7 +78,7 @@ class Listing:
 
 
 def list_files(io: FileIO, location: str) -> Listing:
-    """List everything below a location, hidden files included.
+    """List everything below a location, hidden files included; what a symlink leads to elsewhere is not below it.
 
     Raises:
         CannotList: the table is not read by Arrow's file systems.
@@ -90,11 +91,12 @@ def list_files(io: FileIO, location: str) -> Listing:
         )
     scheme, netloc, path = PyArrowFileIO.parse_location(location, io.properties)
     client = io.fs_by_scheme(scheme, netloc)
+    links, below = isinstance(client, arrow_fs.LocalFileSystem), place_of(path)
     found = client.get_file_info(arrow_fs.FileSelector(path, recursive=True, allow_not_found=True))
     files = [
         ListedFile(one.path, one.size or 0, one.mtime.astimezone(UTC) if one.mtime is not None else None)
         for one in found
-        if one.type == arrow_fs.FileType.File
+        if one.type == arrow_fs.FileType.File and (not links or place_of(one.path).startswith(below))
     ]
     return Listing(tuple(sorted(files, key=lambda one: one.path)), client, scheme)
 
@@ -110,8 +112,3 @@ def names_of(path: str) -> frozenset[str]:
     if name.startswith(".") and name.endswith(".crc"):
         name = name[1 : -len(".crc")]
     return frozenset((name, unquote(name)))
-
-
-def place_of(location: str) -> str:
-    """A location without its scheme and with one slash at its end, to compare with others."""
-    return f"/{location.partition('://')[2] or location.removeprefix('file:')}".replace("//", "/").rstrip("/") + "/"

@@ -7,8 +7,8 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
 from lakehouse.catalog import LakeCatalog
+from lakehouse.commit.place import place_of
 from lakehouse.errors import LakehouseError
-from lakehouse.maintenance.listing import place_of
 
 # Where a table's files may lie elsewhere, nobody can say of a folder that what is in it is this table's.
 ELSEWHERE = (
@@ -49,14 +49,19 @@ def neighbours_below(catalog: LakeCatalog, table: Table) -> list[str]:
     """Places of all other tables of the catalog that lie below this one's.
 
     Raises:
-        CannotLook: another table has this one's location or lies around it, or nobody can say where one lies.
+        CannotLook: another table has this one's location, has had it, or lies around it, or nobody can say where one
+            lies.
     """
     own = place_of(table.location())
     found: list[str] = []
     for identifier in sorted(set(_tables(catalog, ()))):
         if identifier == table.name():
             continue
-        for place in _places(catalog, identifier):
+        other = _loaded(catalog, identifier)
+        if other is None:
+            continue
+        below: list[str] = []
+        for place in _places(other):
             if place == own:
                 raise CannotLook(
                     f"{'.'.join(table.name())} and {'.'.join(identifier)} have one location, {table.location()}.",
@@ -68,21 +73,37 @@ def neighbours_below(catalog: LakeCatalog, table: Table) -> list[str]:
                     remedy="declare orphans=None for it, or move one of them",
                 )
             if place.startswith(own):
-                found.append(place)
+                below.append(place)
+        if any(file.startswith(own) and not file.startswith(tuple(below)) for file in _metadata_files(other)):
+            raise CannotLook(
+                f"{'.'.join(identifier)} has metadata at {table.location()}, the location of {'.'.join(table.name())}.",
+                remedy=f"declare orphans=None for {'.'.join(table.name())}, or write one of them anew elsewhere",
+            )
+        found += below
     return found
 
 
-def _places(catalog: LakeCatalog, identifier: Identifier) -> list[str]:
+def _loaded(catalog: LakeCatalog, identifier: Identifier) -> Table | None:
     try:
-        table = catalog.load_table(identifier)
+        return catalog.load_table(identifier)
     except NoSuchTableError:  # dropped since it was listed
-        return []
+        return None
     except Exception as error:
         raise CannotLook(
             f"Nobody can say where {'.'.join(identifier)} lies: it cannot be loaded ({type(error).__name__}).",
             remedy="repair or drop it; until then no table of this catalog is looked at for orphans",
         ) from error
+
+
+def _places(table: Table) -> list[str]:
     return [place_of(at) for at in (table.location(), *(table.properties.get(key) for key in ELSEWHERE)) if at]
+
+
+def _metadata_files(table: Table) -> Iterator[str]:
+    """Places of what its metadata name without being read further: they stay where they were when it is moved."""
+    yield place_of(table.metadata_location)
+    yield from (place_of(entry.metadata_file) for entry in table.metadata.metadata_log)
+    yield from (place_of(one.manifest_list) for one in table.metadata.snapshots if one.manifest_list)
 
 
 def _tables(catalog: LakeCatalog, namespace: Identifier) -> Iterator[Identifier]:

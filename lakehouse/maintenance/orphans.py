@@ -16,8 +16,9 @@ from pyiceberg.table import Table
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, failpoint
 from lakehouse.commit.attempt import BRANCH_PREFIX, attempt_in
+from lakehouse.commit.place import place_of
 from lakehouse.maintenance.action import Action, Measured, Outcome, Work
-from lakehouse.maintenance.listing import ListedFile, Listing, list_files, place_of
+from lakehouse.maintenance.listing import ListedFile, Listing, list_files
 from lakehouse.maintenance.location import neighbours_below, require_own_place
 from lakehouse.maintenance.longest_run import longest_run
 from lakehouse.maintenance.orphan_log import Event, Memory, Note, note, recall
@@ -72,11 +73,12 @@ def run(work: Work, action: Action, *, now: datetime | None = None) -> Outcome:
     failpoint("orphans.listed")
     table = work.catalog.load_table(work.base.identifier)
     require_own_place(work.base.table, table)
-    listing = replace(listing, hidden=hidden_fields(table, work.declared))
+    fields = {field.name for spec in table.specs().values() for field in spec.fields}
+    listing = replace(listing, told=frozenset(fields - hidden_fields(table, work.declared)))
     memory = recall(work.catalog, work.base.uuid)
     longest = longest_run(table, moment, dagster=work.longest_run, noted=memory.longest_run)
     neighbours = neighbours_below(work.catalog, table)
-    known = known_files(table, listing)
+    known = known_files(table, listing, neighbours)
     found = look(listing, known, memory, policy, now=moment, longest=longest, spared=(*neighbours, *_alive(table)))
     deletes = policy.delete and work.allow
     if work.allow:

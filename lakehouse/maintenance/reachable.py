@@ -5,7 +5,7 @@ long as the version itself is there.
 """
 
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,8 +14,10 @@ from pyiceberg.io import FileIO
 from pyiceberg.table import Table
 
 from lakehouse.commit.manifests import manifests_in, named_paths
+from lakehouse.commit.place import place_of
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.listing import Listing, names_of
+from lakehouse.maintenance.location import CannotLook
 
 _HINT = "version-hint.text"
 _VERSIONS = (".metadata.json", ".metadata.json.gz")
@@ -42,14 +44,16 @@ class Known:
         return not self.names.isdisjoint(names_of(path))
 
 
-def known_files(table: Table, listing: Listing) -> Known:
+def known_files(table: Table, listing: Listing, neighbours: Collection[str] = ()) -> Known:
     """Read every version of a table's metadata, each manifest once.
 
     Args:
         table: loaded after the listing was made: what was committed in between is known.
         listing: of its location.
+        neighbours: places of other tables below it; their metadata is read too, and nobody minds it there.
 
     Raises:
+        CannotLook: there is another table's metadata, so the files may be that one's.
         MetadataUnreadable: of a version that is in use, or of any that is there, something cannot be read.
     """
     current = [table.metadata_location, *(entry.metadata_file for entry in table.metadata.metadata_log)]
@@ -57,18 +61,26 @@ def known_files(table: Table, listing: Listing) -> Known:
     seen: set[str] = set()
     newest = _document(table.io, table.metadata_location)
     names |= _reached(table.io, newest, seen, must_be_there=True)
-    others = {
-        listing.address(one.path)
-        for one in listing.files
-        if one.path.endswith(_VERSIONS) and names_of(one.path).isdisjoint(names_of(table.metadata_location))
-    }
+    listed = {listing.address(one.path) for one in listing.files if one.path.endswith(_VERSIONS)}
+    others = {version for version in listed if place_of(version) != place_of(table.metadata_location)}
     for version in sorted(others):
         try:
             document = _document(table.io, version)
         except FileNotFoundError:  # a commit has deleted the oldest version since it was listed
             continue
+        if not _is_ours(document, newest) and not place_of(version).startswith(tuple(neighbours)):
+            raise CannotLook(
+                f"{version} is of another table than {'.'.join(table.name())}: of one that was here before it, or of "
+                "another catalog.",
+                remedy="declare orphans=None; if nobody needs that other table, remove its metadata, and look again",
+            )
         names |= _reached(table.io, document, seen, must_be_there=False)
     return Known(frozenset(names), 1 + len(others))
+
+
+def _is_ours(document: dict[str, Any], newest: dict[str, Any]) -> bool:
+    """Whether a version is of the same table; of format version 1 the oldest may not say of which."""
+    return document.get("table-uuid") in (None, newest.get("table-uuid"))
 
 
 def _document(io: FileIO, version: str) -> dict[str, Any]:

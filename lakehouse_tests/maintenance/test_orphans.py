@@ -21,9 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
+from pyiceberg.table.update import SetLocationUpdate
 from pyiceberg.transforms import IdentityTransform
 
-from lakehouse.catalog import TableChange, remove_ref, remove_snapshots
+from lakehouse.catalog import TableChange, open_catalog, remove_ref, remove_snapshots
 from lakehouse.commit import Attempt, open_branch, stage_files
 from lakehouse.commit.failpoints import InjectedFault
 from lakehouse.maintenance import orphans
@@ -36,7 +37,7 @@ from lakehouse.maintenance.orphans import look
 from lakehouse.maintenance.reachable import Known, MetadataUnreadable, known_files
 from lakehouse.tables import ORPHANS, Declarations, Expire, Maintenance, Orphans, apply, plan
 from lakehouse_tests.commit.children import Child, work_on
-from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
+from lakehouse_tests.fixtures.lakes import SCHEMA, Lake, sql_settings
 from lakehouse_tests.maintenance import house
 
 LOOK = Action(operation=Operation.ORPHANS)
@@ -145,13 +146,18 @@ def test_the_value_of_a_sensitive_column_is_not_written_down(sql_lake: Lake) -> 
     sql_lake.load(name).append(pa.table({"n": pa.array([1]), "s": ["ada"]}))
     folder = Folder(sql_lake, name)
     folder.age(days_ago=30)
-    folder.put(f"data/of+whom=ada/other=1/{ROW}")
+    folder.put(f"data/of+whom=ada/once=ada/{ROW}")
     folder.look()
     folder.look(days=3)
-    shown = f"data/of+whom=***/other=1/{ROW}"
+    shown = f"data/of+whom=***/once=***/{ROW}"
     assert folder.events() == [("candidate", shown), ("deleted", shown)]
     assert not any(ROW in file for file in folder.files())
     assert sql_lake.rows(name) == [1]
+
+
+def test_only_the_values_of_fields_that_are_known_are_written_down() -> None:
+    listing = Listing((), arrow_fs.LocalFileSystem(), "s3", frozenset({"day", "a b"}))
+    assert listing.shown("b/t/day=1/a+b=2/whom=ada/x") == "s3://b/t/day=1/a+b=2/whom=***/x"
 
 
 def test_what_is_young_is_not_looked_at(folder: Folder) -> None:
@@ -326,6 +332,49 @@ def test_a_neighbours_files_are_not_ours(folder: Folder) -> None:
     folder.look()
     assert folder.events() == []
     assert inner.location().startswith(folder.table.location())
+
+
+def test_a_neighbour_is_one_also_by_way_of_a_symlink(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder.path)
+    folder.lake.catalog.create_table((folder.lake.namespace, "n"), SCHEMA, location=f"file://{tmp_path}/link/n")
+    folder.lake.write("n", n=[1])
+    stray = folder.put()
+    folder.age(days_ago=30)
+    folder.look()
+    assert folder.events() == [("candidate", stray)]
+
+
+def test_what_a_symlink_leads_to_elsewhere_is_not_the_tables(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "precious").write_text("rows")
+    (folder.path / "link").symlink_to(tmp_path / "elsewhere")
+    os.utime(tmp_path / "elsewhere" / "precious", (1, 1))
+    stray = folder.put()
+    folder.look()
+    assert folder.events() == [("candidate", stray)]
+
+
+def test_where_another_table_has_metadata_nobody_looks(folder: Folder) -> None:
+    """It was here, was moved, and left its files; then somebody made a table at the old place."""
+    at, place = folder.table.location(), folder.lake.namespace
+    move = SetLocationUpdate(location=f"{at}_moved")
+    folder.lake.catalog.commit_tables([TableChange(folder.table.name(), (), (move,))])
+    folder.lake.catalog.create_table((place, "b"), SCHEMA, location=at)
+    folder.lake.write("b", b=[1])
+    with pytest.raises(CannotLook, match=f"{folder.name} has metadata at {at}, the location of {place}.b"):
+        Folder(folder.lake, f"{place}.b").look()
+
+
+def test_a_table_that_this_catalog_does_not_know_may_need_the_files(folder: Folder, tmp_path: Path) -> None:
+    """Its data its metadata name; but the newest version of these nothing names."""
+    (tmp_path / "other").mkdir()
+    other = open_catalog(sql_settings(tmp_path / "other"))
+    other.create_namespace("ns")
+    other.create_table(("ns", "t"), SCHEMA, location=f"{folder.table.location()}/t")
+    folder.age(days_ago=30)
+    with pytest.raises(CannotLook, match=f"is of another table than {folder.name}"):
+        folder.look()
+    assert folder.events() == []
 
 
 @pytest.mark.parametrize("place", ["data", "more/inner"])
