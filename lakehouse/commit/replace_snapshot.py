@@ -19,7 +19,7 @@ from pyiceberg.manifest import (
     ManifestWriterV1,
 )
 from pyiceberg.table import Table, TableProperties, Transaction
-from pyiceberg.table.snapshots import Operation, SnapshotSummaryCollector, Summary, update_snapshot_summaries
+from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import (
     _SnapshotProducer,  # pyright: ignore[reportPrivateUsage] - what its operations are made of
 )
@@ -29,6 +29,7 @@ from lakehouse.commit.entries import EntryWriter, all_entries, is_data, live_ent
 from lakehouse.commit.errors import ContentChanged
 from lakehouse.commit.manifests import manifests_in
 from lakehouse.commit.replacement import Replacement, Untouched
+from lakehouse.commit.summary import summary
 
 
 @dataclass
@@ -181,22 +182,14 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
             )
 
     def _summary(self, snapshot_properties: dict[str, str] | None = None) -> Summary:
-        metadata = self._transaction.table_metadata
-        limit = property_as_int(
-            metadata.properties,
-            TableProperties.WRITE_PARTITION_SUMMARY_LIMIT,
-            TableProperties.WRITE_PARTITION_SUMMARY_LIMIT_DEFAULT,
-        )
-        collected, schema, specs = SnapshotSummaryCollector(limit or 0), metadata.schema(), metadata.specs()
-        for entry in self._replacement.into:
-            collected.add_file(entry.data_file, schema, specs[entry.data_file.spec_id])
-        for entry in self._replacement.out:
-            collected.remove_file(entry.data_file, schema, specs[entry.data_file.spec_id])
-        parent = metadata.snapshot_by_id(self._parent_snapshot_id or 0)
         # PyIceberg adds up the totals of any operation but this one.
-        said = update_snapshot_summaries(
-            Summary(Operation.OVERWRITE, **collected.build(), **(snapshot_properties or {})),
-            parent.summary if parent else None,
+        said = summary(
+            Operation.OVERWRITE,
+            self._transaction.table_metadata,
+            self._parent_snapshot_id,
+            ((entry.data_file.spec_id, entry.data_file) for entry in self._replacement.into),
+            ((entry.data_file.spec_id, entry.data_file) for entry in self._replacement.out),
+            snapshot_properties or {},
         )
         return Summary(Operation.REPLACE, **said.additional_properties)
 

@@ -16,6 +16,7 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
+from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update import AssertTableUUID, TableRequirement
 from pyiceberg.table.update.snapshot import ManageSnapshots
 from requests import RequestException
@@ -28,6 +29,7 @@ from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import ancestry, attempt_of, head_of
 from lakehouse.commit.replacement import Replacement
 from lakehouse.commit.seal import Seal
+from lakehouse.commit.summary import AppendFiles
 
 UNKNOWN_OUTCOME = (CommitStateUnknownException, ServiceUnavailableError, ServerError, RequestException)
 _TRIES = 10
@@ -137,7 +139,8 @@ def append_to(transaction: Transaction, base: Base, attempt: Attempt, branch: st
             f"{base.name}: the partitioning changed after the files were written.",
             remedy="run the step again, it will write with the new partitioning",
         )
-    with transaction.update_snapshot(snapshot_properties=attempt.marks, branch=branch).merge_append() as append:
+    io = base.table.io
+    with AppendFiles(Operation.APPEND, transaction, io, branch, snapshot_properties=attempt.marks) as append:
         for file in files:
             append.append_data_file(file)
 
