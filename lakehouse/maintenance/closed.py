@@ -1,8 +1,11 @@
 """Which partitions of a table may be deduplicated: those that nobody writes to any more, of a table that bears it."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from pyiceberg.table import FileScanTask
 
 from lakehouse.commit import Base, read_bases
 from lakehouse.commit.entries import PartitionKey, partition_of
@@ -17,6 +20,8 @@ from lakehouse.maintenance.traps import refusals
 from lakehouse.maintenance.where import where
 from lakehouse.tables import Deduplicate, Stream
 
+_TOLD = 10
+
 
 class OpenPartition(LakehouseError):
     """Rows may still come to a partition, so it cannot be said yet which of them stays."""
@@ -24,6 +29,18 @@ class OpenPartition(LakehouseError):
 
 class CannotDeduplicate(LakehouseError):
     """The table is not one whose rows could go without a promise being broken."""
+
+
+class NullKey(CannotDeduplicate):
+    """Rows have no value in a column of the key, so nobody can say whether they are the same."""
+
+    def __init__(self, name: str, key: Sequence[str], rows: int, partitions: Sequence[str]) -> None:
+        more = f" and {len(partitions) - _TOLD} partitions more" if len(partitions) > _TOLD else ""
+        super().__init__(
+            f"{name}: at least {rows} rows of {', '.join(partitions[:_TOLD])}{more} have no value in a column of the "
+            f"key ({', '.join(key)}), so it does not identify them.",
+            remedy="correct these rows, or declare a key whose columns have a value in each row",
+        )
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,7 @@ def look(work: Work, action: Action) -> Closed:
         Trap: the table is read in ranges, computed, of version 3, or has no seal.
         OpenPartition: a partition was written to not long enough ago.
         CannotDeduplicate: the stream's tables do not agree, or a partition is of an older partitioning.
+        NullKey: the files hold rows without a value in a column of the key.
     """
     policy = work.policy.deduplicate
     if policy is None or not work.declared.key:
@@ -75,12 +93,14 @@ def look(work: Work, action: Action) -> Closed:
     for trap in refusals(state, work.policy, Operation.DEDUPLICATE):
         raise trap
     _require_agreement(bases)
-    partitions = _closed(work, action, base, policy, state)
+    files = list(base.table.scan(snapshot_id=base.snapshot_id).plan_files())
+    partitions = _closed(work, action, base, policy, state, {partition_of(task.file) for task in files})
     if old := [one.partition.name for (spec, _), one in partitions.items() if spec != base.table.spec().spec_id]:
         raise CannotDeduplicate(
             f"{base.name}: {old[0]} is of an older partitioning, so it cannot be written anew as a whole.",
             remedy="let it be rewritten first: then its files are of the present one",
         )
+    _require_values(base, work.declared.key, partitions, files)
     return Closed(bases, base, policy, partitions)
 
 
@@ -103,12 +123,11 @@ def _require_agreement(bases: Mapping[str, Base]) -> None:
 
 
 def _closed(
-    work: Work, action: Action, base: Base, policy: Deduplicate, state: State
+    work: Work, action: Action, base: Base, policy: Deduplicate, state: State, places: Collection[PartitionKey]
 ) -> dict[PartitionKey, PartitionState]:
     """The action's partitions by where they are; all of the table if it names none."""
     wanted = {partition.key for partition in action.partitions}
     measured = {one.partition.key: one for one in state.partitions or ()}
-    places = {partition_of(task.file) for task in base.table.scan(snapshot_id=base.snapshot_id).plan_files()}
     found = {
         place: measured[partition_named(base.table, work.declared, *place).key] for place in sorted(places, key=str)
     }
@@ -121,3 +140,17 @@ def _closed(
                 remedy="wait, or declare a shorter Deduplicate(closed_after=…)",
             )
     return chosen
+
+
+def _require_values(
+    base: Base, key: Sequence[str], partitions: Mapping[PartitionKey, PartitionState], files: Sequence[FileScanTask]
+) -> None:
+    """Refuse what the files themselves say cannot be told apart; where they say nothing, Spark counts."""
+    columns = [field.field_id for field in map(base.table.schema().find_field, key) if not field.required]
+    nulls = Counter[str]()
+    for task in files:
+        if (one := partitions.get(partition_of(task.file))) is not None and not task.delete_files:
+            said = task.file.null_value_counts or {}
+            nulls[one.partition.name] += max((said.get(column, 0) for column in columns), default=0)
+    if rows := nulls.total():
+        raise NullKey(base.name, key, rows, [name for name, count in nulls.items() if count])

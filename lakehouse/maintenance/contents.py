@@ -68,7 +68,9 @@ class PartitionState:
         last_change: when a commit last added or removed files here, maintenance aside.
         changes_per_hour: such commits.
         removals_per_hour: those of them that removed rows, and so could overtake a rewrite.
+        rewritten: when files here were last written anew with the same rows; its last change may be hidden by that.
         ends: when the time that it stands for is over; None where it stands for none.
+        unnameable: what of it Spark cannot be told; empty where it can.
         touched: data files that deletes apply to, `touched_bytes` of them; None where the tier of files was not read.
     """
 
@@ -91,6 +93,8 @@ class PartitionState:
     last_change: datetime | None = None
     changes_per_hour: float = 0.0
     removals_per_hour: float = 0.0
+    rewritten: datetime | None = None
     ends: datetime | None = None
+    unnameable: str = ""
     touched: int | None = None
     touched_bytes: int = 0

@@ -28,8 +28,9 @@ from lakehouse.commit.tidying import drop_branches_of
 from lakehouse.kafka.tally import Tally
 from lakehouse.maintenance.action import Action, Measured, Outcome, Work
 from lakehouse.maintenance.before_after import of_files
-from lakehouse.maintenance.closed import CannotDeduplicate, Closed, look
+from lakehouse.maintenance.closed import CannotDeduplicate, Closed, NullKey, look
 from lakehouse.maintenance.compact import OVERTAKEN
+from lakehouse.maintenance.due_deduplicate import COUNTED_UNTIL
 from lakehouse.maintenance.duplicates import Keyed
 from lakehouse.maintenance.gone import Gone, seal_gone
 
@@ -40,7 +41,8 @@ def run(work: Work, action: Action) -> Outcome:
     Raises:
         Trap: the table is read in ranges, computed, of version 3, or has no seal.
         OpenPartition: a partition was written to not long enough ago.
-        CannotDeduplicate: Spark cannot write, the stream's tables do not agree, or a partition is of an older spec.
+        CannotDeduplicate: Spark cannot write, the stream's tables do not agree, a partition is of an older spec, or
+            rows have no value in a column of the key.
         CommitError: the publish ended in another way than well or overtaken.
     """
     began, before = time.monotonic(), of_files(work.base.table)
@@ -50,6 +52,9 @@ def run(work: Work, action: Action) -> Outcome:
     try:
         with work.session() as spark:
             rows = _keyed(work, spark, found, found.base.snapshot_id or 0)
+            if rows.nameless:  # of which the files did not say so
+                names = [one.partition.name for one in found.partitions.values()]
+                raise NullKey(found.base.name, rows.key, rows.nameless, names)
             if not rows.surplus or not work.allow:
                 return _shown(work, action, found, before, rows.surplus, began)
             _write(work, found, rows)
@@ -64,14 +69,15 @@ def run(work: Work, action: Action) -> Outcome:
             drop_branches_of(work.catalog, base, work.attempt)
         return Outcome(action=action, result="overtaken", before=before, message=overtaken.message)
     seconds = time.monotonic() - began
+    table, head = work.catalog.load_table(found.base.identifier), published.snapshots[found.base.name]
     return Outcome(
         action=action,
         result="done",
         before=before,
-        after=of_files(work.catalog.load_table(found.base.identifier), rewritten=found.bytes, seconds=seconds),
-        snapshot_id=published.snapshots[found.base.name],
+        after=of_files(table, rewritten=found.bytes, seconds=seconds),
+        snapshot_id=head,
         message=f"{gone.rows} rows went, whose key was there before, in {len(gone.partitions)} partitions",
-        facts={"rows_removed": gone.rows, "partitions": len(gone.partitions)},
+        facts={"rows_removed": gone.rows, "partitions": len(gone.partitions), COUNTED_UNTIL: _time_of(table, head)},
     )
 
 
@@ -91,8 +97,14 @@ def _shown(work: Work, action: Action, found: Closed, before: Measured, surplus:
         before=before,
         after=None if surplus else of_files(table, rewritten=found.bytes, seconds=time.monotonic() - began),
         message=f"{surplus} rows would go" if surplus else "each key is there once",
-        facts={"rows_to_remove": surplus},
+        facts={"rows_to_remove": surplus, COUNTED_UNTIL: _time_of(found.base.table, found.base.snapshot_id)},
     )
+
+
+def _time_of(table: Table, snapshot_id: int | None) -> int:
+    """What comes to `main` after a snapshot is younger than it, whenever that is published."""
+    snapshot = table.metadata.snapshot_by_id(snapshot_id or 0)
+    return snapshot.timestamp_ms if snapshot else 0
 
 
 def _write(work: Work, found: Closed, rows: Keyed) -> None:

@@ -1,15 +1,22 @@
-"""Which partitions are closed, and have not been deduplicated since they last changed."""
+"""Which partitions are closed, and have not been deduplicated since they last changed.
 
+A rewrite of files hides who wrote them, and when: a partition counts as changed by it.
+"""
+
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from lakehouse.maintenance.action import Action, Operation, Withheld
 from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
+from lakehouse.maintenance.partitions import NEVER
 from lakehouse.maintenance.predict import reading, undisturbed
 from lakehouse.maintenance.state import PartitionState, State
+from lakehouse.maintenance.traps import NotNameable
 from lakehouse.tables import Deduplicate
 
 _TOLD = 10
+COUNTED_UNTIL = "counted_until_ms"  # a fact of an outcome: the newest snapshot of `main` that was looked through
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -19,13 +26,14 @@ def due_deduplicate(asked: Asked) -> Found:
     if policy is None or asked.state.partitions is None:
         return Found()
     by_name = sorted(asked.state.partitions, key=lambda one: (one.partition.name, one.partition.key))
-    waiting = [one for one in by_name if one.records and not _is_done(asked, one)]
-    if not waiting:
+    there = [one for one in by_name if one.records and not _is_done(asked, one)]
+    if not there:
         return Found.nothing("deduplicate: every closed partition holds each key once")
+    waiting = [one for one in there if not one.unnameable]
     times = [(one, closes_at(last_known(one, asked.state), policy)) for one in waiting]
     closed = [one for one, at in times if at <= asked.now]
     open_ = [(one, at) for one, at in times if at > asked.now]
-    withheld = (_open(open_),) if open_ else ()
+    withheld = (*_open(open_), *_refused([one for one in there if one.unnameable]))
     if not closed:
         return Found((), withheld)
     chosen: list[PartitionState] = []
@@ -44,22 +52,37 @@ def due_deduplicate(asked: Asked) -> Found:
 
 def closes_at(one: PartitionState, policy: Deduplicate) -> datetime:
     """When a partition is closed: long enough after its last change, and after the end of the time it stands for."""
-    beginnings = [at for at in (one.last_change, one.ends) if at is not None]
-    return max(beginnings, default=_LONG_AGO) + policy.closed_after
+    latest = max((at for at in (one.last_change, one.ends) if at is not None), default=_LONG_AGO)
+    return latest + min(policy.closed_after, NEVER - latest)
 
 
 def last_known(one: PartitionState, state: State) -> PartitionState:
-    """The same; where its last change is older than the history, it is at the latest when the history begins."""
-    forgotten = bool(state.main) and state.main[0].parent_id is not None
-    return replace(one, last_change=state.main[0].at) if one.last_change is None and forgotten else one
+    """The same, with the latest time at which it can have changed last: by the history, and where that is forgotten."""
+    known = _changed(one)
+    if not known and state.main and state.main[0].parent_id is not None:
+        known = [state.main[0].at]
+    return replace(one, last_change=max(known, default=None))
 
 
 def _is_done(asked: Asked, one: PartitionState) -> bool:
     done = asked.state.remembered.deduplicated.get(one.partition.key)
-    return done is not None and (one.last_change is None or one.last_change <= done)
+    return done is not None and all(at <= done for at in _changed(one))
 
 
-def _open(open_: list[tuple[PartitionState, datetime]]) -> Withheld:
+def _changed(one: PartitionState) -> list[datetime]:
+    return [at for at in (one.last_change, one.rewritten) if at is not None]
+
+
+def _refused(unnameable: list[PartitionState]) -> Iterator[Withheld]:
+    if unnameable:
+        told = [f"{one.partition.name}: NotNameable: {NotNameable(one.unnameable)}" for one in unnameable[:_TOLD]]
+        action = Action(operation=Operation.DEDUPLICATE, partitions=tuple(one.partition for one in unnameable))
+        yield withheld_action(action, "refused", told)
+
+
+def _open(open_: list[tuple[PartitionState, datetime]]) -> Iterator[Withheld]:
+    if not open_:
+        return
     told = [f"{one.partition.name}: open until {moment(at)}" for one, at in open_[:_TOLD]]
     action = Action(operation=Operation.DEDUPLICATE, partitions=tuple(one.partition for one, _ in open_))
-    return withheld_action(action, "quiet", told, until=min(at for _, at in open_))
+    yield withheld_action(action, "quiet", told, until=min(at for _, at in open_))

@@ -23,10 +23,12 @@ class Count:
     Attributes:
         rows: that it holds.
         keys: of them that are distinct.
+        nameless: rows without a value in a column of the key.
     """
 
     rows: int
     keys: int
+    nameless: int
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,15 @@ class Keyed:
     def counts(self) -> Mapping[object, Count]:
         """Rows and keys, partition by partition."""
         found = self.spark.sql(
-            f"SELECT {self._place}, count(*), count(DISTINCT {self._keys}) FROM {self._rows} GROUP BY 1"
+            f"SELECT {self._place}, count(*), count(DISTINCT {self._keys}), count_if({self._nameless}) "
+            f"FROM {self._rows} GROUP BY 1"
         )
-        return {place: Count(int(rows), int(keys)) for place, rows, keys in found.collect()}
+        return {place: Count(*map(int, counts)) for place, *counts in found.collect()}
+
+    @property
+    def nameless(self) -> int:
+        """Rows without a value in a column of the key."""
+        return sum(count.nameless for count in self.counts.values())
 
     @property
     def surplus(self) -> int:
@@ -115,6 +123,10 @@ class Keyed:
     @property
     def _keys(self) -> str:
         return ", ".join(_quoted(name) for name in self.key)
+
+    @property
+    def _nameless(self) -> str:
+        return " OR ".join(f"{_quoted(name)} IS NULL" for name in self.key)
 
     def _changed(self, what: str) -> ContentChanged:
         return ContentChanged(

@@ -16,6 +16,8 @@ from lakehouse.maintenance.manifest_files import ManifestCache, MeasuredFile
 from lakehouse.maintenance.partitions import partition_end, partition_named
 from lakehouse.maintenance.past import SnapshotState
 from lakehouse.maintenance.state import PartitionState, State, Totals
+from lakehouse.maintenance.traps import NotNameable
+from lakehouse.maintenance.where import where
 from lakehouse.tables import Rewrite, Table
 
 PartitionKey = tuple[int, tuple[object, ...]]
@@ -88,7 +90,8 @@ def measured_partitions(
     """
     counts = _counted(table, snapshot, declared.maintenance.rewrite or Rewrite(), cache)
     own = own_snapshots(table, state.history)
-    times = {one.snapshot_id: one.at for one in state.history if one.on_main and one.snapshot_id not in own}
+    at = {one.snapshot_id: one.at for one in state.history if one.on_main}
+    times = {by: when for by, when in at.items() if by not in own}
     now = state.measured_at
     hours = hours_of(state.history, now)
     removing = _removing(table, own)
@@ -120,10 +123,20 @@ def measured_partitions(
                 last_change=beat.last,
                 changes_per_hour=round(beat.changes, 3),
                 removals_per_hour=round(beat.removals, 3),
+                rewritten=max((at[by] for by in one.changed_by if by in at and by in own), default=None),
                 ends=partition_end(table, *key),
+                unnameable=_unnameable(table, key),
             )
         )
     return tuple(sorted(found, key=lambda one: (one.partition.name, one.partition.key)))
+
+
+def _unnameable(table: IcebergTable, key: PartitionKey) -> str:
+    try:
+        where(table, [key])
+    except NotNameable as no:
+        return no.what
+    return ""
 
 
 def counted(totals: Totals, partitions: Sequence[PartitionState]) -> Totals:

@@ -15,7 +15,9 @@ from lakehouse.commit import read_bases
 from lakehouse.commit.history import ancestry, attempt_of, head_of
 from lakehouse.maintenance.action import Action, Operation, Outcome, Predicted
 from lakehouse.maintenance.decide import LONGEST_VALID
+from lakehouse.maintenance.due_deduplicate import COUNTED_UNTIL
 from lakehouse.maintenance.experience import Done, Experience, learn
+from lakehouse.maintenance.history import moment
 from lakehouse.maintenance.record import Row, Told, finished_row
 from lakehouse.maintenance.state import Depth, Partition, Remembered
 from lakehouse.tables import MAINTENANCE_LOG, ORPHANS
@@ -84,8 +86,10 @@ class Memory:
         done: dict[str, datetime] = {}
         for row in self._of(uuid):
             if row["phase"] == "finished" and row["operation"] == "deduplicate" and row["result"] == "done":
-                for key in msgspec.json.decode(row["partition_keys"], type=list[str]):
-                    done.setdefault(key, row["at"])
+                until = _told(row).facts.get(COUNTED_UNTIL)
+                if isinstance(until, int):
+                    at = moment(until)
+                    done |= {key: max(at, done.get(key, at)) for key in _texts(row["partition_keys"])}
         return Remembered(
             counted_at=_counted_at(row for row in self._of(uuid) if row["phase"] == "decided"),
             orphans_looked_at=next(looks, None),
@@ -174,10 +178,14 @@ def _texts(value: str) -> list[str]:
     return msgspec.json.decode(value, type=list[str])
 
 
+def _told(row: Row) -> Told:
+    return msgspec.json.decode(row["measured"], type=Told)
+
+
 def _done(row: Row) -> Done | None:
     if row["phase"] != "finished" or row["result"] != "done" or not row["measured"]:
         return None
-    told = msgspec.json.decode(row["measured"], type=Told)
+    told = _told(row)
     if told.after is None:
         return None
     predicted = msgspec.json.decode(row["predicted"], type=Predicted)

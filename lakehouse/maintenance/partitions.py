@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.transforms import (
@@ -19,7 +19,8 @@ from lakehouse.tables import Table
 
 HIDDEN = "***"
 WHOLE = "the whole table"
-_EPOCH_YEAR = 1970
+NEVER = datetime.max.replace(tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def partition_named(table: IcebergTable, declared: Table, spec_id: int, values: Sequence[object]) -> Partition:
@@ -50,7 +51,7 @@ def hidden_fields(table: IcebergTable, declared: Table) -> frozenset[str]:
 
 
 def partition_end(table: IcebergTable, spec_id: int, values: Sequence[object]) -> datetime | None:
-    """When the time that a partition stands for is over; None where it stands for none."""
+    """When the time that a partition stands for is over; `NEVER` after the year 9999, None where it stands for none."""
     for field, value in zip(table.specs()[spec_id].fields, values, strict=True):
         if isinstance(field.transform, TimeTransform) and isinstance(value, int):
             return _end(field.transform, value)
@@ -58,16 +59,22 @@ def partition_end(table: IcebergTable, spec_id: int, values: Sequence[object]) -
 
 
 def _end(transform: object, value: int) -> datetime | None:
-    after = value + 1
+    try:
+        return _beginning(transform, value + 1)
+    except (OverflowError, ValueError):  # Iceberg's range is wider than Python's
+        return NEVER if value > 0 else _EPOCH
+
+
+def _beginning(transform: object, value: int) -> datetime | None:
     match transform:
         case YearTransform():
-            return datetime(_EPOCH_YEAR + after, 1, 1, tzinfo=UTC)
+            return datetime(_EPOCH.year + value, 1, 1, tzinfo=UTC)
         case MonthTransform():
-            return datetime(_EPOCH_YEAR + after // 12, after % 12 + 1, 1, tzinfo=UTC)
+            return datetime(_EPOCH.year + value // 12, value % 12 + 1, 1, tzinfo=UTC)
         case DayTransform():
-            return datetime.fromtimestamp(after * 86_400, UTC)
+            return _EPOCH + timedelta(days=value)
         case HourTransform():
-            return datetime.fromtimestamp(after * 3_600, UTC)
+            return _EPOCH + timedelta(hours=value)
         case _:
             return None
 
@@ -80,7 +87,10 @@ def _name(table: IcebergTable, declared: Table, spec_id: int, values: Sequence[o
         if _hides(table, declared, field.source_id):
             parts.append(f"{field.name}={HIDDEN}")
             continue
-        text = field.transform.to_human_string(table.schema().find_type(field.source_id), value)
+        try:
+            text = field.transform.to_human_string(table.schema().find_type(field.source_id), value)
+        except (OverflowError, ValueError):  # no date of Python's: the number that Iceberg has
+            text = str(value)
         parts.append(f"{field.name}={text}")
     return ", ".join(parts) or WHOLE
 

@@ -71,8 +71,7 @@ def decided_rows(decided: Plan, state: State, policy: Maintenance, *, run_id: st
             **shared,
             "row_id": _digest(state.uuid or state.table, state.digest, policy_text(policy), action.operation, attempt),
             "operation": action.operation.value,
-            "partitions": _json([one.name for one in action.partitions[:_MOST_PARTITIONS]]),
-            "partition_keys": _json([one.key for one in action.partitions]),
+            **partitions_told(action),
             "reasons": _json(action.reasons),
             "blocked_by": _json(action.blocked_by),
             "result": _result(decided, action),
@@ -81,6 +80,14 @@ def decided_rows(decided: Plan, state: State, policy: Maintenance, *, run_id: st
         }
         for action in decided.actions
     ]
+
+
+def partitions_told(action: Action) -> Mapping[str, str]:
+    """The partitions of an action, as rows hold them: some names, and all keys."""
+    return {
+        "partitions": _json([one.name for one in action.partitions[:_MOST_PARTITIONS]]),
+        "partition_keys": _json([one.key for one in action.partitions]),
+    }
 
 
 def finished_row(decided: Row, outcome: Outcome, *, at: datetime) -> Row:

@@ -103,7 +103,7 @@ class Remembered:
             not lately.
         orphans_looked_at: when files were last listed; None for never.
         orphan_candidates: files that the last look found and that are still there.
-        deduplicated: key of a partition → when it was last deduplicated.
+        deduplicated: key of a partition → time of the newest snapshot at which each key was there once.
     """
 
     counted_at: datetime | None = None

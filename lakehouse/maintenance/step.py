@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import structlog
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
@@ -25,12 +25,16 @@ from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.manifest_files import ManifestCache
 from lakehouse.maintenance.memory import Memory, completed
 from lakehouse.maintenance.operations import OPERATIONS
-from lakehouse.maintenance.record import Row, decided_rows, finished_row, record
+from lakehouse.maintenance.record import Row, decided_rows, finished_row, partitions_told, record
 from lakehouse.maintenance.report import MaintainReport
 from lakehouse.maintenance.survey import Survey, Surveyed
 from lakehouse.tables import ORPHANS, Declarations, Table, apply, plan
 
 log = structlog.get_logger(__name__)
+
+
+class CannotMeasure(LakehouseError):
+    """A table's metadata, or those of who reads it, cannot be read just now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +81,7 @@ def maintain(step: MaintainStep) -> MaintainReport:
     What goes wrong is in the report (`require_well`), and stops what would have come after it.
 
     Raises:
+        CannotMeasure: the table could not be looked at.
         CommitError: what was decided, or what came of it, could not be written down.
     """
     began, cache = time.monotonic(), ManifestCache()
@@ -102,7 +107,9 @@ def maintain(step: MaintainStep) -> MaintainReport:
             outcome = Outcome(action=action, result="withheld", message="not begun, after what went wrong before it")
         step.inform(f"{step.name}: {action.operation}: {outcome.result}. {outcome.message}")
         failpoint("maintain.done")
-        record(step.catalog, [finished_row(row, outcome, at=datetime.now(UTC))], writer=step.attempt.run_id)
+        # What was due when it was its turn may be other partitions than those of the decision.
+        finished = finished_row({**row, **partitions_told(outcome.action)}, outcome, at=datetime.now(UTC))
+        record(step.catalog, [finished], writer=step.attempt.run_id)
         outcomes.append(outcome)
     after = _look(step, memory, cache) if any(outcome.result == "done" for outcome in outcomes) else None
     return MaintainReport(
@@ -126,7 +133,15 @@ def _look(step: MaintainStep, memory: Memory, cache: ManifestCache) -> Surveyed 
         waits=False,  # who has asked for this run, a person or the sensor, has thought of that
         cache=cache,
     )
-    return survey.look(step.table)
+    try:
+        return survey.look(step.table)
+    except LakehouseError:
+        raise
+    except Exception as error:
+        raise CannotMeasure(
+            f"{step.name} could not be looked at: {type(error).__name__}.",
+            remedy="nothing was done that is not in lakehouse.maintenance; it is looked at again with the next run",
+        ) from error
 
 
 def _tried(
@@ -167,7 +182,7 @@ def _done(step: MaintainStep, action: Action, memory: Memory, cache: ManifestCac
     began = time.monotonic()
     outcome = OPERATIONS[action.operation](work, now)
     facts: Mapping[str, Any] = {**outcome.facts, "seconds": round(time.monotonic() - began, 3)}
-    return replace(outcome, action=action, facts=facts)
+    return replace(outcome, facts=facts)
 
 
 def _of(found: Plan, operation: Operation) -> Action | None:
@@ -181,7 +196,7 @@ def _finish_the_dead(step: MaintainStep, memory: Memory) -> tuple[Row, ...]:
     """
     try:
         table = step.catalog.load_table(step.table.identifier)
-    except (NoSuchTableError, ValueError):
+    except Exception:  # noqa: BLE001 - the look that comes next says what it is
         return ()
     dead = [
         row

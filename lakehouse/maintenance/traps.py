@@ -35,6 +35,17 @@ class EqualityDeletes(Trap):
     """Equality deletes that are committed while files are rewritten are lost (apache/iceberg #10312)."""
 
 
+class NotNameable(Trap):
+    """Spark has no words for a partition, so nothing can be done to it alone."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} cannot be told to Spark.",
+            remedy="if its rows are wrong, correct them; it is left alone, and other partitions are not",
+        )
+        self.what = what
+
+
 class ReadInRanges(Trap):
     """Somebody reads the table in ranges of snapshots, and would take what is written anew for new rows."""
 
@@ -68,6 +79,8 @@ def refusals(state: State, policy: Maintenance, operation: Operation) -> tuple[T
 
 def refused_partition(one: PartitionState, policy: Maintenance) -> Trap | None:
     """Why a partition may not be rewritten."""
+    if one.unnameable:
+        return NotNameable(one.unnameable)
     if one.equality_deletes and policy.rewrite is not None and not policy.rewrite.equality_writer_gone:
         return EqualityDeletes(
             f"{one.partition.name} has equality deletes; one that is committed during a rewrite would be lost.",

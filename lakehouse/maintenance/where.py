@@ -1,7 +1,7 @@
 """Names a partition to Spark: a condition that holds for all of its rows and for no others."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from pyiceberg.partitioning import PartitionField
@@ -29,17 +29,10 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from lakehouse.errors import LakehouseError
+from lakehouse.maintenance.traps import NotNameable
 
 _EPOCH = date(1970, 1, 1)
 _TIMES = ((YearTransform, "years"), (MonthTransform, "months"), (DayTransform, "days"), (HourTransform, "hours"))
-
-
-class NotNameable(LakehouseError):
-    """Spark has no words for such a partition."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} cannot be told to Spark.", remedy="declare Maintenance(rewrite=None) for the table")
 
 
 def where(table: Table, places: Sequence[tuple[int, Sequence[object]]]) -> str:
@@ -89,11 +82,14 @@ def _literal(transform: Transform[Any, Any], kind: IcebergType, value: Any) -> s
     result = transform.result_type(kind)
     if (written := _WRITTEN.get(type(result))) is None:
         raise NotNameable(f"a partition by {transform} of a column of type {kind}")
-    return written(result, value)
+    try:
+        return written(result, value)
+    except OverflowError:
+        raise NotNameable(f"a partition by {transform} of a time after the year 9999, or before 1,") from None
 
 
 def _moment(micros: int) -> str:
-    return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros):%Y-%m-%d %H:%M:%S.%f}"
+    return (datetime(1970, 1, 1) + timedelta(microseconds=micros)).isoformat(" ", "microseconds")  # noqa: DTZ001
 
 
 def quoted(text: str) -> str:

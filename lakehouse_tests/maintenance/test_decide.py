@@ -347,6 +347,21 @@ def test_closed_partitions_are_deduplicated_once() -> None:
     assert operations(decided(state(changed, remembered=before), policy)) == ["deduplicate"]
 
 
+def test_a_rewrite_hides_no_late_rows_from_deduplication() -> None:
+    """Files that it has written are nobody's change; those that came late may be among them."""
+    policy = Maintenance(deduplicate=Deduplicate(order_by=("n desc",)))
+    merged = replace(part("day=1", files=1, size=TARGET), last_change=None, rewritten=NOW - 2 * DAY)
+    before, after = (
+        Remembered(orphans_looked_at=NOW, deduplicated={merged.partition.key: merged.rewritten + late})
+        for late in (-HOUR, HOUR)
+        if merged.rewritten
+    )
+    assert operations(decided(state(merged, remembered=before), policy)) == ["deduplicate"]
+    assert operations(decided(state(merged, remembered=after), policy)) == ["nothing"]
+    lately = replace(merged, rewritten=NOW - HOUR)
+    assert whys(decided(state(lately, remembered=before), policy)) == {"deduplicate": ["quiet"]}
+
+
 def test_a_partition_whose_last_change_is_forgotten_is_closed_when_the_history_is_old_enough() -> None:
     policy = Maintenance(deduplicate=Deduplicate(order_by=("n desc",)))
     unknown = replace(part("day=1", files=1, size=TARGET), last_change=None)

@@ -22,6 +22,7 @@ from lakehouse.commit.entries import partition_of
 from lakehouse.maintenance import closed, deduplicate
 from lakehouse.maintenance.action import Action, Operation
 from lakehouse.maintenance.closed import OpenPartition
+from lakehouse.maintenance.due_deduplicate import COUNTED_UNTIL
 from lakehouse.maintenance.duplicates import Keyed
 from lakehouse.maintenance.partitions import partition_named
 from lakehouse.maintenance.state import Partition
@@ -71,8 +72,20 @@ def test_the_first_of_each_key_stays(seen: Seen) -> None:
     assert (found.seal.kind, found.seal.statement["said"]) == ("deduplicate", "by the step")
     assert (found.seal.statement["deduplicate.removed"], found.seal.statement["deduplicate.table"]) == ("3", NAME)
     assert set(seen.table.metadata.refs) == {"main"}
+    assert outcome.facts[COUNTED_UNTIL] == seen.table.metadata.snapshots[-1].timestamp_ms
     again = seen.run()
+    assert again.facts[COUNTED_UNTIL] == outcome.facts[COUNTED_UNTIL], "what comes later has not been looked through"
     assert (again.result, again.snapshot_id, again.facts["rows_to_remove"]) == ("done", None, 0)
+
+
+def test_rows_without_a_key_are_counted_where_the_files_do_not_say_so(seen: Seen) -> None:
+    with seen.spark_on(seen.lake.settings) as spark:
+        spark.sql(f"ALTER TABLE lake.{NAME} ALTER COLUMN id DROP NOT NULL")
+        spark.sql(f"ALTER TABLE lake.{NAME} SET TBLPROPERTIES ('write.metadata.metrics.default' = 'none')")
+        spark.sql(f"INSERT INTO lake.{NAME} VALUES (NULL, DATE '2013-01-03', 1, map())")
+        head = seen.table.current_snapshot()
+        assert head is not None
+        assert Keyed(spark, seen.table, head.snapshot_id, ("id",), "").nameless == 1
 
 
 def test_only_the_partitions_of_the_action(seen: Seen) -> None:

@@ -274,6 +274,7 @@ def test_maintenance_is_no_change_of_a_partition(sql_lake: Lake) -> None:
     assert state.partitions is not None
     assert [(one.files, one.last_change is None) for one in state.partitions] == [(1, True), (2, False)]
     assert [one.removals_per_hour for one in state.partitions] == [0, 0]
+    assert [one.rewritten for one in state.partitions] == [state.main[-2].at, None], "but it hides what was one"
     assert (state.cadence.removals_per_hour, state.cadence.appends_since_rewrite) == (0, 0)
 
 

@@ -185,7 +185,8 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
     closed = Action(operation=Operation.DEDUPLICATE, partitions=(Partition(key="k", name="day=1"),), reasons=("x",))
     both = replace(decided(SOUND), actions=(looked, closed))
     rows = decided_rows(both, SOUND, POLICY, attempt="x")
-    ended = [finished_row(row, outcome(row), at=NOW + HOUR) for row in rows]
+    facts = {COUNTED_UNTIL: round((NOW - HOUR).timestamp() * 1000)}
+    ended = [finished_row(row, outcome(row, facts=facts), at=NOW + HOUR) for row in rows]
     record(home.catalog, [*rows, *ended], writer="run")
     apply(plan(ORPHANS, home.catalog), home.catalog)
     orphans = home.load(ORPHANS.name)
@@ -210,7 +211,7 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
     found = Memory.read(home.catalog, NOW).remembered("the uuid")
     assert found.orphans_looked_at == NOW + HOUR
     assert found.orphan_candidates == 2
-    assert found.deduplicated == {"k": NOW + HOUR}
+    assert found.deduplicated == {"k": NOW - HOUR}
 
 
 def test_what_came_after_the_count_is_not_deduplicated(home: Lake) -> None:

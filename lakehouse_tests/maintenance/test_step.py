@@ -16,6 +16,7 @@ from lakehouse.maintenance.action import Action, Operation, Outcome, Work
 from lakehouse.maintenance.memory import Memory
 from lakehouse.maintenance.operations import OPERATIONS
 from lakehouse.maintenance.report import MaintainReport, MaintenanceFailed
+from lakehouse.maintenance.state import Partition
 from lakehouse.maintenance.step import MaintainStep, maintain
 from lakehouse.maintenance.survey import Survey
 from lakehouse.tables import AUDIT_LOG, MAINTENANCE_LOG, Expire, Maintenance, Manifests, apply, plan
@@ -165,6 +166,22 @@ def test_it_is_looked_at_again_when_its_turn_has_come(house: House, monkeypatch:
     monkeypatch.setattr(step, "OPERATIONS", {Operation.EXPIRE: passed})
     [outcome] = maintain(step_of(house, EXPIRES)).outcomes
     assert (outcome.result, outcome.message) == ("nothing", "it was no longer due when it was its turn")
+
+
+def test_the_row_of_what_was_done_names_the_partitions_that_it_was_done_to(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is its turn they may be others than those of the decision."""
+    other = Partition(key="other", name="day=2")
+
+    def done(_: Work, action: Action) -> Outcome:
+        return Outcome(action=replace(action, partitions=(other,)), result="done")
+
+    house.grow(6)
+    monkeypatch.setattr(step, "OPERATIONS", {Operation.EXPIRE: done})
+    maintain(step_of(house, EXPIRES))
+    finished = next(row for row in rows(house) if row["phase"] == "finished")
+    assert (finished["partitions"], finished["partition_keys"]) == ('["day=2"]', '["other"]')
 
 
 def with_branch(house: House, run_id: str) -> None:
