@@ -1,11 +1,10 @@
 """How a table is to be maintained, declared with it. What Iceberg has a word for becomes the table's property."""
 
-import re
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Literal
 
-from lakehouse.tables.error import DeclarationError
+from lakehouse.tables import policy_rules as may
 
 Strategy = Literal["auto", "binpack", "sort", "zorder"]
 Layout = Literal["auto", "none", "hash", "range"]
@@ -13,7 +12,10 @@ Layout = Literal["auto", "none", "hash", "range"]
 MIB = 1024**2
 DAY = timedelta(days=1)
 KEEP_SNAPSHOTS = "lakehouse.publish.keep-snapshots"
-_COLUMN = re.compile(r"\s*(\w+)(\s+(asc|desc))?(\s+nulls\s+(first|last))?\s*", re.IGNORECASE)
+_ZORDERED = may.Rule(
+    "a tuple of names of columns, not empty, for the strategy 'zorder'", lambda it: may.NAMES.holds(it) and bool(it)
+)
+_NOT_ZORDERED = may.Rule("() but for the strategy 'zorder'", lambda it: it == ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +62,23 @@ class Rewrite:
         Raises:
             DeclarationError: says what and what to do.
         """
-        _require(self.strategy in ("auto", "binpack", "sort", "zorder"), "Rewrite.strategy", self.strategy)
-        _require((self.strategy == "zorder") == bool(self.zorder_by), "Rewrite.zorder_by", self.zorder_by)
-        _require(self.target_file_size >= MIB // 1024, "Rewrite.target_file_size", self.target_file_size)
-        _require(0 < self.min_file_size_ratio < 1, "Rewrite.min_file_size_ratio", self.min_file_size_ratio)
-        _require(self.max_file_size_ratio > 1, "Rewrite.max_file_size_ratio", self.max_file_size_ratio)
-        _require(self.min_input_files > 1, "Rewrite.min_input_files", self.min_input_files)
-        _require(self.delete_file_threshold > 0, "Rewrite.delete_file_threshold", self.delete_file_threshold)
-        _require(0 < self.delete_ratio_threshold <= 1, "Rewrite.delete_ratio_threshold", self.delete_ratio_threshold)
-        _require(self.max_group_bytes >= self.target_file_size, "Rewrite.max_group_bytes", self.max_group_bytes)
-        _require(self.to_format in (None, "parquet"), "Rewrite.to_format", self.to_format)
-        _require(self.quiet_for >= timedelta(0), "Rewrite.quiet_for", self.quiet_for)
-        _require(self.every_commits is None or self.every_commits > 0, "Rewrite.every_commits", self.every_commits)
-        _require(self.min_gain_per_mib >= 0, "Rewrite.min_gain_per_mib", self.min_gain_per_mib)
+        may.require(
+            self,
+            strategy=may.one_of("auto", "binpack", "sort", "zorder"),
+            zorder_by=_ZORDERED if self.strategy == "zorder" else _NOT_ZORDERED,
+            target_file_size=may.size(MIB // 1024),
+            min_file_size_ratio=may.number("above 0 and below 1", lambda it: 0 < it < 1),
+            max_file_size_ratio=may.number("above 1", lambda it: it > 1),
+            min_input_files=may.whole(2),
+            delete_file_threshold=may.whole(1),
+            delete_ratio_threshold=may.number("above 0 and at most 1", lambda it: 0 < it <= 1),
+            max_group_bytes=may.size(self.target_file_size, also=" (target_file_size)"),
+            to_format=may.one_of("parquet") | may.NONE,
+            quiet_for=may.time(),
+            every_commits=may.whole(1) | may.NONE,
+            min_gain_per_mib=may.number("of at least 0", lambda it: it >= 0),
+            equality_writer_gone=may.FLAG,
+        )
 
     @property
     def min_file_size(self) -> int:
@@ -103,8 +109,7 @@ class Manifests:
         Raises:
             DeclarationError: says what and what to do.
         """
-        _require(self.min_count > 1, "Manifests.min_count", self.min_count)
-        _require(self.target_size > 0, "Manifests.target_size", self.target_size)
+        may.require(self, min_count=may.whole(2), target_size=may.size(1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +138,16 @@ class Expire:
         Raises:
             DeclarationError: says what and what to do.
         """
-        _require(self.max_snapshot_age > timedelta(0), "Expire.max_snapshot_age", self.max_snapshot_age)
-        # The newest snapshot after a rewrite is maintenance's own: with one, only that would be left.
-        _require(self.min_snapshots_to_keep >= 2, "Expire.min_snapshots_to_keep", self.min_snapshots_to_keep)
-        _require(self.max_snapshots >= self.min_snapshots_to_keep, "Expire.max_snapshots", self.max_snapshots)
-        _require(self.at_least > 0, "Expire.at_least", self.at_least)
-        _require(self.lease_for > timedelta(0), "Expire.lease_for", self.lease_for)
-        _require(self.lease_grace is None or self.lease_grace >= timedelta(0), "Expire.lease_grace", self.lease_grace)
+        may.require(
+            self,
+            max_snapshot_age=may.some_time(),
+            # The newest snapshot after a rewrite is maintenance's own: with one, only that would be left.
+            min_snapshots_to_keep=may.whole(2),
+            max_snapshots=may.whole(self.min_snapshots_to_keep, also=" (min_snapshots_to_keep)"),
+            at_least=may.whole(1),
+            lease_for=may.some_time(),
+            lease_grace=may.time() | may.NONE,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,8 +170,7 @@ class Orphans:
         Raises:
             DeclarationError: says what and what to do.
         """
-        _require(self.older_than >= DAY, "Orphans.older_than", self.older_than)
-        _require(self.every > timedelta(0), "Orphans.every", self.every)
+        may.require(self, older_than=may.time(at_least=DAY), every=may.some_time(), delete=may.FLAG)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,8 +191,7 @@ class Statistics:
         Raises:
             DeclarationError: says what and what to do.
         """
-        _require(not isinstance(self.columns, str), "Statistics.columns", self.columns)
-        _require(self.after_rows > 0, "Statistics.after_rows", self.after_rows)
+        may.require(self, columns=may.NAMES, after_rows=may.number("above 0", lambda it: it > 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,10 +212,7 @@ class Deduplicate:
         Raises:
             DeclarationError: says what and what to do.
         """
-        _require(bool(self.order_by) and not isinstance(self.order_by, str), "Deduplicate.order_by", self.order_by)
-        for text in self.order_by:
-            _require(_COLUMN.fullmatch(text) is not None, "Deduplicate.order_by", text)
-        _require(self.closed_after >= timedelta(0), "Deduplicate.closed_after", self.closed_after)
+        may.require(self, order_by=may.ORDER, closed_after=may.time())
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -247,7 +250,17 @@ class Maintenance:
         Raises:
             DeclarationError: says what and what to do.
         """
-        _require(self.layout in ("auto", "none", "hash", "range"), "Maintenance.layout", self.layout)
+        may.require(
+            self,
+            rewrite=may.made_of(Rewrite),
+            manifests=may.made_of(Manifests),
+            expire=may.made_of(Expire),
+            orphans=may.made_of(Orphans),
+            statistics=may.made_of(Statistics),
+            deduplicate=may.made_of(Deduplicate),
+            layout=may.one_of("auto", "none", "hash", "range"),
+            excluded=may.TEXT,
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -280,10 +293,3 @@ def maintenance_properties(policy: Maintenance) -> dict[str, str]:
         # Publishing trims entries too, where nobody maintains. What it trims no expiry can free: so at twice as many.
         properties[KEEP_SNAPSHOTS] = str(2 * policy.expire.max_snapshots)
     return properties
-
-
-def _require(holds: bool, what: str, value: object) -> None:  # noqa: FBT001 - it reads as an assertion
-    if not holds:
-        raise DeclarationError(
-            f"{what} is {value!r}, which cannot work.", remedy="docs/maintenance.md tells what it may be."
-        )

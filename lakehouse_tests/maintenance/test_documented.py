@@ -64,6 +64,14 @@ def test_every_property_operation_and_trap_is_named() -> None:
             assert f"`{trap.__name__}`" in said
 
 
+def test_the_declaration_that_is_shown_is_one() -> None:
+    made: dict[str, Any] = {"__name__": "shown"}
+    exec(DOCS.read_text().split("```python\n", 1)[1].split("```", 1)[0], made)
+    policy = made["orders"].maintenance
+    assert policy.rewrite == Rewrite(target_file_size=64 * _MIB, quiet_for=timedelta(hours=1))
+    assert (policy.manifests, policy.statistics) == (None, None)
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_worked_examples_are_what_is_decided(name: str) -> None:
     assert f"```\n{EXAMPLES[name]()}\n```" in DOCS.read_text()

@@ -1,5 +1,6 @@
 """A declared policy: what it refuses, and which properties a table has of it from its creation on."""
 
+import re
 from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
@@ -33,6 +34,15 @@ from lakehouse_tests.tables.declaring import declare
 MIB = 1024**2
 DAY = timedelta(days=1)
 PARTS = (Maintenance, Rewrite, Manifests, Expire, Orphans, Statistics, Deduplicate)
+# What happens to be right for a field, of what is given to all of them.
+FITTING: dict[Any, tuple[str, ...]] = {
+    "64 MiB": ("excluded",),
+    1.5: ("max_file_size_ratio", "min_gain_per_mib", "after_rows"),
+    None: (
+        *("to_format", "every_commits", "lease_grace"),
+        *("rewrite", "manifests", "expire", "orphans", "statistics", "deduplicate"),
+    ),
+}
 COLUMNS = {"id": pa.Column(T.LongType()), "day": T.DateType(), "note": T.StringType()}
 
 
@@ -146,6 +156,42 @@ def test_a_streams_table_is_never_distributed_by_range() -> None:
 )
 def test_what_cannot_work_is_refused_where_it_is_declared(part: Any, given: dict[str, Any]) -> None:
     with pytest.raises(DeclarationError, match=rf"{part.__name__}\.{next(reversed(list(given)))}|zorder_by"):
+        part(**given)
+
+
+@pytest.mark.parametrize(
+    "given", [object(), "64 MiB", 1.5, -1, None, [1], ("a", 1), timedelta(-1), float("nan")], ids=repr
+)
+@pytest.mark.parametrize(("part", "name"), [(part, one.name) for part in PARTS for one in fields(part)])
+def test_a_value_of_a_wrong_type_is_an_error_that_names_the_field_or_is_of_the_right_one(
+    part: Any, name: str, given: Any
+) -> None:
+    needed: dict[str, Any] = {"order_by": ("id",)} if part is Deduplicate else {}
+    if name in FITTING.get(given if isinstance(given, str | float | None) else "", ()):
+        hash(part(**{**needed, name: given}))
+    else:
+        told = re.escape(f"{part.__name__}.{name} is {given!r}, which cannot work: it may be ")
+        with pytest.raises(DeclarationError, match=told):
+            part(**{**needed, name: given})
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "told"),
+    [
+        (Rewrite, {"target_file_size": "64 MiB"}, "a whole number of bytes (64 MiB are 64 * 1024**2) of at least 1024"),
+        (Rewrite, {"quiet_for": 15}, "a timedelta, such as timedelta(days=3), that is not negative"),
+        (Rewrite, {"strategy": "zorder"}, "a tuple of names of columns, not empty, for the strategy 'zorder'"),
+        (Rewrite, {"max_group_bytes": MIB}, "of at least 134217728 (target_file_size)"),
+        (Expire, {"max_snapshots": 10}, "a whole number of at least 20 (min_snapshots_to_keep)"),
+        (Expire, {"at_least": True}, "a whole number of at least 1."),
+        (Orphans, {"older_than": timedelta(hours=12)}, "of at least 1 day"),
+        (Deduplicate, {"order_by": "id"}, "a tuple of columns with directions, such as ('_kafka_offset desc',)"),
+        (Maintenance, {"rewrite": Rewrite}, "Rewrite(…), or None"),
+        (Maintenance, {"layout": "best"}, "one of 'auto', 'none', 'hash', 'range'"),
+    ],
+)
+def test_an_error_says_what_a_field_may_be(part: Any, given: dict[str, Any], told: str) -> None:
+    with pytest.raises(DeclarationError, match=re.escape(told)):
         part(**given)
 
 
