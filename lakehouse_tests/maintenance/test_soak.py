@@ -143,7 +143,8 @@ class Soak:
         assert told.exit_code == 0, told.output
         proven = json.loads(told.output)
         assert proven["holds"]
-        assert [len(proven[kind]) for kind in ("streams", "mirrors", "leases")] == [2, 2, 1]
+        assert [len(proven[kind]) for kind in ("streams", "mirrors")] == [2, 2]
+        assert len([one for one in proven["leases"] if one["holders"]]) == 1
         for name, places in self.source.accepted.items():
             found = self._column_pairs(name)
             assert (len(found), set(found)) == (len(places), places), name
@@ -171,11 +172,10 @@ def soak(tmp_path: Path, broker: KafkaSettings, jars: Path, topic: TopicFactory,
     return Soak(lake, source)
 
 
-SHORT = 40
+SHORT = pytest.param(40, marks=pytest.mark.timeout(900))
 LONG = pytest.param(900, marks=[pytest.mark.soak, pytest.mark.timeout(2400)])
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("seconds", [SHORT, LONG])
 def test_all_at_once(soak: Soak, tmp_path: Path, seconds: int) -> None:
     catalogs, began = [soak.catalog() for _ in range(5)], time.monotonic()
