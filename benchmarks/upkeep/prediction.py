@@ -13,7 +13,7 @@ from pyiceberg.table import Table as IcebergTable
 from benchmarks.upkeep.events import Session, create, events
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch, stage_files
-from lakehouse.maintenance.action import Operation, Outcome, Plan, Predicted
+from lakehouse.maintenance.action import Outcome, Plan, Predicted, fewer
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.step import MaintainStep, maintain
 from lakehouse.maintenance.survey import Surveyed
@@ -180,11 +180,9 @@ def _file(table: IcebergTable, number: int) -> list[object]:
 def _foreseen(plan: Plan, outcome: Outcome) -> Foreseen:
     expected = next((a.predicted for a in plan.actions if a.operation is outcome.action.operation), Predicted())
     after = outcome.after or outcome.before
-    expires = outcome.action.operation is Operation.EXPIRE
-    gone = outcome.before.snapshots - after.snapshots if expires else outcome.before.files - after.files
     return Foreseen(
         operation=outcome.action.operation.value,
-        files_removed=gone,
+        files_removed=fewer(outcome.action.operation, outcome.before, after),
         files_removed_predicted=expected.files_removed,
         seconds=round(after.seconds, 2),
         seconds_predicted=expected.seconds,

@@ -7,7 +7,7 @@ import dagster as dg
 
 from lakehouse.assets.maintenance_picture import health_markdown
 from lakehouse.commit import Attempt
-from lakehouse.maintenance.action import Outcome
+from lakehouse.maintenance.action import Operation, Outcome, fewer
 from lakehouse.maintenance.report import MaintainReport
 from lakehouse.maintenance.survey import Surveyed
 from lakehouse.resources.maintained import decision_metadata, maintenance_key, numbers
@@ -59,13 +59,12 @@ def compared_markdown(outcomes: Sequence[Outcome]) -> str:
     """What each action was expected to bring and to cost, beside what it did."""
     lines = ["| operation | | predicted | measured |", "|---|---|---:|---:|"]
     for outcome in outcomes:
-        measured = measured_of(outcome)
+        measured, operation = measured_of(outcome), outcome.action.operation
         for told, word in _WORDS:
             predicted = getattr(outcome.action.predicted, word)
             if predicted or measured.get(word):
-                lines.append(
-                    f"| {outcome.action.operation} | {told} | {predicted:,.0f} | {_shown(measured.get(word))} |"
-                )
+                what = "snapshots fewer" if (operation, word) == (Operation.EXPIRE, "files_removed") else told
+                lines.append(f"| {operation} | {what} | {predicted:,.0f} | {_shown(measured.get(word))} |")
     return "\n".join(lines)
 
 
@@ -75,8 +74,8 @@ def measured_of(outcome: Outcome) -> dict[str, float]:
     if after is None:
         return {}
     measured: dict[str, float] = {"bytes": float(after.bytes), "seconds": after.seconds}
-    if after.files or before.files:
-        measured["files_removed"] = float(before.files - after.files)
+    if any((before.files, after.files, before.snapshots, after.snapshots)):
+        measured["files_removed"] = float(fewer(outcome.action.operation, before, after))
     for word in ("plan_ms", "commit_ms"):
         if getattr(before, word) and getattr(after, word):
             measured[word] = getattr(before, word) - getattr(after, word)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from lakehouse.maintenance.action import Measured, Predicted
+from lakehouse.maintenance.action import Operation, Predicted, fewer
 from lakehouse.maintenance.record import Told
 
 FACTOR = 3.0
@@ -33,13 +33,14 @@ def _differences(operation: str, row: Mapping[str, Any]) -> Iterator[str]:
         return
     pairs = {
         "seconds": (predicted.seconds, told.after.seconds),
-        "files_removed": (float(predicted.files_removed), _removed(told.before, told.after)),
+        "files_removed": (
+            float(predicted.files_removed),
+            float(fewer(Operation(operation), told.before, told.after)),
+        ),
     }
     for word, (expected, found) in pairs.items():
         low, high = sorted((max(expected, 0.0), max(found, 0.0)))
         if high > _TRIFLE[word] and high > FACTOR * max(low, 0.001):
-            yield f"{operation}: {word.replace('_', ' ')} predicted {expected:,.0f}, measured {found:,.0f}"
-
-
-def _removed(before: Measured, after: Measured) -> float:
-    return float(before.files - after.files)
+            what = word if word == "seconds" else f"{'snapshots' if operation == Operation.EXPIRE else 'files'} fewer"
+            when = f"{row['at']:%Y-%m-%d %H:%M} UTC"
+            yield f"{operation} that ended {when}: {what} predicted {expected:,.0f}, measured {found:,.0f}"

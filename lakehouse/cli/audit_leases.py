@@ -9,10 +9,10 @@ from pyiceberg.exceptions import NoSuchTableError
 from rich.table import Column, Table
 
 from lakehouse.audit import Finding
-from lakehouse.cli.auditing import Auditing, Kind, show_finding
+from lakehouse.cli.auditing import Auditing, Kind, plain, show_finding
 from lakehouse.cli.context import Context
 from lakehouse.maintenance.consumers import can_plan
-from lakehouse.maintenance.holders import holders_of
+from lakehouse.maintenance.holders import holding_on
 from lakehouse.maintenance.overdue import late, warning
 from lakehouse.tables import Declarations
 
@@ -22,14 +22,14 @@ class LeaseProof:
     """The proof of one table.
 
     Args:
-        table: that others read in ranges, or that is released.
-        holders: who holds old snapshots of it.
+        table: any that is declared.
+        holders: who holds a snapshot of it and all that follow, as `lakehouse lease list` has them.
         findings: who cannot read on.
         overdue: leases that should have been renewed or ended: no broken promise, and not as it should be.
     """
 
     table: str
-    holders: int = 0
+    holders: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     overdue: tuple[str, ...] = ()
 
@@ -48,10 +48,10 @@ def _prove(auditing: Auditing, name: str) -> LeaseProof:
         table = auditing.catalog.load_table(tuple(name.split(".")))
     except NoSuchTableError:  # nobody has read what is not there
         return LeaseProof(name)
-    found, now = holders_of(auditing.catalog, auditing.declared, table), datetime.now(UTC)
+    found, now = holding_on(auditing.catalog, auditing.declared, table), datetime.now(UTC)
     return LeaseProof(
         table=name,
-        holders=len(found),
+        holders=tuple(f"{one.kind} {one.owner}" for one in found),
         findings=tuple(
             Finding("cut_off", f"{one.kind} {one.name} cannot read on: {one.message} {one.remedy}".strip(), name)
             for one in can_plan(auditing.catalog, auditing.declared, name)
@@ -63,13 +63,17 @@ def _prove(auditing: Auditing, name: str) -> LeaseProof:
 def _show(context: Context, proofs: Sequence[LeaseProof]) -> None:
     lines = Table(
         Column("table", no_wrap=True),
-        Column("holders", justify="right"),
+        Column("held by", overflow="fold"),
         Column("can read on", no_wrap=True),
         title="Old snapshots, and who needs them",
         title_justify="left",
     )
     for proof in proofs:
-        lines.add_row(proof.table, str(proof.holders), "all" if proof.holds else f"not {len(proof.findings)}")
+        if proof.holders or not proof.holds:
+            who = plain(", ".join(proof.holders)) or "nobody"
+            lines.add_row(proof.table, who, "all" if proof.holds else f"not {len(proof.findings)}")
+    if not lines.row_count:
+        return
     context.out.print(lines)
     for proof in proofs:
         for told in proof.overdue:
@@ -79,12 +83,8 @@ def _show(context: Context, proofs: Sequence[LeaseProof]) -> None:
 
 
 def _names(declared: Declarations) -> Iterator[str]:
-    """Tables that somebody reads in ranges, or that are released."""
-    yield from sorted(
-        {tables.changelog.name for tables in declared.mirrors.values()}
-        | {one.inputs[one.follows] for one in declared.derived.values() if one.follows is not None}
-        | {member for release in declared.releases.values() for member in release.members}
-    )
+    """All tables: a person may hold any."""
+    yield from sorted(declared.tables)
 
 
 LEASES = Kind("leases", _names, _prove, _show)

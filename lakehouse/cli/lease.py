@@ -19,7 +19,7 @@ from lakehouse.commit import Lease, release_lease, take_lease
 from lakehouse.commit.history import ancestry, head_of
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.consumers import Consumer, consumers_of
-from lakehouse.maintenance.holders import holders_of
+from lakehouse.maintenance.holders import holders_of, holding_on
 from lakehouse.maintenance.overdue import late
 from lakehouse.maintenance.state import Holder
 from lakehouse.tables import Declarations
@@ -77,9 +77,15 @@ def take(
         loaded = _load(catalog, table)
         _require_free(table, owner, _readers(catalog, declarations, table))
         at = head_of(loaded) if snapshot is None else snapshot
-        if at is None or loaded.metadata.snapshot_by_id(at) is None:
-            told = f"{table} has no snapshot {at}." if at is not None else f"{table} has no snapshot yet."
-            raise NotToLease(told, remedy="name one that SELECT … FROM <table>.snapshots lists")
+        if at is None:
+            raise NotToLease(
+                f"{table} has no snapshot yet, so there is nothing to hold.",
+                remedy="take it again when something has been written to the table",
+            )
+        if loaded.metadata.snapshot_by_id(at) is None:
+            raise NotToLease(
+                f"{table} has no snapshot {at}.", remedy=f"name one that SELECT … FROM {table}.snapshots lists"
+            )
         held = Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, at, until, reason)
         if not take_lease(catalog, held):
             raise NotToLease(f"{table}: snapshot {at} went while it was to be held.", remedy="hold a newer one")
@@ -166,13 +172,11 @@ def _readers(catalog: LakeCatalog, declarations: Declarations, table: str) -> Se
 
 
 def _range_holders(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations) -> list[Holder]:
-    return [
-        holder for holder in holders_of(catalog, declarations, table) if holder.since_on and holder.kind != "branch"
-    ]
+    return [holder for holder in holding_on(catalog, declarations, table) if holder.kind != "branch"]
 
 
 def _shown(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations, *, every: bool) -> list[Shown]:
-    found = holders_of(catalog, declarations, table)
+    found = (holders_of if every else holding_on)(catalog, declarations, table)
     overdue = late(found, datetime.now(UTC))
     return [
         Shown(
@@ -187,7 +191,6 @@ def _shown(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations
             command=holder.command,
         )
         for holder in found
-        if every or holder.since_on
     ]
 
 
@@ -200,6 +203,8 @@ def _behind(table: IcebergTable, snapshot_id: int) -> int | None:
 def _print(context: Context, shown: Sequence[Shown]) -> None:
     if not shown:
         context.out.print("Nobody holds old snapshots.")
+        return
+    context.out.print("TABLE  STATE  WHO  SNAPSHOT  UNTIL  WHY", highlight=False, soft_wrap=True)
     for one in shown:
         until = f"until {one.until[:16]} UTC" if one.until else "without end"
         behind = f"{one.behind} behind" if one.behind is not None else "not in main"

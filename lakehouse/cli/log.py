@@ -35,7 +35,7 @@ def log(
     if as_json:
         typer.echo(json.dumps([_plain(row) for row in shown], indent=2))
         return
-    _show(context, shown)
+    _show(context, shown, kind)
     if len(shown) < len(rows):
         context.err.print(f"{len(rows) - len(shown):,} older events are not shown; see --last.", highlight=False)
 
@@ -45,9 +45,12 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {**told, "details": json.loads(row["details"])}
 
 
-def _show(context: Context, rows: list[dict[str, Any]]) -> None:
+def _show(context: Context, rows: list[dict[str, Any]], kind: str) -> None:
     if not rows:
         context.out.print("Nothing of the kind is logged.")
+        if kind == "maintenance":
+            told = "Only what deletes is logged here. All of maintenance, with reasons, is in `lakehouse.maintenance`, "
+            context.out.print(f"{told}and in Dagster at the asset maintenance/<namespace>/<table>.", soft_wrap=True)
         return
     # One line for each event, at any width: a table of so many columns would hide the last ones in a terminal of 80.
     whats = [_what(row) for row in rows]

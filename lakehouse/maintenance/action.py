@@ -53,7 +53,7 @@ class Predicted:
     """What an action is expected to bring and to cost.
 
     Attributes:
-        files_removed: data, delete or manifest files fewer than now; of expiry and orphans, files deleted.
+        files_removed: data, delete or manifest files fewer than now; of orphans, files deleted; of expiry, snapshots.
         bytes: that are read and written anew.
         seconds: of work.
         plan_ms: by which planning a scan gets shorter.
@@ -88,6 +88,11 @@ class Measured:
     plan_ms: float = 0.0
     commit_ms: float = 0.0
     snapshots: int = 0
+
+
+def fewer(operation: Operation, before: Measured, after: Measured) -> int:
+    """What there is less of, counted as `Predicted.files_removed` counts it."""
+    return before.snapshots - after.snapshots if operation is Operation.EXPIRE else before.files - after.files
 
 
 @dataclass(frozen=True, kw_only=True)

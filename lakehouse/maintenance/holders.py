@@ -38,6 +38,15 @@ def holders_of(
     return holders(table, consumers_of(catalog, declarations, ".".join(table.name())), now=now)
 
 
+def holding_on(catalog: LakeCatalog, declarations: Declarations, table: Table) -> tuple[Holder, ...]:
+    """Who holds a snapshot and all that follow it: what `lakehouse lease list` and `lakehouse audit` show.
+
+    Raises:
+        SealBroken: a seal that says how far somebody has read was changed after it was written.
+    """
+    return tuple(holder for holder in holders_of(catalog, declarations, table) if holder.since_on)
+
+
 def holders(table: Table, consumers: Sequence[Consumer] = (), *, now: datetime | None = None) -> tuple[Holder, ...]:
     """Everybody who holds snapshots of a table, given those who read it in ranges."""
     found = [*_by_lease(table, consumers), *_by_reference(table), *_by_main(table, now or datetime.now(UTC))]

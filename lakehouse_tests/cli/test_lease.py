@@ -7,6 +7,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
+from lakehouse.cli.audit_leases import LEASES
+from lakehouse.cli.auditing import Auditing
 from lakehouse.commit import leases
 from lakehouse.commit.lease import held_leases
 from lakehouse.maintenance.expire import expire
@@ -42,6 +44,7 @@ def test_a_person_holds_a_snapshot_and_lets_it_go(house: House) -> None:
     assert (told["owner"], told["kind"], told["snapshot_id"], told["behind"]) == ("year-end", "lease", seals[1], 4)
     assert (told["state"], told["reason"]) == ("held", "the auditors")
     line = call("list").stdout
+    assert line.startswith("TABLE  STATE  WHO  SNAPSHOT  UNTIL  WHY\n")
     assert f"{LOG}  held     lease year-end  snapshot {seals[1]} (4 behind)  until" in line
     assert "Nothing was changed" in call("release", LOG, "year-end").stdout
     assert len(leases(house.log)) == 1
@@ -79,6 +82,22 @@ def test_what_cannot_be_done_is_one_line(house: House, words: tuple[str, ...], s
     assert said in told.stderr
     assert told.stderr.strip().count("\n") == 0
     assert leases(house.log) == {}
+
+
+def test_of_a_table_without_snapshots_nothing_can_be_held_yet(house: House) -> None:
+    told = call("take", LOG, "me", "--for", "7d", "--reason", "r").stderr
+    assert f"{LOG} has no snapshot yet, so there is nothing to hold. Remedy: take it again when something" in told
+
+
+def test_the_audit_names_whom_the_list_names(house: House) -> None:
+    first, *_ = house.grow(2)
+    house.mirror(first, until=days_ahead(1))
+    assert call("take", LOG, "anna", "--for", "7d", "--reason", "r").exit_code == 0
+    house.log.manage_snapshots().create_tag(first, "mine").commit()
+    listed = [f"{one['kind']} {one['owner']}" for one in json.loads(call("list", LOG, "--json").stdout)]
+    assert listed == ["lease anna", f"mirror {MIRROR}"]
+    assert LEASES.prove(Auditing(house.catalog, house.declarations), LOG).holders == tuple(listed)
+    assert LOG in LEASES.names(house.declarations)
 
 
 def test_names_that_differ_in_signs_alone_hold_each_for_itself(house: House) -> None:

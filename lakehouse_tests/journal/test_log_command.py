@@ -35,6 +35,8 @@ def said(conf: Path, *words: str) -> str:
 def test_before_anything_is_logged_it_says_so(conf: Path) -> None:
     assert "Nothing of the kind is logged." in said(conf)
     assert json.loads(said(conf, "--json")) == []
+    assert "Only what deletes is logged here" in said(conf, "--kind", "maintenance")
+    assert "`lakehouse.maintenance`" in said(conf, "--kind", "maintenance")
 
 
 def test_events_are_shown_and_chosen_by_table_run_and_kind(conf: Path) -> None:

@@ -166,13 +166,15 @@ def test_what_cannot_work_is_refused_where_it_is_declared(part: Any, given: dict
 def test_a_value_of_a_wrong_type_is_an_error_that_names_the_field_or_is_of_the_right_one(
     part: Any, name: str, given: Any
 ) -> None:
-    needed: dict[str, Any] = {"order_by": ("id",)} if part is Deduplicate else {}
+    values: Any = {name: given}
+    if part is Deduplicate:
+        values = {"order_by": ("id",), **values}
     if name in FITTING.get(given if isinstance(given, str | float | None) else "", ()):
-        hash(part(**{**needed, name: given}))
+        hash(part(**values))
     else:
         told = re.escape(f"{part.__name__}.{name} is {given!r}, which cannot work: it may be ")
         with pytest.raises(DeclarationError, match=told):
-            part(**{**needed, name: given})
+            part(**values)
 
 
 @pytest.mark.parametrize(
