@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,8 +14,9 @@ from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.action import Operation
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.explain import as_json as plan_as_json
-from lakehouse.maintenance.explain import in_words
+from lakehouse.maintenance.explain import because, in_short, in_words, summary
 from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.record import Row
 from lakehouse.maintenance.survey import Survey, Surveys, survey_all
 from lakehouse.tables import Declarations
 
@@ -42,6 +43,9 @@ def maintain(
         list[str] | None, typer.Option("--only", help=f"One of {', '.join(_ASKED)}; may be given several times.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Also do what deletes; without this, that is only shown.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="With --plan: all reasons, also of tables that need nothing.")
+    ] = False,
 ) -> None:
     """Look after tables: measure, decide, do what is due, and write down why. With --plan nothing is changed."""
     context = context_of(ctx)
@@ -52,13 +56,13 @@ def maintain(
         context.err.print(f"{name} could not be looked at: {why}", style="bold red", markup=False, soft_wrap=True)
     wanted = tables or [name for name, one in found.surveyed.items() if not one.plan.nothing]
     if plan:
-        _show(context, found, quiet=as_json)
+        _show(context, found, tables or [], verbose=verbose, quiet=as_json)
     elif wanted:
         _run(context, wanted, asked, yes=yes, quiet=as_json)
     elif as_json:
         typer.echo("[]")
     else:
-        _print(context, ["Nothing is due. `lakehouse maintain --plan` says why."])
+        _print(context, ["Nothing is due. `lakehouse maintain --plan -v` says why."])
     if found.trouble:
         raise typer.Exit(COULD_NOT_RUN)
 
@@ -66,26 +70,34 @@ def maintain(
 def _survey(
     context: Context, declarations: Declarations, names: Sequence[str], asked: Sequence[Operation], *, waits: bool
 ) -> Surveys:
-    catalog, now = catalog_of(context), datetime.now(UTC)
-    survey = Survey(
-        catalog=catalog,
-        declarations=declarations,
-        memory=Memory.read(catalog, now),
-        budget=Budget.of(context.settings.maintenance),  # of each run: only the sensor rations all of them together
-        now=now,
-        only=asked,
-        waits=waits,
-    )
-    return survey_all(survey, [declarations.tables[name] for name in names or sorted(declarations.tables)])
+    with context.err.status("reading what was maintained before") as status:
+        catalog, now = catalog_of(context), datetime.now(UTC)
+        survey = Survey(
+            catalog=catalog,
+            declarations=declarations,
+            memory=Memory.read(catalog, now),
+            budget=Budget.of(context.settings.maintenance),  # of each run: only the sensor rations all of them together
+            now=now,
+            only=asked,
+            waits=waits,
+        )
+        tables = [declarations.tables[name] for name in names or sorted(declarations.tables)]
+        return survey_all(survey, tables, begin=lambda name: status.update(f"looking at {name}"))
 
 
-def _show(context: Context, found: Surveys, *, quiet: bool) -> None:
+def _show(context: Context, found: Surveys, named: Sequence[str], *, verbose: bool, quiet: bool) -> None:
     if quiet:
         told = {name: plan_as_json(one) for name, one in found.surveyed.items()}
         typer.echo(json.dumps({"tables": told, "trouble": dict(found.trouble)}, indent=2))
         return
+    tell = in_words if named or verbose else in_short
     for one in found.surveyed.values():
-        _print(context, in_words(one))
+        _print(context, tell(one))
+    for name in named:
+        if name not in found.surveyed and name not in found.trouble:
+            _print(context, [f"{name} does not exist yet."])
+    if not named:
+        _print(context, [summary(found.surveyed.values())])
 
 
 def _run(context: Context, names: Sequence[str], asked: Sequence[Operation], *, yes: bool, quiet: bool) -> None:
@@ -101,22 +113,38 @@ def _run(context: Context, names: Sequence[str], asked: Sequence[Operation], *, 
         rows = [
             row for row in Memory.read(catalog_of(context), datetime.now(UTC)).rows if row["run_id"] in outcome.runs
         ]
-        told = [
-            {name: row[name] for name in ("table_name", "operation", "result", "message")}
-            for row in reversed(rows)
-            if row["phase"] == "finished" or row["operation"] == Operation.NOTHING
-        ]
+        told = _told(rows)
         if quiet:
             typer.echo(json.dumps(told, indent=2))
             return
         for row in told:
-            _print(
-                context, [f"{row['table_name']}: {row['operation']}: {row['result']}. {row['message'] or ''}".rstrip()]
-            )
+            _print(context, _came_of_it(row))
+        silent = set(names) - {row["table_name"] for row in told} if not outcome.failures else set[str]()
+        # That nothing is to be done about one of the lakehouse's own tables is no row.
+        _print(context, [f"{name}: nothing; `lakehouse maintain {name} --plan` says why." for name in sorted(silent)])
         if any(row["result"] == "dry_run" for row in told):
             _print(context, ["What deletes was only shown. To do it, say the same with --yes."])
 
     make_run(context, lambda mark: run_maintenance(context, mark, names, tags), show)
+
+
+def _told(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """What came of each operation, in the order in which it was done; and why, where nothing was."""
+    return [
+        {
+            **{name: row[name] for name in ("table_name", "operation", "result", "message")},
+            "reasons": json.loads(row["reasons"]),
+            "blocked_by": json.loads(row["blocked_by"]),
+        }
+        for row in reversed(rows)
+        if row["phase"] == "finished" or row["operation"] == Operation.NOTHING
+    ]
+
+
+def _came_of_it(row: Mapping[str, Any]) -> list[str]:
+    if row["operation"] == Operation.NOTHING:
+        return [f"{row['table_name']}: nothing, because", *because(row["reasons"], row["blocked_by"])]
+    return [f"{row['table_name']}: {row['operation']}: {row['result']}. {row['message'] or ''}".rstrip()]
 
 
 def _operations(words: Sequence[str]) -> tuple[Operation, ...]:

@@ -54,6 +54,7 @@ _WHY: Mapping[Why, str] = {
 }
 # A decision on a table that nobody touches stands for so long, in case that what we know of it is not all.
 LONGEST_VALID = timedelta(days=1)
+OVERDUE = "OVERDUE"
 
 
 def decide(
@@ -82,7 +83,7 @@ def decide(
     order = ordered([action for one in found for action in one.actions], state, policy)
     actions, over = within(order.actions, budget)
     withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting, *over)
-    warnings = tuple(f"OVERDUE: {describe(holder)}" for holder in late(asked.state.holders, asked.now))
+    warnings = tuple(f"{OVERDUE}: {describe(holder)}" for holder in late(asked.state.holders, asked.now))
     because = (*(reason for one in found for reason in one.because), *map(_in_short, withheld))
     times = [
         *(one.again_at for one in found),

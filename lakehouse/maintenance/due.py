@@ -77,9 +77,11 @@ def withheld_action(action: Action, why: Why, reasons: Iterable[str], *, until: 
     return Withheld(action=replace(action, reasons=tuple(reasons)), why=why, until=until)
 
 
-def mib(size: float) -> str:
+def sized(of: float) -> str:
     """A size as a person reads it."""
-    return f"{size / MIB:,.1f} MiB" if size < 1024 * MIB else f"{size / MIB / 1024:,.1f} GiB"
+    if of < MIB:
+        return f"{of / 1000:,.1f} kB"
+    return f"{of / MIB:,.1f} MiB" if of < 1024 * MIB else f"{of / MIB / 1024:,.1f} GiB"
 
 
 def moment(at: datetime) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from lakehouse.maintenance.action import Action, Operation, Withheld
-from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
+from lakehouse.maintenance.due import Asked, Found, moment, sized, withheld_action
 from lakehouse.maintenance.partitions import NEVER
 from lakehouse.maintenance.predict import reading, undisturbed
 from lakehouse.maintenance.state import PartitionState, State
@@ -23,8 +23,10 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 def due_deduplicate(asked: Asked) -> Found:
     """Rows with the same key, of closed partitions."""
     policy = asked.policy.deduplicate
-    if policy is None or asked.state.partitions is None:
+    if policy is None:
         return Found()
+    if asked.state.partitions is None:
+        return Found.nothing("deduplicate: there are no rows yet")
     by_name = sorted(asked.state.partitions, key=lambda one: (one.partition.name, one.partition.key))
     there = [one for one in by_name if one.records and not _is_done(asked, one)]
     if not there:
@@ -45,7 +47,7 @@ def due_deduplicate(asked: Asked) -> Found:
         operation=Operation.DEDUPLICATE,
         partitions=tuple(one.partition for one in chosen),
         predicted=replace(predicted, survives=undisturbed(chosen, predicted.seconds)),
-        reasons=tuple(f"{one.partition.name}: closed, {mib(one.bytes)} to look through" for one in chosen[:_TOLD]),
+        reasons=tuple(f"{one.partition.name}: closed, {sized(one.bytes)} to look through" for one in chosen[:_TOLD]),
     )
     return Found((action,), withheld)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lakehouse.maintenance.action import Action, Operation, Why, Withheld
-from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
+from lakehouse.maintenance.due import Asked, Found, moment, sized, withheld_action
 from lakehouse.maintenance.predict import Taken, begun, rewriting, survival, taken
 from lakehouse.maintenance.state import PartitionState
 from lakehouse.maintenance.traps import refused_partition
@@ -75,13 +75,13 @@ def due_rewrite(asked: Asked) -> Found:
 def worth_it(one: PartitionState, rewrite: Rewrite) -> tuple[str, ...]:
     """Why a partition is worth a rewrite, whatever it costs; empty where it is not."""
     reasons: list[str] = []
-    small = f"below {mib(rewrite.min_file_size)}"
+    small = f"below {sized(rewrite.min_file_size)}"
     if one.undersized >= rewrite.min_input_files:
         reasons.append(f"{one.undersized} of {one.files} files are {small}, {one.fragments} of them fragments")
     elif one.undersized > 1 and one.undersized_bytes >= rewrite.target_file_size:
-        reasons.append(f"{one.undersized} files {small} make {mib(one.undersized_bytes)} together")
+        reasons.append(f"{one.undersized} files {small} make {sized(one.undersized_bytes)} together")
     if one.oversized:
-        reasons.append(f"{one.oversized} files are above {mib(rewrite.max_file_size)}")
+        reasons.append(f"{one.oversized} files are above {sized(rewrite.max_file_size)}")
     if one.foreign:
         reasons.append(f"{one.foreign} files are not {rewrite.to_format}")
     if one.delete_files >= rewrite.delete_file_threshold:
@@ -114,7 +114,7 @@ def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
         return _No(
             candidate,
             "gain",
-            f"{candidate.taken.fewer} files fewer for {mib(candidate.taken.bytes)} are less than "
+            f"{candidate.taken.fewer} files fewer for {sized(candidate.taken.bytes)} are less than "
             f"{rewrite.min_gain_per_mib:g} for each MiB",
         )
     if one.last_change is not None and (quiet_at := one.last_change + rewrite.quiet_for) > asked.now:
@@ -161,9 +161,9 @@ def _affordable(asked: Asked, ready: Sequence[_Candidate], rewrite: Rewrite) -> 
 
 def _over(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> str:
     most = min(rewrite.max_group_bytes, asked.budget.bytes)
-    told = f"one takes at most {mib(most)} and {asked.budget.seconds:.0f} s"
+    told = f"one takes at most {sized(most)} and {asked.budget.seconds:.0f} s"
     if candidate.one.foreign and candidate.taken.bytes > most:
-        return f"{told}, but all {mib(candidate.taken.bytes)} have to be written in the new format at once"
+        return f"{told}, but all {sized(candidate.taken.bytes)} have to be written in the new format at once"
     return f"waits for a later run: {told}"
 
 
@@ -172,7 +172,7 @@ def _action(asked: Asked, chosen: Sequence[_Candidate], most: int | None) -> Act
     if len(chosen) > _TOLD:
         reasons.append(f"and {len(chosen) - _TOLD} partitions more")
     if most is not None:
-        reasons.append(f"the first {mib(chosen[0].taken.bytes)} of {mib(chosen[0].one.bytes)}")
+        reasons.append(f"the first {sized(chosen[0].taken.bytes)} of {sized(chosen[0].one.bytes)}")
     return Action(
         operation=Operation.REWRITE,
         partitions=tuple(candidate.one.partition for candidate in chosen),
@@ -195,12 +195,22 @@ def _grouped(noes: Sequence[_No]) -> Iterator[Withheld]:
         yield withheld_action(action, why, reasons, until=until)
 
 
+def _too_few(asked: Asked) -> str:
+    rewrite = asked.policy.rewrite or Rewrite()
+    small = f"min_input_files={rewrite.min_input_files} files below {sized(rewrite.min_file_size)}"
+    if asked.state.partitions is not None:
+        return f"no partition has {small}"
+    # Without a look at the partitions, all that is known is that there are few of them, or that they are large.
+    few = asked.state.totals.files < rewrite.min_input_files
+    return f"fewer than {small}" if few else "of the right size when they were last counted by partition"
+
+
 def _sound(asked: Asked) -> str:
     """What is good about the files."""
     totals = asked.state.totals
     if not totals.files:
         return "there are no files"
     deletes = f", {totals.delete_files} delete files" if totals.delete_files else ""
-    mean = mib(totals.bytes / totals.files)
+    mean = sized(totals.bytes / totals.files)
     where = "" if asked.state.partitions is None else f" in {len(asked.state.partitions)} partitions"
-    return f"{totals.files} files{where} of {mean} on average{deletes}: a rewrite would make too few fewer"
+    return f"{totals.files} files{where} of {mean} on average{deletes}: {_too_few(asked)}"

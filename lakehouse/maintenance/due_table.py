@@ -1,13 +1,13 @@
 """What is due for a table as a whole: branches, leases, manifests, statistics, snapshots, files that nobody knows."""
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lakehouse.commit.attempt import BRANCH_PREFIX
 from lakehouse.commit.housekeeping import LONGEST_RUN
 from lakehouse.maintenance.action import Action, Operation, Predicted
 from lakehouse.maintenance.cut import Cut, cut
-from lakehouse.maintenance.due import Asked, Found, mib, moment, withheld_action
+from lakehouse.maintenance.due import Asked, Found, moment, sized, withheld_action
 from lakehouse.maintenance.history import MAINTAINS
 from lakehouse.maintenance.overdue import droppable, ending
 from lakehouse.maintenance.predict import expiring, reading, regrouping
@@ -16,6 +16,7 @@ from lakehouse.tables import Expire
 
 _WORTH_REGROUPING = 2  # at least so many times fewer
 _TOLD = 10
+_DAY = timedelta(days=1)
 
 
 def due_branches(asked: Asked) -> Found:
@@ -79,8 +80,8 @@ def due_manifests(asked: Asked) -> Found:
     if totals.manifests < policy.min_count:
         return Found.nothing(f"manifests: {totals.manifests}; {policy.min_count} are worth regrouping")
     if left * _WORTH_REGROUPING > totals.manifests:
-        return Found.nothing(f"manifests: {totals.manifests} of {mib(totals.manifest_bytes)} together are few enough")
-    reason = f"{totals.manifests} manifests of {mib(totals.manifest_bytes)} together; {left} would do"
+        return Found.nothing(f"manifests: {totals.manifests} of {sized(totals.manifest_bytes)} together are few enough")
+    reason = f"{totals.manifests} manifests of {sized(totals.manifest_bytes)} together; {left} would do"
     predicted = regrouping(asked.state, left, asked.known)
     return Found((Action(operation=Operation.MANIFESTS, predicted=predicted, reasons=(reason,)),))
 
@@ -88,14 +89,17 @@ def due_manifests(asked: Asked) -> Found:
 def due_statistics(asked: Asked) -> Found:
     """Statistics of columns, where enough rows are new."""
     policy, totals = asked.policy.statistics, asked.state.totals
-    if policy is None or not totals.records:
+    if policy is None:
         return Found()
+    if not totals.records:
+        return Found.nothing("statistics: there are no rows yet")
     measured = asked.state.traits.statistics_rows
     if measured is not None:
         new = abs(totals.records - measured) / max(measured, 1)
         if new < policy.after_rows:
-            return Found.nothing(f"statistics: {new:.0%} of the rows are new; {policy.after_rows:.0%} are worth it")
-        reason = f"{new:.0%} of the rows are new since the statistics were made"
+            told = f"statistics: {measured:,} rows when they were made, {totals.records:,} now"
+            return Found.nothing(f"{told}; {policy.after_rows:.0%} more or fewer are worth it")
+        reason = f"{measured:,} rows when the statistics were made, {totals.records:,} now"
     else:
         reason = "there are no statistics"
     predicted = reading(totals.bytes, Operation.STATISTICS, asked.known)
@@ -167,7 +171,7 @@ def due_orphans(asked: Asked) -> Found:
         return Found.nothing(f"orphans: the last look was at {moment(looked)}", next_at)
     if looked is None and (oldest := _oldest(asked)) is not None and asked.now < oldest + policy.older_than:
         until = oldest + policy.older_than
-        return Found.nothing(f"orphans: no file is {policy.older_than.days} days old yet", until)
+        return Found.nothing(f"orphans: no file is {policy.older_than / _DAY:g} days old before {moment(until)}", until)
     reasons = (
         "the files have never been listed" if looked is None else f"the last look was at {moment(looked)}",
         *([f"{candidates} candidates of earlier looks"] if candidates else ()),
@@ -178,8 +182,10 @@ def due_orphans(asked: Asked) -> Found:
 
 
 def _oldest(asked: Asked) -> datetime | None:
-    """The oldest commit that is known, unless older ones are forgotten; of a table without any, when it was made."""
+    """When the table was made, or else its first commit; None where its metadata have forgotten both."""
     main = asked.state.main
+    if asked.state.created_at is not None:
+        return asked.state.created_at
     if not main:
         return asked.state.updated_at
     return main[0].at if main[0].parent_id is None else None

@@ -15,11 +15,19 @@ from lakehouse.maintenance.state import RefState, SnapshotState
 DEDUPLICATE_KIND = "deduplicate"
 OWN_KINDS = (MAINTENANCE, DEDUPLICATE_KIND)
 MAINTAINS = f"{BRANCH_PREFIX}maintain_"  # how branches of its attempts begin
+_FIRST_DOCUMENT = "00000-"  # how the name of a table's first metadata file begins, by whatever catalog
 
 
 def moment(ms: int) -> datetime:
     """A time of the metadata."""
     return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def created_at(table: Table) -> datetime | None:
+    """When the table was made: when its first document was written, as long as the newest one remembers that."""
+    documents = [(one.metadata_file, one.timestamp_ms) for one in table.metadata.metadata_log]
+    location, ms = (*documents, (table.metadata_location, table.metadata.last_updated_ms))[0]
+    return moment(ms) if location.rpartition("/")[2].startswith(_FIRST_DOCUMENT) else None
 
 
 def history_of(table: Table) -> tuple[SnapshotState, ...]:

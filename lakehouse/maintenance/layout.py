@@ -1,22 +1,31 @@
 """Whether rows are distributed over files as they should be, from what the newest appends were like."""
 
 from lakehouse.maintenance.action import Advice
+from lakehouse.maintenance.due import sized
 from lakehouse.maintenance.state import State
 from lakehouse.tables import Maintenance, Rewrite
 from lakehouse.tables.file_layout import DISTRIBUTION, FANOUT, LayoutFacts, choose
 
+_WORTH_IT = 1.5  # so many times faster
+
 
 def advise_layout(state: State, policy: Maintenance, cores: int) -> tuple[Advice, ...]:
-    """Advice where another distribution fits the newest appends better than the one that the table has."""
+    """Advice where another distribution fits the newest appends better than the one that the table has.
+
+    Whether files are kept open is worth a word only where an append makes a file of the target's size, and is then
+    much faster: of a few rows nobody would notice.
+    """
     facts = layout_facts(state, policy, cores)
     if facts is None or policy.layout != "auto":
         return ()
     layout = choose(facts, for_stream=state.traits.writer in ("stream", "changelog"))
-    appends = f"{facts.batch_bytes:,} bytes in {max(facts.partitions_per_batch, 1)} partitions per append"
+    fanout_matters = facts.batch_bytes >= facts.target and layout.fanout_gain >= _WORTH_IT
+    settings = (DISTRIBUTION, FANOUT) if fanout_matters else (DISTRIBUTION,)
+    appends = f"{sized(facts.batch_bytes)} in {max(facts.partitions_per_batch, 1)} partitions per append"
     return tuple(
         Advice(setting=key, value=value, because=f"{appends}: {layout.because}")
         for key, value in layout.properties.items()
-        if key in (DISTRIBUTION, FANOUT) and state.traits.properties.get(key, value) != value
+        if key in settings and state.traits.properties.get(key, value) != value
     )
 
 

@@ -15,7 +15,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.commit.history import head_of, summary_of
 from lakehouse.maintenance.cadence import cadence_of
-from lakehouse.maintenance.history import history_of, moment, refs_of
+from lakehouse.maintenance.history import created_at, history_of, moment, refs_of
 from lakehouse.maintenance.manifest_files import ManifestCache
 from lakehouse.maintenance.measured_partitions import counted, measured_partitions
 from lakehouse.maintenance.state import Cadence, Depth, Holder, Remembered, State, Totals
@@ -61,6 +61,7 @@ def measure(
         document=table.metadata_location.rpartition("/")[2],
         snapshot_id=head,
         updated_at=moment(table.metadata.last_updated_ms),
+        created_at=created_at(table),
         measured_at=now,
         totals=_totals(table, snapshot),
         history=history,

@@ -25,14 +25,14 @@ def ordered(actions: Sequence[Action], state: State, policy: Maintenance) -> Ord
 
     A rewrite stands on snapshots that expiry might let go; and what a run has written is not to be judged by that run.
     """
-    expiry_first = policy.expire is not None and state.totals.snapshots > _TOO_MANY * policy.expire.max_snapshots
     expires = any(action.operation is Operation.EXPIRE for action in actions)
+    expiry_first = _expiry_first(state, policy) if expires else ""
     rewriting: Operation | None = None
     kept: list[Action] = []
     waiting: list[Withheld] = []
     for action in sorted(actions, key=lambda action: (_PLACE[action.operation], action.partitions)):
-        if action.operation.rewrites and expires and expiry_first:
-            waiting.append(_after(action, "waits: there are far too many snapshots, so expiry comes first"))
+        if action.operation.rewrites and expiry_first:
+            waiting.append(_after(action, expiry_first))
         elif action.operation.rewrites and rewriting is not None:
             waiting.append(_after(action, f"waits for a run of its own, after {rewriting}"))
         elif action.operation in (Operation.EXPIRE, Operation.ORPHANS) and rewriting is not None:
@@ -42,6 +42,14 @@ def ordered(actions: Sequence[Action], state: State, policy: Maintenance) -> Ord
             if action.operation.rewrites:
                 rewriting = action.operation
     return Ordered(tuple(kept), tuple(waiting))
+
+
+def _expiry_first(state: State, policy: Maintenance) -> str:
+    """Why expiry comes before a rewrite; empty where it does not."""
+    count, most = state.totals.snapshots, policy.expire.max_snapshots if policy.expire is not None else None
+    if most is None or count <= _TOO_MANY * most:
+        return ""
+    return f"waits: expiry comes first, with {count} snapshots where max_snapshots={most}"
 
 
 def _after(action: Action, reason: str) -> Withheld:

@@ -122,6 +122,7 @@ class State:
         document: name of the metadata file: as long as it is the same, nothing has changed.
         snapshot_id: of `main`.
         updated_at: when the document was written.
+        created_at: when the table was made; None where its metadata no longer say so.
         measured_at: the only time that a decision knows.
         depth: the deepest tier that was read, `deeper_because` of what.
         totals: tier one.
@@ -140,6 +141,7 @@ class State:
     document: str = ""
     snapshot_id: int | None = None
     updated_at: datetime | None = None
+    created_at: datetime | None = None
     measured_at: datetime
     depth: Depth = Depth.TOTALS
     deeper_because: str = ""

@@ -5,7 +5,7 @@ The sensor, the command and the step itself ask here, so that all three come to 
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -155,18 +155,27 @@ class Surveys:
         return replace(self, surveyed=surveyed), allotment
 
 
-def survey_all(survey: Survey, tables: Sequence[Table], *, seconds: float = math.inf) -> Surveys:
+def survey_all(
+    survey: Survey,
+    tables: Sequence[Table],
+    *,
+    seconds: float = math.inf,
+    begin: Callable[[str], object] | None = None,
+) -> Surveys:
     """Look at tables, one after the other, as long as there is time.
 
     Args:
         survey: what every look needs.
         tables: to look at, in this order.
         seconds: after so many no other table is begun; the first is looked at in any case.
+        begin: told the name of each table, before it is looked at.
     """
     began, found, trouble = time.monotonic(), dict[str, Surveyed](), dict[str, str]()
     for at, table in enumerate(tables):
         if at and time.monotonic() - began > seconds:
             return Surveys(found, trouble, tuple(other.name for other in tables[at:]))
+        if begin is not None:
+            begin(table.name)
         try:
             one = survey.look(table)
         except LakehouseError as error:

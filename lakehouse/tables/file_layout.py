@@ -54,11 +54,13 @@ class Layout:
         distribution_mode: `write.distribution-mode`.
         fanout: `write.spark.fanout.enabled`.
         because: why, in words.
+        fanout_gain: how many times longer the other `fanout` took; 1 where that was not measured.
     """
 
     distribution_mode: Mode
     fanout: bool
     because: str
+    fanout_gain: float = 1.0
 
     @property
     def properties(self) -> dict[str, str]:
@@ -71,8 +73,9 @@ def choose(facts: LayoutFacts, measured: Sequence[Measured] = MEASURED, *, for_s
     mode, because = _mode(facts)
     if mode == "range" and for_stream:
         mode, because = "hash", "each partition is one sorted file of a worker"
-    fanout, measured_because = _fanout(facts, mode, measured)
-    return Layout(distribution_mode=mode, fanout=fanout, because=f"{because}; {measured_because}")
+    fanout, gain, measured_because = _fanout(facts, mode, measured)
+    told = f"{because}; {measured_because}"
+    return Layout(distribution_mode=mode, fanout=fanout, because=told, fanout_gain=gain)
 
 
 def layout_properties(table: HasLayout, policy: Maintenance, *, for_stream: bool) -> dict[str, str]:
@@ -110,18 +113,20 @@ def _mode(facts: LayoutFacts) -> tuple[Mode, str]:
     return "hash", f"{parts} files, where {facts.cores} writers would make {parts * facts.cores}"
 
 
-def _fanout(facts: LayoutFacts, mode: Mode, measured: Sequence[Measured]) -> tuple[bool, str]:
+def _fanout(facts: LayoutFacts, mode: Mode, measured: Sequence[Measured]) -> tuple[bool, float, str]:
+    """Whether a file is open for each partition, how many times longer it takes otherwise, and why."""
     if facts.sort_order:
-        return False, "rows are sorted anyway, so one file is open at a time"
+        return False, 1.0, "rows are sorted anyway, so one file is open at a time"
     near = _nearest(facts, [one for one in measured if one.mode == mode])
     seconds = {one.fanout: one.seconds for one in near}
     if len(seconds) == 2:
         told = f"with {near[0].writers} writers and {near[0].partitions} partitions: {seconds[True]:.1f} s with a file "
-        return seconds[True] <= seconds[False], f"{told}open for each partition, {seconds[False]:.1f} s with sorting"
+        told += f"open for each partition, {seconds[False]:.1f} s with sorting"
+        return seconds[True] <= seconds[False], max(seconds.values()) / min(seconds.values()), told
     held = facts.partitions_per_batch if mode == "none" else math.ceil(facts.partitions_per_batch / facts.cores)
     if held <= _MOST_OPEN:
-        return True, f"at most {held} files are open at once"
-    return False, f"{held} open files would need too much memory"
+        return True, 1.0, f"at most {held} files are open at once"
+    return False, 1.0, f"{held} open files would need too much memory"
 
 
 def _nearest(facts: LayoutFacts, measured: Sequence[Measured]) -> list[Measured]:

@@ -1,8 +1,9 @@
 """`lakehouse maintain`, as a person calls it. What it does: `maintenance/test_step.py` and `test_upkeep.py`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,13 @@ from lakehouse.catalog import TableChange, remove_ref, remove_snapshots
 from lakehouse.cli import app, maintain
 from lakehouse.cli.audit_leases import LEASES
 from lakehouse.cli.auditing import Auditing
+from lakehouse.cli.context import Context
+from lakehouse.cli.outcome import Outcome
 from lakehouse.maintenance.action import Operation
 from lakehouse.maintenance.budget import Budget
+from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.record import decided_rows, record
+from lakehouse.maintenance.survey import Survey
 from lakehouse.tables import MAINTENANCE_LOG, Expire, Maintenance
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.maintenance.house import COPY, LOG, MIRROR, House, days_ahead
@@ -44,7 +50,10 @@ def test_a_plan_says_what_is_due_why_and_why_not_and_changes_nothing(house: Hous
     assert shown.exit_code == 0, shown.output
     assert f"{LOG}: health" in shown.stdout
     assert "  expire: " in shown.stdout
-    assert "  nothing, because\n" in shown.stdout, "of the mirror, for example"
+    assert f"\n{MIRROR}: health 100, nothing to do\n" in shown.stdout
+    assert shown.stdout.splitlines()[-1].startswith(f"{len(_names(house))} tables: 1 needs something, 0 wait, ")
+    for whole in (call("--plan", "-v").stdout, call(MIRROR, "--plan").stdout):
+        assert "  nothing, because\n" in whole
     told = json.loads(call("--plan", "--json").stdout)
     assert set(told["tables"]) == set(_names(house))
     [action] = told["tables"][LOG]["actions"]
@@ -95,6 +104,29 @@ def test_what_is_due_is_done_and_what_deletes_asks_for_a_yes(
     monkeypatch.setattr(maintain, "_run", run)
     assert call(*words, "--only", "expire").exit_code == 0
     assert asked == [([LOG], (Operation.EXPIRE,), bool(words))]
+
+
+def test_where_nothing_was_done_the_command_says_why(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *_ = house.grow(6)
+    house.mirror(first, until=days_ahead(1))
+    now, memory = datetime.now(UTC), Memory.read(house.catalog, datetime.now(UTC))
+    survey = Survey(catalog=house.catalog, declarations=house.declarations, memory=memory, budget=Budget(), now=now)
+    found = survey.look(house.declarations.tables[LOG])
+    assert found is not None
+    record(house.catalog, decided_rows(found.plan, found.state, FEW, run_id="a run"), writer="a run")
+
+    def made(_: Context, __: object, show: Callable[[Outcome], None]) -> None:
+        show(Outcome(runs=["a run"]))
+
+    monkeypatch.setattr("lakehouse.cli.single_run.make_run", made)
+    told = call(LOG, MIRROR).stdout
+    assert f"{LOG}: nothing, because\n" in told
+    assert "    expire, blocked: " in told
+    assert f" snapshots: mirror {MIRROR} needs snapshot" in told
+    assert f"to end it: lakehouse lease release {LOG} {MIRROR} --yes" in told
+    assert f"{MIRROR}: nothing; `lakehouse maintain {MIRROR} --plan` says why." in told
+    [row] = json.loads(call(LOG, "--json").stdout)
+    assert (row["result"], len(row["blocked_by"])) == ("blocked", 1)
 
 
 def test_where_nothing_is_due_nothing_is_started(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from lakehouse.maintenance.layout import advise_layout
 from lakehouse.maintenance.modes import ModeFacts, advise_mode, recommend
 from lakehouse.maintenance.state import Cadence, Traits
-from lakehouse.tables import Maintenance
+from lakehouse.tables import Maintenance, Rewrite
 from lakehouse.tables.file_layout import LayoutFacts, choose
 from lakehouse.tables.layout_measured import Measured
 from lakehouse_tests.maintenance.states import MIB, TARGET, decided, part, state
@@ -60,6 +60,26 @@ def test_advice_is_given_where_the_newest_appends_speak_for_something_else() -> 
     assert advise_layout(measured, Maintenance(layout="none"), 4) == ()
     as_it_is = replace(measured, traits=Traits(partitioned=True, properties={"write.distribution-mode": "hash"}))
     assert advise_layout(as_it_is, Maintenance(), 4) == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "partitions", "advised"),
+    [
+        (200 * MIB, 4, True),  # 2.6 s or 4.5 s
+        (MIB, 4, False),
+        (200 * MIB, 128, True),  # 6.6 s or 15.3 s
+        (200 * MIB, 32, False),  # 4.5 s or 6.7 s
+    ],
+)
+def test_files_are_kept_open_or_not_by_advice_only_where_appends_are_large_and_it_matters(
+    size: int, partitions: int, advised: bool
+) -> None:
+    slower = {4: "false", 32: "true", 128: "true"}[partitions]
+    cadence = Cadence(append_bytes=size, append_files=1, append_partitions=partitions)
+    properties = {"write.distribution-mode": "none", "write.spark.fanout.enabled": slower}
+    measured = state(SOUND, cadence=cadence, traits=Traits(partitioned=True, properties=properties))
+    found = advise_layout(measured, Maintenance(rewrite=Rewrite(target_file_size=MIB * 8)), 2)
+    assert ("write.spark.fanout.enabled" in [one.setting for one in found]) is advised
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,10 @@ def test_small_files_are_rewritten_and_the_best_partition_is_named_first() -> No
 
 
 def test_fewer_files_than_min_input_files_are_left_alone_unless_they_fill_one() -> None:
-    assert operations(decided(state(part(files=4, size=MIB)))) == ["nothing"]
+    few = decided(state(*(part(f"day={n}", files=4, size=MIB) for n in range(13))))
+    assert operations(few) == ["nothing"]
+    assert "52 files in 13 partitions" in few.actions[0].reasons[0]
+    assert "no partition has min_input_files=5 files below 96.0 MiB" in few.actions[0].reasons[0]
     small = Maintenance(rewrite=Rewrite(min_gain_per_mib=0.001))
     assert operations(decided(state(part(files=4, size=60 * MIB)), small)) == ["rewrite"]
 
@@ -243,6 +246,7 @@ def test_where_there_are_far_too_many_snapshots_expiry_comes_first() -> None:
     plan = decided(state(part(), history=line(80)))
     assert operations(plan) == ["expire"]
     assert whys(plan) == {"rewrite": ["after"]}
+    assert plan.withheld[0].action.reasons[0] == "waits: expiry comes first, with 80 snapshots where max_snapshots=50"
 
 
 def test_snapshots_go_by_count_and_by_age() -> None:
@@ -323,8 +327,23 @@ def test_files_are_listed_once_a_day_while_the_table_changes_or_candidates_wait(
     assert operations(young) == ["nothing"]
 
 
+def test_a_table_that_is_younger_than_any_orphan_is_not_listed_also_where_its_first_commits_are_forgotten() -> None:
+    trimmed = state(SOUND, remembered=Remembered(), history=line(5, oldest_parent=99))
+    assert operations(decided(trimmed)) == ["orphans"], "nobody knows how old its files are"
+    empty = state(remembered=Remembered(), updated_at=NOW)
+    policy = Maintenance(orphans=Orphans(older_than=2 * DAY))
+    for measured in (trimmed, empty):
+        young = decided(replace(measured, created_at=NOW - HOUR), policy)
+        assert operations(young) == ["nothing"]
+        assert "orphans: no file is 2 days old before 2013-06-03 11:00:00 UTC" in young.actions[0].reasons
+        assert operations(decided(replace(measured, created_at=NOW - 2 * DAY), policy)) == ["orphans"]
+
+
 def test_statistics_follow_the_rows() -> None:
     policy = Maintenance(statistics=Statistics())
+    assert "statistics: there are no rows yet" in decided(state(), policy).actions[0].reasons
+    more = decided(state(SOUND, traits=Traits(statistics_rows=10)), policy)
+    assert more.actions[0].reasons == ("10 rows when the statistics were made, 4,000 now",)
     assert operations(decided(state(SOUND), policy)) == ["statistics"]
     known = state(SOUND, traits=Traits(statistics_rows=3900))
     assert operations(decided(known, policy)) == ["nothing"]

@@ -96,6 +96,17 @@ def test_a_table_without_rows_has_a_state(sql_lake: Lake) -> None:
     assert state.partitions is None
 
 
+def test_when_a_table_was_made_is_known_until_its_metadata_have_forgotten_it(sql_lake: Lake) -> None:
+    name = create(sql_lake)
+    made = measured(sql_lake, name, SMALL)
+    assert made.created_at == made.updated_at
+    many(sql_lake, name, 3)
+    assert measured(sql_lake, name, SMALL).created_at == made.created_at
+    with sql_lake.load(name).transaction() as change:
+        change.set_properties({"write.metadata.previous-versions-max": "1"})
+    assert measured(sql_lake, name, SMALL).created_at is None
+
+
 def test_a_healthy_table_is_read_no_deeper_than_its_document(sql_lake: Lake, opened: list[str]) -> None:
     name = create(sql_lake)
     many(sql_lake, name, 6)
