@@ -88,6 +88,8 @@ class Events:
             maintenance=maintenance,
             properties=properties,
         )
+        if lake.catalog.table_exists(declared.identifier):  # another test's, in the REST catalog that they share
+            lake.catalog.drop_table(declared.identifier)
         apply(plan(declared, lake.catalog), lake.catalog)
         return cls(lake, spark_on, declared)
 
