@@ -5,19 +5,15 @@ tables of version 2 as well), and writes every manifest as one of data files.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import partial
 
 from pyiceberg.avro.file import AvroOutputFile
-from pyiceberg.avro.reader import Reader
-from pyiceberg.avro.resolver import resolve_reader
 from pyiceberg.conversions import from_bytes
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import (
     DATA_FILE_TYPE,
-    MANIFEST_ENTRY_SCHEMAS,
     DataFile,
     DataFileContent,
-    FileFormat,
     ManifestContent,
     ManifestEntry,
     ManifestEntryStatus,
@@ -29,7 +25,7 @@ from pyiceberg.manifest import (
 from pyiceberg.schema import Schema
 from pyiceberg.types import StringType, StructType
 
-from lakehouse.commit.manifests import PreparedReader, parsed
+from lakehouse.commit.manifests import PreparedReader, entry_reader
 
 _WHOLE = 3
 _PATH_OF_DELETES = 2147483546
@@ -98,18 +94,8 @@ def _inherited(entry: ManifestEntry, manifest: ManifestFile) -> ManifestEntry:
     return entry
 
 
-@lru_cache(maxsize=64)
-def _entry_reader(schema: str) -> Reader:
-    return resolve_reader(
-        parsed(schema),
-        MANIFEST_ENTRY_SCHEMAS[_WHOLE],
-        {-1: ManifestEntry, 2: DataFile},
-        {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
-    )
-
-
 class _EntryReader(PreparedReader[ManifestEntry]):
-    prepared = staticmethod(_entry_reader)
+    prepared = staticmethod(partial(entry_reader, version=_WHOLE))
 
 
 class EntryWriter(ManifestWriterV2):

@@ -114,11 +114,12 @@ def _list_reader(schema: str) -> Reader:
     )
 
 
-@lru_cache(maxsize=64)
-def _entry_reader(schema: str) -> Reader:
+@lru_cache(maxsize=128)
+def entry_reader(schema: str, version: int = DEFAULT_READ_VERSION) -> Reader:
+    """A reader of entries that a manifest wrote by this schema, with the fields that a version of the format knows."""
     return resolve_reader(
         parsed(schema),
-        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
+        MANIFEST_ENTRY_SCHEMAS[version],
         {-1: ManifestEntry, 2: DataFile},
         {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
     )
@@ -129,7 +130,7 @@ class _ListReader(PreparedReader[ManifestFile]):
 
 
 class _ManifestReader(PreparedReader[ManifestEntry]):
-    prepared = staticmethod(_entry_reader)
+    prepared = staticmethod(entry_reader)
 
 
 def parsed(schema: str) -> Schema:

@@ -9,6 +9,7 @@ from pyiceberg.manifest import DataFileContent, ManifestContent
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse.commit.entries import PartitionKey
 from lakehouse.commit.history import ancestry, head_of
 from lakehouse.maintenance.cadence import hours_of, removes, rhythm
 from lakehouse.maintenance.history import moment, own_snapshots
@@ -20,7 +21,6 @@ from lakehouse.maintenance.traps import NotNameable
 from lakehouse.maintenance.where import where
 from lakehouse.tables import Rewrite, Table
 
-PartitionKey = tuple[int, tuple[object, ...]]
 _FRAGMENT = 8  # a file below this part of the target is a fragment, in Amoro's word
 _REMOVALS = 20
 
