@@ -1,6 +1,9 @@
 """Fixtures live in `lakehouse_tests/fixtures`, one module per real part."""
 
+import re
 import signal
+
+import pytest
 
 # A shell starts background jobs with SIGINT ignored, and every process that we start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -14,3 +17,10 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.postgres",
     "lakehouse_tests.fixtures.debezium",
 ]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every process calls a test by the same name, or pytest-xdist runs none of them."""
+    for item in items:
+        if re.search(r" at 0x[0-9a-f]+", item.nodeid):
+            raise pytest.UsageError(f"The name of {item.nodeid} has an address in it: give its parameters ids=.")
