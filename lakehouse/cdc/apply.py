@@ -14,12 +14,12 @@ from pyspark.sql import functions as f
 from lakehouse.catalog import LakeCatalog, TableChange
 from lakehouse.cdc.narrow import holding
 from lakehouse.cdc.planner import MergePlan, Mode, Rows
-from lakehouse.cdc.reading import quoted
 from lakehouse.cdc.refusals import MergeDiffers
 from lakehouse.commit import Attempt, Base, branch_table, open_branch
 from lakehouse.commit.frames import stage_frame
 from lakehouse.commit.history import ancestry, head_of, summary_of
 from lakehouse.commit.stage import commit_on_branch
+from lakehouse.spark.naming import quoted_table
 from lakehouse.tables import Changelog
 from lakehouse.tables.mirror import TIME_COLUMN
 
@@ -197,7 +197,7 @@ def _live_rows(spark: SparkSession, table: Table, target: Target) -> int:
     held = holding(table, head_of(table, target.attempt.branch), ())
     if held.exact:
         return held.rows
-    branch = spark.read.option("versionAsOf", target.attempt.branch).table(quoted(target.base.name))
+    branch = spark.read.option("versionAsOf", target.attempt.branch).table(quoted_table(target.base.name))
     return branch.count()
 
 

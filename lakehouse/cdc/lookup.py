@@ -12,6 +12,7 @@ from pyspark.sql import functions as sql
 
 from lakehouse.cdc.expressions import field, hashed, literal
 from lakehouse.cdc.scope import Scope
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables import Changelog
 from lakehouse.tables.mirror import BEHIND_COLUMN, DELETED_COLUMN, DIGEST_COLUMN, POSITION_COLUMN, TIME_COLUMN
 
@@ -131,7 +132,7 @@ def _corrected(rows: DataFrame, changes: DataFrame, scope: Scope) -> DataFrame:
     corrected = sql.lit(False)
     for name in scope.tracked:
         found = sql.filter("_anew", _of_value(name))
-        old, new = sql.col(f"`{name}`").cast(kinds[name]), sql.get(found, 0)[MOVED][name]
+        old, new = sql.col(quoted_name(name)).cast(kinds[name]), sql.get(found, 0)[MOVED][name]
         values[name] = sql.when(sql.size(found) > 0, new).otherwise(old)
         differs = hashed([("", old, kinds[name])]) != hashed([("", new, kinds[name])])
         corrected |= (sql.size(found) > 0) & differs

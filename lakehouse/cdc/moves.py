@@ -17,6 +17,7 @@ from pyspark.sql import functions as sql
 from lakehouse.cdc.expressions import NEVER, field, left_out, literal
 from lakehouse.cdc.lookup import ANEW, GONE, MOVED, OF_A_ROW
 from lakehouse.cdc.scope import Scope
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables.changelog import POSITION
 from lakehouse.tables.mirror import BEHIND_COLUMN, POSITION_COLUMN
 
@@ -130,8 +131,8 @@ def _registers(mirror_rows: DataFrame, scope: Scope) -> DataFrame:
             entry["value"].alias("position"), sql.array_except(tracked, sql.array(entry["key"])).alias("unavailable")
         ),
     )
-    key = sql.struct(*(sql.col(f"`{name}`").cast(kinds[name]).alias(name) for name in scope.keys))
-    image = sql.struct(*(sql.col(f"`{name}`").cast(kinds[name]).alias(name) for name in scope.tracked))
+    key = sql.struct(*(sql.col(quoted_name(name)).cast(kinds[name]).alias(name) for name in scope.keys))
+    image = sql.struct(*(sql.col(quoted_name(name)).cast(kinds[name]).alias(name) for name in scope.tracked))
     said = mirror_rows.select(
         key.alias("_key"), image.alias("_image"), sql.explode(sql.concat(sql.array(own), older)).alias("_said")
     )

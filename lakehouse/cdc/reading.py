@@ -20,6 +20,7 @@ from lakehouse.cdc.refusals import FilesGone, InitialGone
 from lakehouse.commit import Base, read_group
 from lakehouse.commit.history import ancestry, head_of, is_rewrite
 from lakehouse.commit.rebase import added_files
+from lakehouse.spark.naming import quoted_name, quoted_table
 from lakehouse.tables import Changelog, MirrorTables
 
 # So many changes are kept in memory, as far as it goes, and not read again for each look.
@@ -33,12 +34,12 @@ def changes_of(spark: SparkSession, found: Range) -> DataFrame:
     if found.start is None:
         return history_of(spark, found)
     between = {"start-snapshot-id": str(found.start), "end-snapshot-id": str(found.end)}
-    return spark.read.options(**between).table(quoted(found.name))
+    return spark.read.options(**between).table(quoted_table(found.name))
 
 
 def history_of(spark: SparkSession, found: Range) -> DataFrame:
     """The changelog's rows up to the end of a range."""
-    return spark.read.option("versionAsOf", str(found.end)).table(quoted(found.name))
+    return spark.read.option("versionAsOf", str(found.end)).table(quoted_table(found.name))
 
 
 @contextmanager
@@ -69,15 +70,10 @@ def rows_at(spark: SparkSession, base: Base, literals: Sequence[str] = ()) -> Da
     """A table of the mirror as the step found it, only the part that the conditions name; None if it has no rows."""
     if base.snapshot_id is None or not base.has_rows:
         return None
-    rows = spark.read.option("versionAsOf", str(base.snapshot_id)).table(quoted(base.name)).alias("t")
+    rows = spark.read.option("versionAsOf", str(base.snapshot_id)).table(quoted_table(base.name)).alias("t")
     for literal in literals:
         rows = rows.where(literal)
     return rows
-
-
-def quoted(name: str) -> str:
-    """A table's name for Spark."""
-    return ".".join(f"`{part}`" for part in ("lake", *name.split(".")))
 
 
 def require_files(mirror: str, found: Range) -> None:
@@ -111,7 +107,7 @@ def touched_by(changes: DataFrame, log: Changelog, mirror: Base) -> Touched:
     asked: dict[str, Expression] = {}
     parts: dict[str, Part] = {}
     for name in key:
-        asked[f"null {name}"] = f.count_if(f.col(f"`{name}`").isNull())
+        asked[f"null {name}"] = f.count_if(f.col(quoted_name(name)).isNull())
         # A literal stands in Spark's plans and logs, where no value of a sensitive column may be.
         if name not in secret and isinstance(schema.find_field(name).field_type, ORDERED):
             value = _stored(name, schema.find_field(name).field_type)
@@ -137,7 +133,7 @@ def touched_by(changes: DataFrame, log: Changelog, mirror: Base) -> Touched:
 
 def _stored(name: str, kind: iceberg.IcebergType) -> Expression:
     """A value as Iceberg stores it, which is how manifests tell it."""
-    column = f.col(f"`{name}`")
+    column = f.col(quoted_name(name))
     match kind:
         case iceberg.DateType():
             return f.unix_date(column)
@@ -174,7 +170,7 @@ def initial_rows(
         return None, ""
     if table.metadata.snapshot_by_id(snapshot_id) is None:
         raise InitialGone(mirror, initial, f"its snapshot {snapshot_id} has expired")
-    rows = spark.read.option("versionAsOf", str(snapshot_id)).table(quoted(initial))
+    rows = spark.read.option("versionAsOf", str(snapshot_id)).table(quoted_table(initial))
     try:
         return as_reads(rows, tables.changelog), f"{initial}@{snapshot_id}"
     except ValueError as error:

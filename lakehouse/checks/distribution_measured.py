@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pyiceberg.table.snapshots import Snapshot
-from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.checks.judge import Asked
 from lakehouse.commit import Pinned, read_group
@@ -16,6 +15,7 @@ from lakehouse.distribution.measure import measure
 from lakehouse.distribution.statistics import ColumnStatistics
 from lakehouse.distribution.store import Kept, content_of, keep_statistics, kept_statistics
 from lakehouse.quality.onepass.scan import one_job
+from lakehouse.spark.naming import rows_at
 from lakehouse.tables import Drift, Histogram, SampleOf, Table, kind_of
 
 
@@ -66,12 +66,6 @@ def counterpart(asked: Asked, name: str) -> Pinned:
     return asked.once(("counterpart", name), find)
 
 
-def frame_of(spark: SparkSession, name: str, snapshot_id: int) -> DataFrame:
-    """A table at exactly one snapshot: Spark looks a name up anew on every action."""
-    quoted = ".".join(f"`{part}`" for part in ("lake", *name.split(".")))
-    return spark.sql(f"SELECT * FROM {quoted} VERSION AS OF {snapshot_id}")
-
-
 def unit_of(table: Table, column: str) -> str:
     """What a column is measured in, as its histogram declares it."""
     return next((e.unit for e in table.expects if isinstance(e, Histogram) and e.column == column), "")
@@ -94,7 +88,7 @@ def _measured(asked: Asked, table: Table, pinned: Pinned, wanted: Iterable[str])
         return Measured(pinned, content, found, kept, "kept from an earlier check")
     began = time.monotonic()
     with asked.session() as spark, one_job(spark):
-        fresh = measure(frame_of(spark, table.name, pinned.snapshot_id), missing)
+        fresh = measure(rows_at(spark, table.name, pinned.snapshot_id), missing)
     seconds = time.monotonic() - began
     asked.inform(f"{len(fresh)} column{'s' if len(fresh) > 1 else ''} of {table.name} measured in {seconds:.1f} s")
     keep_statistics(catalog, pinned.table, content, fresh, run_id=asked.run_id)

@@ -5,12 +5,13 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.checks.distribution_measured import counterpart, frame_of
+from lakehouse.checks.distribution_measured import counterpart
 from lakehouse.checks.distribution_result import result
 from lakehouse.checks.judge import Asked
 from lakehouse.distribution.conversion import Compared, Pair, compare
 from lakehouse.distribution.plots import draw_conversion
 from lakehouse.resources.materialized import rows_shown
+from lakehouse.spark.naming import rows_at
 from lakehouse.tables import SameValues
 
 
@@ -72,7 +73,7 @@ def _compared(asked: Asked, expected: SameValues, here: int, there: int) -> dict
 
     def find() -> dict[str, Compared]:
         with asked.session() as spark:
-            frames = frame_of(spark, asked.table.name, here), frame_of(spark, expected.table, there)
+            frames = rows_at(spark, asked.table.name, here), rows_at(spark, expected.table, there)
             return compare(*frames, key, pairs, names=(asked.table.name, expected.table))
 
     return asked.once(("same values", expected.table, key), find)

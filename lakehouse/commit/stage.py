@@ -30,6 +30,7 @@ from lakehouse.commit.history import ancestry, attempt_of, head_of
 from lakehouse.commit.replacement import Replacement
 from lakehouse.commit.seal import Seal
 from lakehouse.commit.summary import AppendFiles
+from lakehouse.spark.naming import quoted_name
 
 UNKNOWN_OUTCOME = (CommitStateUnknownException, ServiceUnavailableError, ServerError, RequestException)
 _TRIES = 10
@@ -64,7 +65,7 @@ class Staged:
 
 def branch_table(base: Base, attempt: Attempt, *, catalog: str = "lake") -> str:
     """Name of the attempt's branch for Spark, quoted; a write to it fails loudly when the branch does not exist."""
-    return ".".join(f"`{part}`" for part in (catalog, *base.identifier, f"branch_{attempt.branch}"))
+    return quoted_name(catalog, *base.identifier, f"branch_{attempt.branch}")
 
 
 def open_branch(catalog: LakeCatalog, base: Base, attempt: Attempt) -> None:

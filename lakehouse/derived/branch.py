@@ -16,10 +16,10 @@ from lakehouse.derived.compute import computed
 from lakehouse.derived.inputs import Input
 from lakehouse.derived.parts import Part
 from lakehouse.derived.plan import DeriveStep, Work
-from lakehouse.derived.reading import rows_at
 from lakehouse.derived.refusals import ComputationFailed, ContractBroken, UnknownPartition
 from lakehouse.lineage.plan import Trace, trace
 from lakehouse.quality.onepass import ContractReport, judge_snapshot
+from lakehouse.spark.naming import rows_at
 from lakehouse.tables import Table
 
 

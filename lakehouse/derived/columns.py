@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables import Table, spark_schema
 from lakehouse.tables.error import DoesNotFit
 
@@ -49,7 +50,7 @@ def fitted_frame(table: Table, frame: DataFrame, runtime_date: date) -> DataFram
 
 
 def _column(table: str, field: T.StructField, *, nullable: bool) -> Column:
-    value = f.col(f"`{field.name}`")
+    value = f.col(quoted_name(field.name))
     if nullable and not field.nullable:
         # Spark knows of nearly no computed column that it is never null, so this is found out while writing.
         value = f.when(value.isNotNull(), value).otherwise(f.raise_error(f"{NULL_MARK}:{table}:{field.name}:"))

@@ -14,11 +14,11 @@ from lakehouse.commit import Base, Lease
 from lakehouse.commit.history import ancestry, is_rewrite, is_seal_only
 from lakehouse.commit.lease import lease_until
 from lakehouse.derived.inputs import Input
-from lakehouse.derived.reading import quoted, rows_at
 from lakehouse.derived.refusals import HistoryLost
 from lakehouse.derived.statement import KIND
 from lakehouse.lineage.ranges import marked
 from lakehouse.lineage.sealed import made
+from lakehouse.spark.naming import quoted_table, rows_at
 from lakehouse.tables import Maintenance
 
 _REBUILD = "compute it anew from all rows, by `lakehouse derive {table} --rebuild` (run tag lakehouse/rebuild=true)"
@@ -48,7 +48,7 @@ class Increment:
         if not self.appends:  # Spark refuses a range without snapshots
             return rows_at(spark, self.followed.name, end).where("false")
         between = {"start-snapshot-id": str(self.start), "end-snapshot-id": str(end)}
-        return marked(spark.read.options(**between).table(quoted(self.followed.name)), end)
+        return marked(spark.read.options(**between).table(quoted_table(self.followed.name)), end)
 
     def lease(self, table: str, *, at_start: bool = False) -> Lease:
         """The lease that keeps the input's snapshots for the next range; before this one is read, from its start on."""

@@ -13,6 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lakehouse.derived.refusals import UnknownPartition
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables import ByDay, ByMonth, ByValue, Derived
 
 _DAY = timedelta(days=1)
@@ -43,7 +44,7 @@ class Part:
             case _ if not self.keys:
                 return f.lit(True)
             case ByValue(column=column):
-                return f.col(f"`{column}`").isin(*self.keys)
+                return f.col(quoted_name(column)).isin(*self.keys)
             case _:
                 return f.expr(" OR ".join(f"({self._between(*window)})" for window in self._windows()))
 
@@ -60,9 +61,9 @@ class Part:
             case None:
                 return None
             case ByValue(column=column, values=values):
-                return f.col(f"`{column}`").isNull() | ~f.col(f"`{column}`").isin(*values)
+                return f.col(quoted_name(column)).isNull() | ~f.col(quoted_name(column)).isin(*values)
             case ByDay() | ByMonth() as time:
-                name = f"`{time.column}`"
+                name = quoted_name(time.column)
                 first, end = _first(time), time.end
                 outside = f"{name} IS NULL OR {name} < {self._moment(first)}"
                 return f.expr(outside if end is None else f"{outside} OR {name} >= {self._moment(end)}")
@@ -128,7 +129,7 @@ class Part:
 
     def _between(self, first: date, end: date) -> str:
         assert self.derived.partitions is not None
-        name = f"`{self.derived.partitions.column}`"
+        name = quoted_name(self.derived.partitions.column)
         return f"{name} >= {self._moment(first)} AND {name} < {self._moment(end)}"
 
     def _moment(self, day: date) -> str:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as sql
 
 from lakehouse.distribution.sameness import Side, same
 from lakehouse.errors import LakehouseError
+from lakehouse.spark.naming import quoted_name
 
 _HERE, _THERE = "_rows_here", "_rows_there"
 _LONGEST = 60  # characters of an example
@@ -92,7 +93,7 @@ def compare(
     values = [f"_{side}_{pair.column}" for pair in pairs for side in ("here", "there")]
     matched = (
         mine.unionByName(theirs, allowMissingColumns=True)
-        .groupBy(*map(_quoted, key))
+        .groupBy(*map(quoted_name, key))
         .agg(
             *(sql.count(side).alias(side) for side in (_HERE, _THERE)),
             *(sql.max(name).alias(name) for name in values),
@@ -121,7 +122,7 @@ def compare(
 
 def _side(frame: DataFrame, key: Sequence[str], values: Sequence[tuple[str, str]], mark: str) -> DataFrame:
     chosen = frame.dropna(subset=list(key)).select(
-        *map(_quoted, key), *(sql.col(_quoted(name)).alias(alias) for alias, name in values)
+        *map(quoted_name, key), *(sql.col(quoted_name(name)).alias(alias) for alias, name in values)
     )
     return chosen.withColumn(mark, sql.lit(1))
 
@@ -138,7 +139,7 @@ def _questions(pair: Pair, key: Sequence[str], both: SparkColumn) -> dict[str, S
     )
     asked = {f"{pair.column}_{name}": sql.count_if(both & (outcome == name)) for name in _OUTCOMES}
     if pair.visible:
-        place = sql.concat_ws(", ", *(sql.col(_quoted(name)).cast("string") for name in key))
+        place = sql.concat_ws(", ", *(sql.col(quoted_name(name)).cast("string") for name in key))
         example = sql.struct(place, there.cast("string"), here.cast("string"))
         for name in _OUTCOMES[1:]:
             told = sql.when(both & (outcome == name), example)
@@ -163,7 +164,3 @@ def _cut(text: str | None) -> str:
     if text is None:
         return "null"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name}`"

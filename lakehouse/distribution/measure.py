@@ -13,6 +13,7 @@ from pyspark.sql import functions as sql
 from lakehouse.distribution.axis import position_sql
 from lakehouse.distribution.bins import REACH, grid_for
 from lakehouse.distribution.statistics import PROBABILITIES, ColumnStatistics, Spread
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables import ORDERED, Column, Kind, kind_of
 
 # Most frequent texts that are kept, and texts that are told apart to find them: up to three quarters of these, the
@@ -56,7 +57,7 @@ def _entries(kinds: Mapping[str, Kind], make: Callable[[str, Kind], dict[str, st
 
 
 def _first_pass(name: str, kind: Kind) -> dict[str, str]:
-    column = f"`{name}`"
+    column = quoted_name(name)
     if kind not in ORDERED:
         text = f"left(CAST({column} AS STRING), {_TEXT_LENGTH})"
         top = f"approx_top_k({text}, {CATEGORIES}, {_TRACKED}) FILTER (WHERE {column} IS NOT NULL)"
@@ -89,7 +90,7 @@ def _grid(first: Mapping[str, Any], name: str, kind: Kind) -> Spread:
 
 
 def _second_pass(name: str, kind: Kind, found: Spread) -> dict[str, str]:
-    position, bins = position_sql(f"`{name}`", kind), found.bins
+    position, bins = position_sql(quoted_name(name), kind), found.bins
     # In doubles up to the end: what lies far out would overflow a number of a bin.
     inside = f"least(greatest(floor({position} / {bins.width!r}D), {bins.lowest - 1}D), {bins.highest + 1}D)"
     number = f"CAST({inside} AS BIGINT)"

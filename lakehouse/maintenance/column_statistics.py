@@ -10,6 +10,7 @@ from lakehouse.maintenance.action import Action, Outcome, Work
 from lakehouse.maintenance.before_after import of_files
 from lakehouse.maintenance.traps import require_safe
 from lakehouse.maintenance.where import quoted
+from lakehouse.spark.naming import quoted_name
 
 PROCEDURE = "compute_table_stats"
 
@@ -32,7 +33,7 @@ def run(work: Work, action: Action) -> Outcome:
         return Outcome(action=action, result="nothing", before=before, message="the table has no rows yet")
     require_safe(PROCEDURE, {})
     arguments = {
-        "table": quoted(".".join(f"`{part}`" for part in work.base.identifier)),
+        "table": quoted(quoted_name(*work.base.identifier)),
         # By number: what is committed meanwhile has statistics of its own some day.
         "snapshot_id": f"{at}L",
         **({"columns": f"array({', '.join(map(quoted, policy.columns))})"} if policy.columns else {}),

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.commit import ContentChanged
 from lakehouse.maintenance.spark_digest import row_hashes
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables import Deduplicate
 
 _PLACE = "_lakehouse_place"
@@ -102,11 +103,11 @@ class Keyed:
 
     @property
     def _columns(self) -> str:
-        return ", ".join(_quoted(field.name) for field in self.table.schema().fields)
+        return ", ".join(quoted_name(field.name) for field in self.table.schema().fields)
 
     @property
     def _rows(self) -> str:
-        name = ".".join(_quoted(part) for part in ("lake", *self.table.name()))
+        name = quoted_name("lake", *self.table.name())
         # Rows in files of an older partitioning may satisfy the condition too, and are not of these partitions.
         where = f" WHERE ({self.condition}) AND _spec_id = {self.table.spec().spec_id}" if self.condition else ""
         place = f", {self._place}" if self._partitioned else ""
@@ -122,11 +123,11 @@ class Keyed:
 
     @property
     def _keys(self) -> str:
-        return ", ".join(_quoted(name) for name in self.key)
+        return ", ".join(quoted_name(name) for name in self.key)
 
     @property
     def _nameless(self) -> str:
-        return " OR ".join(f"{_quoted(name)} IS NULL" for name in self.key)
+        return " OR ".join(f"{quoted_name(name)} IS NULL" for name in self.key)
 
     def _changed(self, what: str) -> ContentChanged:
         return ContentChanged(
@@ -135,11 +136,7 @@ class Keyed:
         )
 
 
-def _quoted(name: str) -> str:
-    return "`{}`".format(name.replace("`", "``"))
-
-
 def _ordered(text: str) -> str:
     """A term of `order_by`, whose form its declaration has checked."""
     column, *direction = text.split()
-    return " ".join([_quoted(column), *direction])
+    return " ".join([quoted_name(column), *direction])

@@ -17,6 +17,7 @@ from lakehouse.maintenance.partitions import partition_named
 from lakehouse.maintenance.portion import portion
 from lakehouse.maintenance.traps import require_safe
 from lakehouse.maintenance.where import quoted, where
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables import Rewrite
 
 PROCEDURE = "rewrite_data_files"
@@ -99,7 +100,7 @@ def _call(work: Work, rewrite: Rewrite, places: Sequence[PartitionKey], more: Ma
     options = {**options_of(rewrite), **more}
     require_safe(PROCEDURE, options)
     arguments = {
-        "table": quoted(".".join(f"`{part}`" for part in table.name())),
+        "table": quoted(quoted_name(*table.name())),
         "strategy": quoted("binpack" if strategy == "binpack" else "sort"),
         "branch": quoted(work.attempt.branch),
         "options": "map({})".format(", ".join(quoted(word) for option in options.items() for word in option)),

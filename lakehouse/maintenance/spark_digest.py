@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from lakehouse.commit.entries import PartitionKey, partition_of
 from lakehouse.maintenance.digest import Contents, Digest
+from lakehouse.spark.naming import quoted_name
 
 _SEEDS = ("first", "second")
 _ROW_ID = ("_row_id", "_last_updated_sequence_number")
@@ -34,7 +35,7 @@ def content(
         row_ids: whether each row's id and when it was last changed belong to it (tables of version 3).
     """
     places = {file.file_path: partition_of(file) for file in files}
-    name = ".".join(f"`{part}`" for part in ("lake", *table.name()))
+    name = quoted_name("lake", *table.name())
     rows = spark.sql(
         f"SELECT *, {', '.join((_FILE, *(_ROW_ID if row_ids else ())))} FROM {name} VERSION AS OF {snapshot_id}"
     )
@@ -60,7 +61,7 @@ def row_hashes(rows: DataFrame) -> DataFrame:
 
 
 def _hashed(fields: Sequence[T.StructField], seed: str) -> Column:
-    return F.xxhash64(F.lit(seed), *(_told(F.col(f"`{field.name}`"), field.dataType) for field in fields))
+    return F.xxhash64(F.lit(seed), *(_told(F.col(quoted_name(field.name)), field.dataType) for field in fields))
 
 
 def _told(value: Column, kind: T.DataType) -> Column:

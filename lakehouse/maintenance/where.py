@@ -30,6 +30,7 @@ from pyiceberg.types import (
 )
 
 from lakehouse.maintenance.traps import NotNameable
+from lakehouse.spark.naming import quoted_name
 
 _EPOCH = date(1970, 1, 1)
 _TIMES = ((YearTransform, "years"), (MonthTransform, "months"), (DayTransform, "days"), (HourTransform, "hours"))
@@ -58,7 +59,7 @@ def _equals(table: Table, field: PartitionField, value: object) -> str:
     name = table.schema().find_column_name(field.source_id)
     if name is None:
         raise NotNameable(f"a partition by {field.name}, whose column is gone,")
-    column = ".".join("`{}`".format(part.replace("`", "``")) for part in name.split("."))
+    column = quoted_name(*name.split("."))
     if value is None:  # every transform leaves a null a null
         return f"{column} IS NULL"
     kind = table.schema().find_type(field.source_id)

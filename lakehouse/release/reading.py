@@ -19,6 +19,7 @@ from lakehouse.release.errors import ReleaseGone, ReleaseUnknown, TagMoved
 from lakehouse.release.names import tag_of
 from lakehouse.release.pointer import gone, load_pointer, members_of
 from lakehouse.release.statement import Member
+from lakehouse.spark.naming import rows_at
 
 
 def _nobody(_name: str, _snapshot_id: int) -> None:
@@ -95,9 +96,8 @@ class OpenRelease:
 
         The frame names the snapshot and not the tag: Spark looks both up anew on every action.
         """
-        pinned = self.table(name)
-        quoted = ".".join(f"`{part}`" for part in ("lake", *name.split(".")))
-        return spark.sql(f"SELECT * FROM {quoted} VERSION AS OF {pinned.snapshot_id}")
+        self.table(name)
+        return rows_at(spark, name, self.member(name).snapshot_id)
 
 
 def open_release(

@@ -16,6 +16,7 @@ from lakehouse.resources.materialized import materialized
 from lakehouse.resources.writing import WriteMode, WrittenByStream, write_table
 from lakehouse.runtime import StepContext, attempt_of
 from lakehouse.settings import KafkaSettings, Settings
+from lakehouse.spark.naming import quoted_table, rows_at
 from lakehouse.tables import OWN_TABLES, Declarations, Mirror, Stream, Table, apply, load_declarations, plan
 from lakehouse.tables.changes import AddColumn, RelaxColumn, WidenColumn
 
@@ -148,11 +149,10 @@ class Lake:
         Raises:
             NoSuchTableError: it does not exist.
         """
-        quoted = ".".join(f"`{part}`" for part in ("lake", *name.split(".")))
         snapshot_id = self.pin(name)[name].snapshot_id
         if snapshot_id is None:
-            return spark.createDataFrame([], spark.table(quoted).schema)
-        return spark.sql(f"SELECT * FROM {quoted} VERSION AS OF {snapshot_id}")
+            return spark.createDataFrame([], spark.table(quoted_table(name)).schema)
+        return rows_at(spark, name, snapshot_id)
 
     def release(self, group: str) -> OpenRelease:
         """The current release of a group, the same for the rest of the step: `.arrow(name)`, `.frame(spark, name)`, ….

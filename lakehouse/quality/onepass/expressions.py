@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 
 from lakehouse.quality.compiling import UnknownRule
 from lakehouse.quality.condition import Both, Compared, Condition, Length, Member, Text
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables import Column
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
@@ -24,7 +25,7 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 
 def named(column: str) -> Expression:
     """A column by its name, whatever characters that has."""
-    return f.col(f"`{column}`")
+    return f.col(quoted_name(column))
 
 
 def holds(condition: Condition, column: Column, where: str) -> Expression:

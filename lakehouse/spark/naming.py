@@ -1,0 +1,18 @@
+"""Names in Spark's SQL, quoted, and the rows of a table at one snapshot: Spark looks a name up on every action."""
+
+from pyspark.sql import DataFrame, SparkSession
+
+
+def quoted_name(*parts: str) -> str:
+    """An identifier of these parts, each in backticks; one within a part is doubled, so none ends the quotes."""
+    return ".".join("`{}`".format(part.replace("`", "``")) for part in parts)
+
+
+def quoted_table(name: str) -> str:
+    """A table of the lake, `namespace.table`."""
+    return quoted_name("lake", *name.split("."))
+
+
+def rows_at(spark: SparkSession, name: str, snapshot_id: int) -> DataFrame:
+    """The rows of a table at exactly one snapshot, with the schema of that snapshot."""
+    return spark.sql(f"SELECT * FROM {quoted_table(name)} VERSION AS OF {snapshot_id}")
