@@ -43,7 +43,7 @@ class _Decided:
     """What one look has decided.
 
     Args:
-        surveys: the tables that were looked at.
+        surveys: the tables that were looked at, but for those that wait.
         allotment: which of their plans the budget pays for.
         again_at: when time alone could change something; None for at once.
         waiting: table → why its run is not started, though the plan says so.
@@ -55,9 +55,9 @@ class _Decided:
     waiting: Mapping[str, str]
 
     @property
-    def starting(self) -> list[Plan]:
+    def starting(self) -> Sequence[Plan]:
         """The plans that become runs."""
-        return [plan for plan in self.allotment.chosen if plan.table not in self.waiting]
+        return self.allotment.chosen
 
 
 def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDefinition:
@@ -125,14 +125,16 @@ def _decide(
     wanted = [table for table in tables if table.name in places and table.name not in until]
     # Whoever waits longest is first, so that no table keeps another from its turn where time is short.
     wanted.sort(key=lambda table: _waits_since(table, survey.memory))
-    surveys, allotment = survey_all(survey, wanted, seconds=_MOST_SECONDS).rationed(survey.budget)
+    surveys = survey_all(survey, wanted, seconds=_MOST_SECONDS)
     waiting = {
-        plan.table: why
-        for plan in allotment.chosen
-        if (why := reason_to_wait(_died(instance, plan.table, survey.memory), survey.now))
+        name: why
+        for name, one in surveys.surveyed.items()
+        if not one.plan.nothing and (why := reason_to_wait(_died(instance, name, survey.memory), survey.now))
     }
+    # One that waits takes no part of the budget from the others.
+    surveys, allotment = surveys.without(waiting).rationed(survey)
     times = [*until.values(), *(plan.look_again_at for plan in allotment.idle if plan.look_again_at is not None)]
-    at_once = allotment.chosen or allotment.postponed or surveys.trouble or surveys.left
+    at_once = waiting or allotment.chosen or allotment.postponed or surveys.trouble or surveys.left
     return _Decided(surveys, allotment, None if at_once or not times else min(times), waiting)
 
 
@@ -154,8 +156,7 @@ def _died(instance: dg.DagsterInstance, table: str, memory: Memory) -> list[date
 def _write_down(lake: Lake, decided: _Decided, survey: Survey) -> None:
     rows = [
         row
-        for name, found in sorted(decided.surveys.surveyed.items())
-        if name not in decided.waiting
+        for _, found in sorted(decided.surveys.surveyed.items())
         for row in decided_rows(found.plan, found.state, found.declared.maintenance)
     ]
     record(lake.catalog, rows, writer=f"sensor {NAME} {survey.now.isoformat()}")
@@ -175,13 +176,14 @@ def _observations(decided: _Decided) -> list[dg.AssetObservation]:
     return [
         dg.AssetObservation(asset_key=maintenance_key(name), metadata=decision_metadata(found))
         for name, found in sorted(decided.surveys.surveyed.items())
-        if name not in starting and name not in decided.waiting
+        if name not in starting
     ]
 
 
 def _summary(decided: _Decided) -> str:
     surveys, allotment = decided.surveys, decided.allotment
-    told = [f"{len(surveys.surveyed)} tables were measured, {len(allotment.idle)} of them need nothing"]
+    measured = len(surveys.surveyed) + len(decided.waiting)
+    told = [f"{measured} tables were measured, {len(allotment.idle)} of them need nothing"]
     if allotment.postponed:
         told.append(f"over the budget: {', '.join(plan.table for plan in allotment.postponed)}")
     if surveys.left:

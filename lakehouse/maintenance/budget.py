@@ -1,10 +1,14 @@
 """How much may be done at one look over all tables: the best gain for its cost first, and the rest is told so."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from lakehouse.maintenance.action import Action, Operation, Plan, Withheld
 from lakehouse.settings import MaintenanceSettings
+
+_NO_TURN_OF_ITS_OWN = datetime.max.replace(tzinfo=UTC)
+_NOBODY: Mapping[str, datetime] = {}
 
 
 @dataclass(frozen=True)
@@ -90,9 +94,16 @@ def worth(plan: Plan) -> float:
     return gained * likely / (1 + spent)
 
 
-def allot(plans: Iterable[Plan], budget: Budget) -> Allotment:
-    """Choose greedily by gain for cost; of equals the first by name. What costs too much alone waits for no turn."""
-    given = sorted(plans, key=lambda plan: (-worth(plan), plan.table))
+def allot(plans: Iterable[Plan], budget: Budget, turns: Mapping[str, datetime] = _NOBODY) -> Allotment:
+    """Choose greedily by gain for cost; of equals the first by name. What costs too much alone waits for no turn.
+
+    Args:
+        plans: of all tables.
+        budget: for all of them together.
+        turns: table → since when it waits, of those that have waited too long: they are first, the longest of all.
+            Much of what is due makes no file fewer, and in a lake that never rests something else always does.
+    """
+    given = sorted(plans, key=lambda plan: (turns.get(plan.table, _NO_TURN_OF_ITS_OWN), -worth(plan), plan.table))
     chosen: list[Plan] = []
     postponed: list[Plan] = []
     left = budget

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from pydantic import ValidationError
 from pyiceberg.exceptions import NoSuchTableError
@@ -29,6 +29,9 @@ from lakehouse.maintenance.state import State
 from lakehouse.tables import Declarations, Table
 
 _LONGEST_REASON = 300
+# A table that was not attended to for so long, in anything that it now needs, is not compared with others by its gain.
+LONGEST_WAIT = timedelta(days=1)
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -147,12 +150,27 @@ class Surveys:
     trouble: Mapping[str, str]
     left: tuple[str, ...] = ()
 
-    def rationed(self, budget: Budget) -> tuple["Surveys", Allotment]:
-        """The same with the plans that a budget for all of them together leaves each."""
-        allotment = allot([one.plan for one in self.surveyed.values()], budget)
+    def without(self, tables: Collection[str]) -> "Surveys":
+        """The same but for some tables."""
+        return replace(self, surveyed={name: one for name, one in self.surveyed.items() if name not in tables})
+
+    def rationed(self, survey: Survey) -> tuple["Surveys", Allotment]:
+        """The same with the plans that the budget for all of them together leaves each."""
+        turns = {
+            name: at
+            for name, one in self.surveyed.items()
+            if survey.now - (at := _attended(one, survey.memory)) > LONGEST_WAIT
+        }
+        allotment = allot([one.plan for one in self.surveyed.values()], survey.budget, turns)
         plans = {plan.table: plan for plan in allotment.plans}
         surveyed = {name: replace(one, plan=plans[name]) for name, one in self.surveyed.items()}
         return replace(self, surveyed=surveyed), allotment
+
+
+def _attended(one: Surveyed, memory: Memory) -> datetime:
+    """When something that a table needs now was last done for it, or tried."""
+    rows = (memory.last(one.state.uuid, action.operation) for action in one.plan.actions)
+    return max((row["at"] for row in rows if row is not None), default=_NEVER)
 
 
 def survey_all(

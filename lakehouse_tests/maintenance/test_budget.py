@@ -1,6 +1,7 @@
 """One budget over all tables: the best gain for its cost first, and who has to wait is told why."""
 
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 
 from hypothesis import given, settings
@@ -52,6 +53,15 @@ def test_what_does_not_fit_leaves_room_for_what_does() -> None:
 
 def test_equals_are_taken_by_name() -> None:
     assert [plan.table for plan in allot([wants("b"), wants("a"), wants("c")], BUDGET).chosen] == ["a", "b"]
+
+
+def test_who_has_waited_too_long_comes_first_and_the_longest_of_all() -> None:
+    plans = [wants("a", files=5000), wants("b", files=0), wants("c", files=0), wants("d", files=0, size=5000)]
+    turns = {"b": NOW - timedelta(days=2), "c": NOW - timedelta(days=3), "d": NOW - timedelta(days=9)}
+    found = allot(plans, BUDGET, turns)
+    assert [plan.table for plan in found.chosen] == ["c", "b"]
+    assert [plan.table for plan in found.postponed] == ["d", "a"]
+    assert [plan.table for plan in allot(plans, BUDGET).chosen] == ["a", "b"]
 
 
 @settings(deadline=None)

@@ -160,8 +160,33 @@ def test_a_run_that_is_under_way_is_waited_for_and_one_that_died_is_tried_later(
     assert f"{LOG}: the last run died, the next try is at" in str(late.skip_reason.skip_message)
 
 
-def _job(upkeep: Upkeep) -> dg.JobDefinition:
-    declared = upkeep.lake.declarations.tables[LOG]
+@pytest.mark.parametrize(("died", "other"), [(LOG, MIRROR), (MIRROR, LOG)])
+def test_a_table_whose_run_died_keeps_no_other_from_its_turn(upkeep: Upkeep, died: str, other: str) -> None:
+    upkeep.house.grow(6)
+    for seal in upkeep.house.line[:5]:
+        upkeep.house.mirror(seal)
+    upkeep.declare(FEW, LOG, MIRROR)
+    run = upkeep.instance.create_run_for_job(_job(upkeep, died), tags={MAINTENANCE_TAG: died})
+    upkeep.instance.report_run_failed(run)
+    assert [request.tags[MAINTENANCE_TAG] for request in upkeep.tick().run_requests or []] == [other]
+
+
+def test_a_table_that_was_never_attended_to_comes_before_one_with_more_to_gain(upkeep: Upkeep) -> None:
+    upkeep.house.grow(6)
+    for seal in upkeep.house.line[:5]:
+        upkeep.house.mirror(seal)
+    upkeep.declare(FEW, LOG, MIRROR)
+    [best] = upkeep.tick().run_requests or []
+    table = best.tags[MAINTENANCE_TAG]
+    assert upkeep.run(best.tags, table).success
+    upkeep.house.grow(12)
+    for seal in upkeep.house.line[5:11]:
+        upkeep.house.mirror(seal)
+    assert {request.tags[MAINTENANCE_TAG] for request in upkeep.tick().run_requests or []} == {LOG, MIRROR} - {table}
+
+
+def _job(upkeep: Upkeep, name: str = LOG) -> dg.JobDefinition:
+    declared = upkeep.lake.declarations.tables[name]
     resources = {"lake": upkeep.lake, "spark": LakehouseSpark(conf=str(REPOSITORY / "conf"))}
     defs = dg.Definitions([maintenance_asset(declared, upkeep.lake.declarations)], resources=resources)
     return defs.resolve_implicit_global_asset_job_def()
