@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -52,7 +53,11 @@ class KafkaRefused(LakehouseError):
 
 
 class Connection:
-    """An admin client that remembers why it cannot connect."""
+    """An admin client that remembers why it cannot connect; in a `with`, which ends it.
+
+    Not by garbage collection: that may happen in a thread of librdkafka's, which then aborts the process
+    (https://github.com/confluentinc/confluent-kafka-python/pull/2131).
+    """
 
     def __init__(self, kafka: KafkaSettings, *, timeout: float = TIMEOUT) -> None:
         self.servers = kafka.bootstrap_servers
@@ -64,6 +69,15 @@ class Connection:
             "socket.connection.setup.timeout.ms": 5000,
         }
         self.admin = AdminClient(config, logger=LIBRDKAFKA_LOG)  # pyright: ignore[reportArgumentType]
+
+    def __enter__(self) -> Self:
+        self.admin.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.admin.__exit__(kind, error, trace)
 
     def answer(self, future: "Future[Answer]", *, topic: str = "") -> Answer:
         """Wait for one answer.

@@ -159,18 +159,19 @@ class LocalBroker:
     def _comes_up(self) -> bool:
         """Wait until it answers; False if it ends instead (or was about to, when we found it alive)."""
         deadline = time.monotonic() + READY_WITHIN
-        connection = Connection(self.settings, timeout=1.0)
-        while self.running():
-            try:
-                if connection.answer(connection.admin.describe_cluster(request_timeout=1.0)).nodes:
-                    return True
-            except BrokerUnreachable:
-                time.sleep(0.05)
-            if time.monotonic() > deadline:
-                raise BrokerFailed(
-                    f"The broker at {self.bootstrap_servers} is silent for {READY_WITHIN:.0f} s: {self._last_words()}",
-                    remedy=f"see {self._daemon.log}.",
-                )
+        with Connection(self.settings, timeout=1.0) as connection:
+            while self.running():
+                try:
+                    if connection.answer(connection.admin.describe_cluster(request_timeout=1.0)).nodes:
+                        return True
+                except BrokerUnreachable:
+                    time.sleep(0.05)
+                if time.monotonic() > deadline:
+                    raise BrokerFailed(
+                        f"The broker at {self.bootstrap_servers} is silent for {READY_WITHIN:.0f} s: "
+                        f"{self._last_words()}",
+                        remedy=f"see {self._daemon.log}.",
+                    )
         return False
 
     def _last_words(self) -> str:

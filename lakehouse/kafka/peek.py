@@ -84,7 +84,8 @@ def _collect(
             if error is None:
                 found[partition].append(message)
             elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
-                raise Connection(kafka).explained(error, topic)
+                with Connection(kafka) as connection:
+                    raise connection.explained(error, topic)
             if error is not None or len(found[partition]) == limit:
                 waiting.discard(partition)
                 consumer.pause([TopicPartition(topic, partition)])

@@ -46,7 +46,8 @@ def read_topic(kafka: KafkaSettings, topic: str) -> TopicState:
         BrokerUnreachable: No broker answered.
         TopicMissing: There is no such topic.
     """
-    return _read(Connection(kafka), topic)
+    with Connection(kafka) as connection:
+        return _read(connection, topic)
 
 
 def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, int]:
@@ -57,9 +58,9 @@ def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, in
     """
     if when.tzinfo is None:
         raise ValueError(f"{when} has no time zone")
-    connection = Connection(kafka)
-    state = _read(connection, topic)
-    found = _offsets(connection, topic, state.partitions, OffsetSpec.for_timestamp(int(when.timestamp() * 1000)))
+    with Connection(kafka) as connection:
+        state = _read(connection, topic)
+        found = _offsets(connection, topic, state.partitions, OffsetSpec.for_timestamp(int(when.timestamp() * 1000)))
     return {
         partition: limits.last_stable if found[partition] < 0 else min(found[partition], limits.last_stable)
         for partition, limits in state.partitions.items()
@@ -72,11 +73,11 @@ def topic_names(kafka: KafkaSettings) -> list[str]:
     Raises:
         BrokerUnreachable: No broker answered.
     """
-    connection = Connection(kafka)
-    try:
-        listed = connection.admin.list_topics(timeout=connection.timeout)
-    except KafkaException as error:
-        raise connection.explained(error.args[0], "") from error
+    with Connection(kafka) as connection:
+        try:
+            listed = connection.admin.list_topics(timeout=connection.timeout)
+        except KafkaException as error:
+            raise connection.explained(error.args[0], "") from error
     return sorted(name for name in listed.topics if not name.startswith("__"))
 
 
@@ -84,15 +85,15 @@ def create_topic(
     kafka: KafkaSettings, topic: str, partitions: int, *, config: Mapping[str, str] | None = None
 ) -> TopicState:
     """Create a topic unless it is there already, wait until it can be read, and return its state."""
-    connection = Connection(kafka)
     request = NewTopic(topic, num_partitions=partitions, replication_factor=-1, config=dict(config or {}))
-    future = connection.admin.create_topics([request], request_timeout=connection.timeout)[topic]
-    try:
-        future.result()
-    except KafkaException as error:
-        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-            raise connection.explained(error.args[0], topic) from error
-    return _read_new(connection, topic)
+    with Connection(kafka) as connection:
+        future = connection.admin.create_topics([request], request_timeout=connection.timeout)[topic]
+        try:
+            future.result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise connection.explained(error.args[0], topic) from error
+        return _read_new(connection, topic)
 
 
 @patient

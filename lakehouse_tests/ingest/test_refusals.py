@@ -30,16 +30,16 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 def retire(stream: Landing, before: int) -> None:
     """What retention does: delete the oldest records."""
-    admin = AdminClient(client_config(stream.kafka))
-    for future in admin.delete_records([TopicPartition(stream.stream.topic, 0, before)]).values():
-        future.result()
+    with AdminClient(client_config(stream.kafka)) as admin:
+        for future in admin.delete_records([TopicPartition(stream.stream.topic, 0, before)]).values():
+            future.result()
 
 
 def recreate(stream: Landing) -> None:
     """Delete the topic and make one of the same name."""
     before = read_topic(stream.kafka, stream.stream.topic).topic_id
-    admin = AdminClient(client_config(stream.kafka))
-    admin.delete_topics([stream.stream.topic])[stream.stream.topic].result()
+    with AdminClient(client_config(stream.kafka)) as admin:
+        admin.delete_topics([stream.stream.topic])[stream.stream.topic].result()
     deadline = time.monotonic() + 15
     while create_topic(stream.kafka, stream.stream.topic, 1).topic_id == before:
         assert time.monotonic() < deadline

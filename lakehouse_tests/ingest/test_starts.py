@@ -69,11 +69,11 @@ def test_offsets_that_are_not_in_the_log(landing: MakeLanding) -> None:
 def test_partitions_that_are_added_later_are_read_from_their_beginning(landing: MakeLanding) -> None:
     stream = landing(start=Start.latest())
     stream.ingest()
-    admin = AdminClient(client_config(stream.kafka))
-    admin.create_partitions([NewPartitions(stream.stream.topic, 3)])[stream.stream.topic].result()
-    deadline = time.monotonic() + 10
-    while len(admin.list_topics(stream.stream.topic).topics[stream.stream.topic].partitions) < 3:
-        assert time.monotonic() < deadline
+    with AdminClient(client_config(stream.kafka)) as admin:
+        admin.create_partitions([NewPartitions(stream.stream.topic, 3)])[stream.stream.topic].result()
+        deadline = time.monotonic() + 10
+        while len(admin.list_topics(stream.stream.topic).topics[stream.stream.topic].partitions) < 3:
+            assert time.monotonic() < deadline
     stream.send([thing(1)])
     stream.send([thing(2), thing(3)], partition=2)
     stream.ingest()

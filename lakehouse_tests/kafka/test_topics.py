@@ -1,7 +1,9 @@
+import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
@@ -17,6 +19,7 @@ from lakehouse.kafka import (
     offsets_at,
     read_topic,
     send,
+    topic_names,
 )
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.fixtures.broker import TopicFactory
@@ -65,8 +68,8 @@ def test_a_topic_created_again_has_another_identity(broker: KafkaSettings, topic
     name = topic()
     before = read_topic(broker, name)
     assert create_topic(broker, name, 1) == before  # creating an existing one changes nothing
-    admin = AdminClient(client_config(broker))
-    admin.delete_topics([name])[name].result()
+    with AdminClient(client_config(broker)) as admin:
+        admin.delete_topics([name])[name].result()
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         after = create_topic(broker, name, 1)
@@ -98,6 +101,28 @@ def test_offsets_at_a_moment(broker: KafkaSettings, topic: TopicFactory):
     assert offsets_at(broker, name, moment) == {0: 1, 1: 0}
     assert offsets_at(broker, name, datetime(2000, 1, 1, tzinfo=UTC)) == {0: 0, 1: 0}
     assert offsets_at(broker, name, datetime(2100, 1, 1, tzinfo=UTC)) == {0: 2, 1: 0}
+
+
+def threads_of_librdkafka() -> int:
+    return sum(task.read_text().startswith("rdk:") for task in Path("/proc/self/task").glob("*/comm"))
+
+
+def test_nothing_of_a_question_is_left_to_garbage_collection(broker: KafkaSettings, topic: TopicFactory):
+    gc.collect()
+    gc.disable()
+    try:
+        before = threads_of_librdkafka()
+        name = topic()
+        read_topic(broker, name)
+        offsets_at(broker, name, datetime.now(UTC))
+        assert name in topic_names(broker)
+        with pytest.raises(TopicMissing):
+            read_topic(broker, "no-such-topic")
+        with pytest.raises(BrokerUnreachable):
+            read_topic(KafkaSettings(bootstrap_servers="127.0.0.1:1"), "flights")
+        assert threads_of_librdkafka() == before
+    finally:
+        gc.enable()
 
 
 def test_a_moment_without_zone_is_refused(broker: KafkaSettings):
