@@ -22,7 +22,7 @@ dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops 
 	@$(BIN)/lakehouse dev
 
 test: env-browser ## All tests, in two processes
-	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 soak: env ## A quarter of an hour of ingest, mirror and maintenance against each other
 	@$(BIN)/pytest -m soak
