@@ -27,8 +27,8 @@ test: env-browser ## All tests, in two processes
 soak: env ## A quarter of an hour of ingest, mirror and maintenance against each other
 	@$(BIN)/pytest -m soak
 
-fast: env ## The inner loop: all that needs no server, then one ingest through real Kafka and Spark
-	@$(BIN)/pytest -m "not slow and not browser and not kill and not rest and not kafka and not spark"
+fast: env ## The inner loop: what takes milliseconds, then one ingest through real Kafka and Spark
+	@$(BIN)/pytest -n 2 --max-worker-restart 0 -m "not slow and not browser and not kill and not rest and not kafka and not spark"
 	@$(BIN)/pytest lakehouse_tests/ingest/test_one_table.py
 
 check: env ## Lint, format, types, layers, locks

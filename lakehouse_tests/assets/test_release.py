@@ -26,6 +26,8 @@ from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.fixtures.spark import classic_platform
 from lakehouse_tests.tables.declaring import declare
 
+pytestmark = pytest.mark.slow
+
 DAY = "2013-05-14"
 NAMES = ("mart.one", "mart.two")
 COLUMNS = {"n": T.LongType(), "runtime_date": pandera.Column(T.DateType(), nullable=False)}

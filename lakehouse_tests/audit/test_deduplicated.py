@@ -18,6 +18,8 @@ from lakehouse_tests.audit.conftest import Edit
 from lakehouse_tests.audit.document import Document, redigest, seals
 from lakehouse_tests.audit.simulated import OFFSET, PARTITION, A, B, SimulatedStream, to_a
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def stream(events: SimulatedStream) -> SimulatedStream:

@@ -4,6 +4,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from lakehouse.catalog import open_catalog
 from lakehouse_tests.audit.document import ancestry, edit_document
 from lakehouse_tests.audit.simulated import A, B, SimulatedStream, by_turns
 from lakehouse_tests.fixtures.lakes import sql_settings
+
+pytestmark = pytest.mark.slow
 
 RUNS, EACH = 3, 12
 Row = tuple[str, int, int]

@@ -1,7 +1,11 @@
 """Where nothing was done to the tables, the audit holds and says what decided it."""
 
+import pytest
+
 from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch
 from lakehouse_tests.audit.simulated import QUARANTINE, A, B, SimulatedStream, to_a
+
+pytestmark = pytest.mark.slow
 
 
 def test_dense_files_are_decided_by_manifests(events: SimulatedStream) -> None:

@@ -16,6 +16,8 @@ from lakehouse_tests.audit.conftest import Edit
 from lakehouse_tests.audit.document import Document, ancestry, redigest, seals
 from lakehouse_tests.audit.simulated import A, B, SimulatedStream, by_turns, to_a
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Place:

@@ -9,6 +9,8 @@ from lakehouse.automation.groups import group_of
 from lakehouse.tables import ByMonth, ByValue, Derived
 from lakehouse_tests.automation.followed import ALL, FEATURES, Followed, derived
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def features(instance: dg.DagsterInstance) -> Followed:

@@ -8,6 +8,8 @@ import pytest
 from lakehouse.tables import ByMonth
 from lakehouse_tests.automation.followed import ALL, FEATURES, Followed, derived, release
 
+pytestmark = pytest.mark.slow
+
 POINTER = "release.marts"
 
 

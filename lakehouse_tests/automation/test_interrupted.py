@@ -10,6 +10,8 @@ from lakehouse.automation.interrupted import REST
 from lakehouse.tables import ByValue
 from lakehouse_tests.automation.followed import ASKED, Followed, derived, release
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND, POINTER = "features.first", "features.second", "release.marts"
 WHOLE = {FIRST, SECOND, POINTER}
 

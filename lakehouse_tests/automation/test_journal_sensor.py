@@ -11,6 +11,8 @@ from lakehouse.journal import Position
 from lakehouse.journal.event import nothing_known
 from lakehouse_tests.automation.marts import Mart, commanded
 
+pytestmark = pytest.mark.slow
+
 
 def kinds(mart: Mart) -> list[str]:
     return sorted(f"{row['kind']} {row['outcome']}" for row in mart.log)

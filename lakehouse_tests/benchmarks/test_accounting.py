@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks.accounting import cpu_seconds
 
+pytestmark = pytest.mark.slow
+
 BURN = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\n"
 PARENT = "import subprocess, sys, time\npython = [sys.executable, '-c']\n"
 TREES = {

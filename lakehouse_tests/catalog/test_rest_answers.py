@@ -14,6 +14,8 @@ from lakehouse.commit import Attempt, publish
 from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 STALE = "Cannot add snapshot with sequence number 3 older than last sequence number 3"
 STALE_FIRST = "Invalid snapshot with sequence number 3 greater than last sequence number 2"
 ANSWERS = [

@@ -20,6 +20,8 @@ from lakehouse.commit import Attempt, PublishUnresolved, publish
 from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 
 def impatient(lake: Lake) -> Lake:
     """The same lake by a catalog that gives up on a lock at once."""

@@ -18,6 +18,8 @@ from lakehouse_tests.audit.document import Document, ancestry, edit_document, re
 from lakehouse_tests.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, Saved, change, insert
 from lakehouse_tests.fixtures.lakes import sql_settings
 
+pytestmark = pytest.mark.slow
+
 OWN = (BIRDS, TOMBSTONES, REFUSED)
 
 

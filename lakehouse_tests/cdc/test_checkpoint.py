@@ -15,6 +15,8 @@ from lakehouse.tables import Mirror
 from lakehouse_tests.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, change, insert
 from lakehouse_tests.fixtures.lakes import sql_settings
 
+pytestmark = pytest.mark.slow
+
 
 def made(folder: Path, deletes: Any = "hard", **more: Any) -> MirroredLake:
     mirror = Mirror(name=BIRDS, changelog=LOG, deletes=deletes, **more)

@@ -35,6 +35,8 @@ from lakehouse_tests.cdc.mirrored import (
 )
 from lakehouse_tests.fixtures.lakes import sql_settings
 
+pytestmark = pytest.mark.slow
+
 PARTS = ("epoch", "commit", "sequence")
 _IMAGE = pl.Struct({"id": pl.Int64, "name": pl.String, "weight": pl.Float64, "song": pl.String})
 

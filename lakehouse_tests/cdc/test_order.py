@@ -15,6 +15,8 @@ from lakehouse.tables import Mirror
 from lakehouse_tests.cdc.mirrored import BIRDS, LOG, MirroredLake, change, insert
 from lakehouse_tests.fixtures.lakes import sql_settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lake(tmp_path: Path) -> MirroredLake:

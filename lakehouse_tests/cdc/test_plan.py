@@ -47,6 +47,8 @@ from lakehouse.tables import Mirror, MirrorTables, apply, plan
 from lakehouse_tests.cdc.conftest import Change, Feed, changelog_of, upsert
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 NAME = "mirror.things"
 LOG = "changelog.things"
 

@@ -21,6 +21,8 @@ from lakehouse_tests.audit.document import Document, edit_document, redigest, se
 from lakehouse_tests.cdc.mirrored import BEGAN, LOG, ROW, MirroredLake, change, insert
 from lakehouse_tests.fixtures.lakes import sql_settings
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 
 

@@ -20,6 +20,8 @@ from lakehouse_tests.assets.house import House, checks
 from lakehouse_tests.cdc.mirrored import BIRDS, LOG, TOMBSTONES, MirroredLake, Saved, change, insert
 from lakehouse_tests.fixtures.lakes import sql_settings
 
+pytestmark = pytest.mark.slow
+
 NAMES = {
     "balance",
     "delay",

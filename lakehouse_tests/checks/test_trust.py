@@ -15,6 +15,8 @@ from lakehouse.tables import ByDay
 from lakehouse_tests.audit.document import Document, redigest, seals
 from lakehouse_tests.lineage.computed import DAY, OTHER_DAY, TOP, A, B, C, Computed, derived, diamond, lake_of
 
+pytestmark = pytest.mark.slow
+
 NAMES = {"runtime_date", "vintage", "lineage"}
 Found = dict[str, dg.AssetCheckEvaluation]
 

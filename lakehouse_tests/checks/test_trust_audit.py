@@ -11,6 +11,8 @@ from lakehouse.settings import KafkaSettings
 from lakehouse_tests.assets.house import write_conf
 from lakehouse_tests.lineage.computed import OTHER_DAY, TOP, A, B, C, Computed, derived, lake_of
 
+pytestmark = pytest.mark.slow
+
 DECLARED = '''
 """What `lake_of` has created, declared again for the command."""
 

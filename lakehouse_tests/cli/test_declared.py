@@ -11,6 +11,8 @@ from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse_tests.cli.conftest import Lakehouse
 
+pytestmark = pytest.mark.slow
+
 THINGS = """
 import pandera.pyspark as pa
 from lakehouse.tables import Stream, Table, ToTable

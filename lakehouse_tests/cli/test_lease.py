@@ -16,6 +16,8 @@ from lakehouse.tables import Expire
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.maintenance.house import LOG, MIRROR, House, days_ahead, keep_on_main
 
+pytestmark = pytest.mark.slow
+
 SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2)
 
 

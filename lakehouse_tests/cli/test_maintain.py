@@ -25,6 +25,8 @@ from lakehouse.tables import MAINTENANCE_LOG, Expire, Maintenance
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.maintenance.house import COPY, LOG, MIRROR, House, days_ahead
 
+pytestmark = pytest.mark.slow
+
 FEW = Maintenance(
     rewrite=None, manifests=None, orphans=None, expire=Expire(min_snapshots_to_keep=2, max_snapshots=3, at_least=3)
 )

@@ -11,6 +11,8 @@ from lakehouse.resources import Lake as LakeResource
 from lakehouse_tests.derived.workshop import DAY, Workshop, make_workshop, no_spark
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 
 def told(office: Workshop, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("lakehouse.cli.news.derived_version", lambda _: "")

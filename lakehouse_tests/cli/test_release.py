@@ -13,6 +13,8 @@ from lakehouse.tables import Declarations
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.release.conftest import DATE, Group, make_group
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def group(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Group:

@@ -12,6 +12,8 @@ from lakehouse.tables import Changelog, Declarations
 from lakehouse_tests.cdc.mirrored import LOG, ROW, MirroredLake, insert
 from lakehouse_tests.fixtures.lakes import sql_settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MirroredLake:

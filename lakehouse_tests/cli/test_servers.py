@@ -5,6 +5,8 @@ import pytest
 
 from lakehouse_tests.cli.conftest import Lakehouse
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.kafka
 @pytest.mark.slow

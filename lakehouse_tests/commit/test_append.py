@@ -8,6 +8,8 @@ import pytest
 from lakehouse.commit import Attempt, Base, Missing, TableBusy, abandoned_branches, append_absent
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 
 def absent(*numbers: int) -> Callable[[Base], Missing]:
     """Those numbers that a table does not hold."""

@@ -12,6 +12,8 @@ from lakehouse_tests.commit.children import Child, publish_often, work_on
 from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 20
 TABLES = ("a", "b")
 

@@ -25,6 +25,8 @@ from lakehouse.commit import (
 from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 Event = Callable[[Lake, Staged], object]
 
 

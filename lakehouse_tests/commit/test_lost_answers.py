@@ -10,6 +10,8 @@ from pyiceberg.exceptions import CommitStateUnknownException
 from lakehouse.commit import Attempt, PublishUnresolved, RolledBack, publish
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 FAULTS = ["503", "cut", "apply-then-503", "apply-then-cut"]
 
 

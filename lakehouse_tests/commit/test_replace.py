@@ -49,6 +49,8 @@ from lakehouse_tests.commit.rewrites import (
 )
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 NOTES = {"operation": "rewrite", "proof": "abc"}
 
 

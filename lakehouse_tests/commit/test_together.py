@@ -16,6 +16,8 @@ from lakehouse.commit.replacement import Replacement
 from lakehouse.commit.together import _agree
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 
 def maintain(lake: Lake, name: str) -> None:
     table, upkeep = lake.load(name), Attempt(run_id="upkeep", step=f"maintain:{name}")

@@ -23,6 +23,8 @@ from lakehouse.commit.trim import KEEP_PROPERTY, outdated_snapshots
 from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
 
+pytestmark = pytest.mark.slow
+
 # What may happen to a table between two publishes: (what, how far back from the head of main).
 WHAT = ["publish", "publish", "publish", "tag", "branch", "attempt", "rollback"]
 EVENTS = st.lists(st.tuples(st.sampled_from(WHAT), st.integers(0, 9)), max_size=40)

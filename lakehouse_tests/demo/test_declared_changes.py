@@ -17,6 +17,8 @@ from lakehouse.tables import Changelog, Debezium, Dms, Mirror, Table, arrow_sche
 from lakehouse.tables.files import declared_in
 from lakehouse_tests.test_settings import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 DECLARATIONS = REPOSITORY / "conf" / "declarations"
 FORMATS = {"debezium": Debezium(), "dms": Dms()}
 

@@ -8,6 +8,8 @@ import pytest
 from lakehouse.demo import BROKEN_FLIGHTS
 from lakehouse.demo.flights import FIRST_YEAR, FlightFeed
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def feed() -> FlightFeed:

@@ -1,8 +1,12 @@
 import json
 from collections import Counter
 
+import pytest
+
 from lakehouse.demo import UNKNOWN_REFERENCE
 from lakehouse.demo.reference import MESSAGES, reference_values
+
+pytestmark = pytest.mark.slow
 
 KINDS = {"weather": 26_115, "planes": 3_322, "airports": 1_458, "airlines": 16}
 

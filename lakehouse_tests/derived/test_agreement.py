@@ -21,6 +21,8 @@ from lakehouse.lineage.computations import Computation
 from lakehouse.tables import Derived
 from lakehouse_tests.derived.workshop import DAY, TOTALS, Workshop, table_of
 
+pytestmark = pytest.mark.slow
+
 OTHER_DAY = "2013-05-13"
 BY_SQL = "SELECT shop, total FROM one"
 

@@ -18,6 +18,8 @@ from lakehouse.distribution.plots import draw_bands, draw_column, draw_conversio
 from lakehouse.distribution.statistics import ColumnStatistics
 from lakehouse_tests.distribution.samples import statistics_of, texts_of
 
+pytestmark = pytest.mark.slow
+
 SMALL = 40_000
 DAY = 86_400
 LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC).timestamp()

@@ -13,6 +13,8 @@ from lakehouse.tables import STATISTICS
 from lakehouse_tests.distribution.samples import statistics_of, texts_of
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 FOUND = {"n": statistics_of([1.0, 2.0, None, 1e288]), "s": texts_of(["a", "b", None])}
 
 

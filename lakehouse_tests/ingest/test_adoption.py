@@ -15,6 +15,8 @@ from lakehouse_tests.audit.document import ancestry, edit_document
 from lakehouse_tests.audit.simulated import A, B, SimulatedStream, to_a
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 ROWS, EARLIEST, LATEST = GoOnFrom
 
 

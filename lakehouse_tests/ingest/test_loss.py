@@ -14,6 +14,8 @@ from lakehouse.kafka.tally import Tally
 from lakehouse_tests.audit.simulated import A, SimulatedStream
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def events(sql_lake: Lake) -> SimulatedStream:

@@ -16,6 +16,8 @@ from lakehouse.tables import AUDIT_LOG
 from lakehouse_tests.fixtures.rest_catalog import Fault
 from lakehouse_tests.journal.kept import Kept, event
 
+pytestmark = pytest.mark.slow
+
 
 def of(*names: str, **said: object) -> Callable[[Position, Known], News]:
     """A source that always tells the same."""

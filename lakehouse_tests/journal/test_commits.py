@@ -7,6 +7,8 @@ import pytest
 from lakehouse.commit.history import ancestry
 from lakehouse_tests.journal.kept import Kept
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_publish_is_a_row_with_who_when_by_what_code_and_what_was_read(kept: Kept) -> None:
     attempt = kept.write(kept.a, 1, 2, run="r1", write_mode="append")

@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from lakehouse.commit import Attempt
 from lakehouse.journal import append, deletions, logged, reconcile
 from lakehouse.maintenance.action import Action, Operation, Outcome, Plan
@@ -12,6 +14,8 @@ from lakehouse.maintenance.record import decided_rows, finished_row, record
 from lakehouse.maintenance.state import State
 from lakehouse.tables import AUDIT_LOG, Declarations, Maintenance, apply, plan
 from lakehouse_tests.fixtures.lakes import Lake
+
+pytestmark = pytest.mark.slow
 
 
 def told(lake: Lake, operation: Operation, result: Any = "done", *, died: bool = False, **facts: int) -> None:

@@ -14,6 +14,8 @@ from lakehouse.tables import AUDIT_LOG
 from lakehouse_tests.assets.house import write_conf
 from lakehouse_tests.journal.kept import event
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def conf(tmp_path: Path, jars: Path) -> Path:

@@ -11,6 +11,8 @@ from lakehouse.lineage.vintage import Vintage, check_vintage
 from lakehouse_tests.audit.document import seals
 from lakehouse_tests.lineage.computed import TOP, A, B, C, Computed, derived, lake_of
 
+pytestmark = pytest.mark.slow
+
 
 def vintage(lake: Computed, *names: str) -> Vintage:
     return check_vintage(lake.load, {name: lake.head(name) for name in names or (TOP,)})

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from lakehouse.commit.history import MAIN
 from lakehouse.maintenance.cut import cut
 from lakehouse.maintenance.state import Holder, RefState, SnapshotState, State
 from lakehouse.tables import Expire
+
+pytestmark = pytest.mark.slow
 
 NOW = datetime(2031, 5, 1, tzinfo=UTC)
 WHAT = ["publish", "publish", "publish", "upkeep", "foreign", "tag", "branch", "attempt", "lease", "rollback"]

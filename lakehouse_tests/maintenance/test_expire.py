@@ -25,6 +25,8 @@ from lakehouse_tests.commit.test_unusual_tables import maintain
 from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
 from lakehouse_tests.maintenance.house import COPY, GROUP, LOG, MIRROR, House, days_ahead, keep_on_main, work_on
 
+pytestmark = pytest.mark.slow
+
 SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
 NOBODY = Declarations({}, {}, {})
 ACTION = Action(operation=Operation.EXPIRE)

@@ -25,6 +25,8 @@ from lakehouse_tests.commit.oracle import Oracle
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.maintenance.house import COPY, LOG, MIRROR, House, days_ahead, work_on
 
+pytestmark = pytest.mark.slow
+
 SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
 DROPS = Maintenance(expire=Expire(min_snapshots_to_keep=2, max_snapshots=2, lease_grace=timedelta(days=2)))
 DROP = Action(operation=Operation.LEASES)

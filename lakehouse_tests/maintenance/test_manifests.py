@@ -22,6 +22,8 @@ from lakehouse.tables import Declarations, Maintenance, Manifests, Table
 from lakehouse_tests.commit.rewrites import append, create, entries
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 ACTION = Action(operation=Operation.MANIFESTS)
 
 

@@ -23,6 +23,8 @@ from lakehouse.tables import Column, Declarations, Maintenance, Manifests, Rewri
 from lakehouse_tests.commit.rewrites import append, create, delete_rows, entries, replace_file, rewrite
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 NOTHING_DECLARED = Declarations({}, {}, {})
 KIB = 1024
 # Files of these tables have about 1.6 kB: large for the first policy, too small for the second.

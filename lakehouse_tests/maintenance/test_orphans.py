@@ -40,6 +40,8 @@ from lakehouse_tests.commit.children import Child, work_on
 from lakehouse_tests.fixtures.lakes import SCHEMA, Lake, sql_settings
 from lakehouse_tests.maintenance import house
 
+pytestmark = pytest.mark.slow
+
 LOOK = Action(operation=Operation.ORPHANS)
 DELETES = Maintenance(orphans=Orphans(older_than=timedelta(days=2), delete=True))
 LISTS = Maintenance(orphans=Orphans(older_than=timedelta(days=2)))

@@ -18,6 +18,8 @@ from lakehouse_tests.maintenance import test_upkeep
 from lakehouse_tests.maintenance.states import HOUR, decided, part, state
 from lakehouse_tests.maintenance.test_upkeep import Upkeep
 
+pytestmark = pytest.mark.slow
+
 OWN = (AUDIT_LOG, MAINTENANCE_LOG, ORPHANS, STATISTICS)
 upkeep = test_upkeep.upkeep
 

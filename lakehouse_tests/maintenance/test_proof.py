@@ -20,6 +20,8 @@ from lakehouse.maintenance.proof import Proof, Prover
 from lakehouse_tests.commit.rewrites import append, create, delete_rows, entries, rewrite
 from lakehouse_tests.fixtures.lakes import Lake
 
+pytestmark = pytest.mark.slow
+
 Change = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 

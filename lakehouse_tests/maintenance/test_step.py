@@ -23,6 +23,8 @@ from lakehouse.tables import AUDIT_LOG, MAINTENANCE_LOG, Expire, Maintenance, Ma
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.maintenance.house import LOG, MIRROR, House
 
+pytestmark = pytest.mark.slow
+
 EXPIRES = Maintenance(
     rewrite=None, manifests=None, orphans=None, expire=Expire(min_snapshots_to_keep=2, max_snapshots=3, at_least=3)
 )

@@ -25,6 +25,8 @@ from lakehouse_tests.fixtures import lakes
 from lakehouse_tests.fixtures.broker import REPOSITORY
 from lakehouse_tests.maintenance.house import LOG, MIRROR, House, days_ahead
 
+pytestmark = pytest.mark.slow
+
 FEW = Maintenance(
     rewrite=None, manifests=None, orphans=None, expire=Expire(min_snapshots_to_keep=2, max_snapshots=3, at_least=3)
 )

@@ -12,6 +12,8 @@ from lakehouse.maintenance.memory import Memory
 from lakehouse_tests.maintenance.house import COPY, LOG, MIRROR
 from lakehouse_tests.maintenance.test_upkeep import FEW, Upkeep, upkeep
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["upkeep"]
 
 

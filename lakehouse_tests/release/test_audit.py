@@ -12,6 +12,8 @@ from lakehouse.release.names import tag_of
 from lakehouse.release.rollback import rollback
 from lakehouse_tests.release.conftest import DATE, Group, MakeGroup
 
+pytestmark = pytest.mark.slow
+
 
 def audit(group: Group) -> ReleaseProof:
     return audit_release(group.catalog, group.declared)

@@ -8,6 +8,8 @@ from lakehouse.release.gate import Check, Outcome, ReleaseHeld, Result
 from lakehouse.release.step import Released
 from lakehouse_tests.release.conftest import Group, MakeGroup
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def group(sql_group: MakeGroup) -> Group:

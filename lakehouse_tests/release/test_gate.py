@@ -15,6 +15,8 @@ from lakehouse_tests.cdc.conftest import compact
 from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.release.conftest import DATE, Group, MakeGroup
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def made(sql_group: MakeGroup) -> Group:

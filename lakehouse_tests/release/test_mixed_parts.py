@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from lakehouse.lineage.origins import Origin
 from lakehouse.lineage.vintage import check_vintage
 from lakehouse.release.gate import mixed
 from lakehouse_tests.lineage.computed import A, B, C, Computed, derived, lake_of
+
+pytestmark = pytest.mark.slow
 
 OTHER = "raw.other"
 

@@ -25,6 +25,8 @@ from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.release.conftest import Group, MakeGroup, make_group
 
+pytestmark = pytest.mark.slow
+
 RELEASES = 30
 
 

@@ -11,6 +11,8 @@ from lakehouse.release.rollback import NothingToMove, rollback
 from lakehouse.release.step import release
 from lakehouse_tests.release.conftest import Group, MakeGroup
 
+pytestmark = pytest.mark.slow
+
 
 def back(group: Group, release_id: str) -> None:
     attempt = Attempt("cli-1", f"release:{group.declared.name}")

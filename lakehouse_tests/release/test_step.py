@@ -16,6 +16,8 @@ from lakehouse.release.step import release
 from lakehouse.tables import apply, plan
 from lakehouse_tests.release.conftest import DATE, Group, MakeGroup
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_release_tags_every_member_and_then_moves_the_pointer(group: Group) -> None:
     group.make()

@@ -12,6 +12,8 @@ from lakehouse.tables import apply, plan
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.tables.declaring import declare
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("trial", range(5))
 def test_four_appliers_at_a_barrier(tmp_path: Path, trial: int) -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from lakehouse.tables import ChangeFormat, Debezium, Dms, Flat
 from lakehouse_tests.decode.changes.decoding import SOURCE, changelog, debezium, decode, wrapped
 
+pytestmark = pytest.mark.slow
+
 NAMES = (
     *("op", "before", "after", "source", "payload", "schema", "ts_ms", "status", "id", "ddl", "databaseName", "data"),
     *("metadata", "__op", "__source_lsn", "text", "connector", "sequence", "lsn", "record-type", "operation", "table"),
