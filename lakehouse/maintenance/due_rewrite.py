@@ -119,7 +119,7 @@ def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
         )
     if one.last_change is not None and (quiet_at := one.last_change + rewrite.quiet_for) > asked.now:
         told = f"changed by a writer at {moment(one.last_change)}, so not quiet until {moment(quiet_at)}"
-        return _No(candidate, "quiet", told + _perhaps_never(one, rewrite), quiet_at)
+        return _No(candidate, "quiet", told + _perhaps_never(asked, one, rewrite), quiet_at)
     seconds = asked.known.speed(Operation.REWRITE).seconds(candidate.taken.bytes, candidate.taken.files)
     if (likely := survival(asked.state, [one], seconds)) < LEAST_SURVIVAL:
         told = (
@@ -130,8 +130,11 @@ def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
     return None
 
 
-def _perhaps_never(one: PartitionState, rewrite: Rewrite) -> str:
+def _perhaps_never(asked: Asked, one: PartitionState, rewrite: Rewrite) -> str:
     """What to do where waiting may not help: a partition that time does not close changes again and again."""
+    began = min((snapshot.at for snapshot in asked.state.history), default=None)
+    if began is not None and asked.now - began < rewrite.quiet_for:
+        return ""  # a table is often filled by several commits, and then left alone
     if one.ends is not None or one.changes_per_hour * (rewrite.quiet_for / _HOUR) < _AGAIN_AND_AGAIN:
         return ""
     return f"; it changes {one.changes_per_hour:.0f} times an hour and may never be: declare a shorter quiet_for"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lakehouse.maintenance.action import Operation
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.experience import Experience, Speed
+from lakehouse.maintenance.past import SnapshotState
 from lakehouse.maintenance.state import Holder, PartitionState, RefState, Remembered, State, Traits
 from lakehouse.tables import Deduplicate, Expire, Maintenance, Orphans, Rewrite, Statistics
 from lakehouse_tests.maintenance.states import (
@@ -149,12 +150,15 @@ def test_what_to_declare_where_a_partition_is_never_quiet() -> None:
     assert "changes 60 times an hour and may never be: declare a shorter quiet_for" in told(busy)
     assert "may never be" not in told(replace(busy, ends=NOW + DAY))
     assert "may never be" not in told(replace(busy, changes_per_hour=2.0))
+    assert "may never be" not in told(busy, line(3, every=timedelta(minutes=5)))
+    assert "may never be" in told(busy, line(4, every=timedelta(minutes=5)))
     assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
 
 
-def told(one: PartitionState) -> str:
+def told(one: PartitionState, history: tuple[SnapshotState, ...] = ()) -> str:
     """Why its rewrite is withheld."""
-    [waiting] = decided(state(one)).withheld
+    found = decided(state(one, history=history)).withheld
+    [waiting] = [waiting for waiting in found if waiting.action.operation is Operation.REWRITE]
     return waiting.action.reasons[0]
 
 
