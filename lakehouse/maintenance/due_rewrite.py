@@ -132,9 +132,9 @@ def _no(asked: Asked, candidate: _Candidate, rewrite: Rewrite) -> _No | None:
 
 def _perhaps_never(asked: Asked, one: PartitionState, rewrite: Rewrite) -> str:
     """What to do where waiting may not help: a partition that time does not close changes again and again."""
-    began = min((snapshot.at for snapshot in asked.state.history), default=None)
-    if began is not None and asked.now - began < rewrite.quiet_for:
-        return ""  # a table is often filled by several commits, and then left alone
+    main = asked.state.main
+    if main and main[0].parent_id is None and asked.now - main[0].at < rewrite.quiet_for:
+        return ""  # all of its history: a table is often filled by several commits, and then left alone
     if one.ends is not None or one.changes_per_hour * (rewrite.quiet_for / _HOUR) < _AGAIN_AND_AGAIN:
         return ""
     return f"; it changes {one.changes_per_hour:.0f} times an hour and may never be: declare a shorter quiet_for"

@@ -152,6 +152,7 @@ def test_what_to_declare_where_a_partition_is_never_quiet() -> None:
     assert "may never be" not in told(replace(busy, changes_per_hour=2.0))
     assert "may never be" not in told(busy, line(3, every=timedelta(minutes=5)))
     assert "may never be" in told(busy, line(4, every=timedelta(minutes=5)))
+    assert "may never be" in told(busy, line(3, every=timedelta(minutes=5), oldest_parent=9)), "expired, not young"
     assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
 
 
