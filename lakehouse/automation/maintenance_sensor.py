@@ -24,6 +24,7 @@ from lakehouse.maintenance.action import Plan
 from lakehouse.maintenance.budget import Allotment, Budget
 from lakehouse.maintenance.manifest_files import ManifestCache
 from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.partitions import EPOCH
 from lakehouse.maintenance.record import decided_rows, record
 from lakehouse.maintenance.survey import Survey, Surveys, survey_all
 from lakehouse.resources import Lake
@@ -35,7 +36,6 @@ from lakehouse.tables import MAINTENANCE_LOG, OWN_TABLES, Table
 NAME = "upkeep"
 # Dagster gives a sensor a minute; what was decided by then is kept, and the next look goes on with the others.
 _MOST_SECONDS = 30.0
-_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _Decided:
 
     Args:
         surveys: the tables that were looked at, but for those that wait.
-        allotment: which of their plans the budget pays for.
+        allotment: which of their plans the budget pays for; these become runs.
         again_at: when time alone could change something; None for at once.
         waiting: table → why its run is not started, though the plan says so.
     """
@@ -53,11 +53,6 @@ class _Decided:
     allotment: Allotment
     again_at: datetime | None
     waiting: Mapping[str, str]
-
-    @property
-    def starting(self) -> Sequence[Plan]:
-        """The plans that become runs."""
-        return self.allotment.chosen
 
 
 def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDefinition:
@@ -104,8 +99,8 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
             return dg.SensorResult(skip_reason=f"what was decided could not be written down: {trouble}")
         again_at = decided.again_at.isoformat() if decided.again_at is not None and not busy else ""
         return dg.SensorResult(
-            run_requests=[_request(plan) for plan in decided.starting],
-            skip_reason=None if decided.starting else _summary(decided),
+            run_requests=[_request(plan) for plan in decided.allotment.chosen],
+            skip_reason=None if decided.allotment.chosen else _summary(decided),
             asset_events=_observations(decided),
             cursor=Looked(digest, again_at).cursor(),
         )
@@ -125,14 +120,18 @@ def _decide(
     wanted = [table for table in tables if table.name in places and table.name not in until]
     # Whoever waits longest is first, so that no table keeps another from its turn where time is short.
     wanted.sort(key=lambda table: _waits_since(table, survey.memory))
-    surveys = survey_all(survey, wanted, seconds=_MOST_SECONDS)
-    waiting = {
-        name: why
-        for name, one in surveys.surveyed.items()
-        if not one.plan.nothing and (why := reason_to_wait(_died(instance, name, survey.memory), survey.now))
-    }
-    # One that waits takes no part of the budget from the others.
-    surveys, allotment = surveys.without(waiting).rationed(survey)
+    looked, waiting = survey_all(survey, wanted, seconds=_MOST_SECONDS), dict[str, str]()
+    # One that waits takes no part of the budget from the others; Dagster is asked of those alone whose turn it is.
+    while True:
+        surveys, allotment = looked.without(waiting).rationed(survey)
+        found = {
+            plan.table: why
+            for plan in allotment.chosen
+            if (why := reason_to_wait(_died(instance, plan.table, survey.memory), survey.now))
+        }
+        if not found:
+            break
+        waiting |= found
     times = [*until.values(), *(plan.look_again_at for plan in allotment.idle if plan.look_again_at is not None)]
     at_once = waiting or allotment.chosen or allotment.postponed or surveys.trouble or surveys.left
     return _Decided(surveys, allotment, None if at_once or not times else min(times), waiting)
@@ -140,7 +139,7 @@ def _decide(
 
 def _waits_since(table: Table, memory: Memory) -> tuple[datetime, str]:
     row = memory.decision(table.name)
-    return row["at"] if row is not None else _NEVER, table.name
+    return row["at"] if row is not None else EPOCH, table.name
 
 
 def _died(instance: dg.DagsterInstance, table: str, memory: Memory) -> list[datetime]:
@@ -172,7 +171,7 @@ def _request(plan: Plan) -> dg.RunRequest:
 
 def _observations(decided: _Decided) -> list[dg.AssetObservation]:
     """What was decided of tables that no run will tell of."""
-    starting = {plan.table for plan in decided.starting}
+    starting = {plan.table for plan in decided.allotment.chosen}
     return [
         dg.AssetObservation(asset_key=maintenance_key(name), metadata=decision_metadata(found))
         for name, found in sorted(decided.surveys.surveyed.items())

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from lakehouse.maintenance.action import Action, Operation, Plan, Withheld
+from lakehouse.maintenance.partitions import NEVER
 from lakehouse.settings import MaintenanceSettings
 
-_NO_TURN_OF_ITS_OWN = datetime.max.replace(tzinfo=UTC)
 _NOBODY: Mapping[str, datetime] = {}
 
 
@@ -103,7 +103,7 @@ def allot(plans: Iterable[Plan], budget: Budget, turns: Mapping[str, datetime] =
         turns: table → since when it waits, of those that have waited too long: they are first, the longest of all.
             Much of what is due makes no file fewer, and in a lake that never rests something else always does.
     """
-    given = sorted(plans, key=lambda plan: (turns.get(plan.table, _NO_TURN_OF_ITS_OWN), -worth(plan), plan.table))
+    given = sorted(plans, key=lambda plan: (turns.get(plan.table, NEVER), -worth(plan), plan.table))
     chosen: list[Plan] = []
     postponed: list[Plan] = []
     left = budget

@@ -5,11 +5,11 @@ A rewrite of files hides who wrote them, and when: a partition counts as changed
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from lakehouse.maintenance.action import Action, Operation, Withheld
 from lakehouse.maintenance.due import Asked, Found, moment, sized, withheld_action
-from lakehouse.maintenance.partitions import NEVER
+from lakehouse.maintenance.partitions import EPOCH, NEVER
 from lakehouse.maintenance.predict import reading, undisturbed
 from lakehouse.maintenance.state import PartitionState, State
 from lakehouse.maintenance.traps import NotNameable
@@ -17,7 +17,6 @@ from lakehouse.tables import Deduplicate
 
 _TOLD = 10
 COUNTED_UNTIL = "counted_until_ms"  # a fact of an outcome: the newest snapshot of `main` that was looked through
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def due_deduplicate(asked: Asked) -> Found:
@@ -54,7 +53,7 @@ def due_deduplicate(asked: Asked) -> Found:
 
 def closes_at(one: PartitionState, policy: Deduplicate) -> datetime:
     """When a partition is closed: long enough after its last change, and after the end of the time it stands for."""
-    latest = max((at for at in (one.last_change, one.ends) if at is not None), default=_LONG_AGO)
+    latest = max((at for at in (one.last_change, one.ends) if at is not None), default=EPOCH)
     return latest + min(policy.closed_after, NEVER - latest)
 
 

@@ -20,7 +20,7 @@ from lakehouse.tables import Table
 HIDDEN = "***"
 WHOLE = "the whole table"
 NEVER = datetime.max.replace(tzinfo=UTC)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def partition_named(table: IcebergTable, declared: Table, spec_id: int, values: Sequence[object]) -> Partition:
@@ -62,19 +62,19 @@ def _end(transform: object, value: int) -> datetime | None:
     try:
         return _beginning(transform, value + 1)
     except (OverflowError, ValueError):  # Iceberg's range is wider than Python's
-        return NEVER if value > 0 else _EPOCH
+        return NEVER if value > 0 else EPOCH
 
 
 def _beginning(transform: object, value: int) -> datetime | None:
     match transform:
         case YearTransform():
-            return datetime(_EPOCH.year + value, 1, 1, tzinfo=UTC)
+            return datetime(EPOCH.year + value, 1, 1, tzinfo=UTC)
         case MonthTransform():
-            return datetime(_EPOCH.year + value // 12, value % 12 + 1, 1, tzinfo=UTC)
+            return datetime(EPOCH.year + value // 12, value % 12 + 1, 1, tzinfo=UTC)
         case DayTransform():
-            return _EPOCH + timedelta(days=value)
+            return EPOCH + timedelta(days=value)
         case HourTransform():
-            return _EPOCH + timedelta(hours=value)
+            return EPOCH + timedelta(hours=value)
         case _:
             return None
 

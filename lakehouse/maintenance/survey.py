@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pydantic import ValidationError
 from pyiceberg.exceptions import NoSuchTableError
@@ -23,6 +23,7 @@ from lakehouse.maintenance.holders import holders_of
 from lakehouse.maintenance.manifest_files import ManifestCache
 from lakehouse.maintenance.measure import measure
 from lakehouse.maintenance.memory import Memory
+from lakehouse.maintenance.partitions import EPOCH
 from lakehouse.maintenance.patience import patient
 from lakehouse.maintenance.record import policy_text
 from lakehouse.maintenance.state import State
@@ -31,7 +32,6 @@ from lakehouse.tables import Declarations, Table
 _LONGEST_REASON = 300
 # A table that was not attended to for so long, in anything that it now needs, is not compared with others by its gain.
 LONGEST_WAIT = timedelta(days=1)
-_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Surveys:
 def _attended(one: Surveyed, memory: Memory) -> datetime:
     """When something that a table needs now was last done for it, or tried."""
     rows = (memory.last(one.state.uuid, action.operation) for action in one.plan.actions)
-    return max((row["at"] for row in rows if row is not None), default=_NEVER)
+    return max((row["at"] for row in rows if row is not None), default=EPOCH)
 
 
 def survey_all(

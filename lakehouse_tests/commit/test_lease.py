@@ -37,6 +37,15 @@ def _lease(lake: Lake, table: str, snapshot_id: int | None = None, owner: str = 
     return Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, at)
 
 
+def _held_log(lake: Lake) -> tuple[str, Lease]:
+    """A table of which few snapshots are kept, and a lease on its first rows."""
+    lake.create("log", **{KEEP_PROPERTY: "3"})
+    lake.write("first", log=[0])
+    lease = _lease(lake, "log")
+    assert take_lease(lake.catalog, lease)
+    return f"{lake.namespace}.log", lease
+
+
 def _chain(table: Table) -> list[int]:
     return [snapshot.snapshot_id for snapshot in ancestry(table, head_of(table))]
 
@@ -63,11 +72,7 @@ def test_everything_newer_than_the_oldest_lease_stays(
 
 
 def test_a_lagging_reader_finds_its_whole_range_after_many_publishes(lake: Lake) -> None:
-    lake.create("log", **{KEEP_PROPERTY: "3"})
-    name = f"{lake.namespace}.log"
-    lake.write("first", log=[0])
-    lease = _lease(lake, "log")
-    assert take_lease(lake.catalog, lease)
+    name, lease = _held_log(lake)
     for number in range(1, 9):
         lake.write(f"s{number}", log=[number])
     chain = _chain(lake.load(name))
@@ -82,11 +87,7 @@ def test_a_lagging_reader_finds_its_whole_range_after_many_publishes(lake: Lake)
 
 
 def test_a_lease_whose_tag_was_dropped_by_hand_holds_until_it_is_released(lake: Lake) -> None:
-    lake.create("log", **{KEEP_PROPERTY: "3"})
-    name = f"{lake.namespace}.log"
-    lake.write("first", log=[0])
-    lease = _lease(lake, "log")
-    assert take_lease(lake.catalog, lease)
+    name, lease = _held_log(lake)
     lake.catalog.commit_tables([TableChange(lease.identifier, (), (remove_ref(lease.tag),))])
     for number in range(1, 6):
         lake.write(f"s{number}", log=[number])

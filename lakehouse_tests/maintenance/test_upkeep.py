@@ -50,6 +50,13 @@ class Upkeep:
             tables = self.lake.declarations.tables
             tables[name] = replace(tables[name], maintenance=policy)
 
+    def need_expiry(self) -> None:
+        """Something is due for the changelog, and for its mirror."""
+        self.house.grow(6)
+        for seal in self.house.line[:5]:
+            self.house.mirror(seal)
+        self.declare(FEW, LOG, MIRROR)
+
     def tick(self, cursor: str | None = None) -> dg.SensorResult:
         """What the sensor says."""
         context = dg.build_sensor_context(instance=self.instance, resources={"lake": self.lake}, cursor=cursor)
@@ -135,10 +142,7 @@ def test_a_new_policy_is_a_reason_to_look_again(upkeep: Upkeep) -> None:
 
 
 def test_no_more_than_the_budget_is_started_and_the_rest_is_told_so(upkeep: Upkeep) -> None:
-    upkeep.house.grow(6)
-    for seal in upkeep.house.line[:5]:
-        upkeep.house.mirror(seal)
-    upkeep.declare(FEW, LOG, MIRROR)
+    upkeep.need_expiry()
     found = upkeep.tick()
     assert len(found.run_requests or []) == 1
     rows = Memory.read(upkeep.house.catalog, datetime.now(UTC)).rows
@@ -164,20 +168,14 @@ def test_a_run_that_is_under_way_is_waited_for_and_one_that_died_is_tried_later(
 
 @pytest.mark.parametrize(("died", "other"), [(LOG, MIRROR), (MIRROR, LOG)])
 def test_a_table_whose_run_died_keeps_no_other_from_its_turn(upkeep: Upkeep, died: str, other: str) -> None:
-    upkeep.house.grow(6)
-    for seal in upkeep.house.line[:5]:
-        upkeep.house.mirror(seal)
-    upkeep.declare(FEW, LOG, MIRROR)
+    upkeep.need_expiry()
     run = upkeep.instance.create_run_for_job(_job(upkeep, died), tags={MAINTENANCE_TAG: died})
     upkeep.instance.report_run_failed(run)
     assert [request.tags[MAINTENANCE_TAG] for request in upkeep.tick().run_requests or []] == [other]
 
 
 def test_a_table_that_was_never_attended_to_comes_before_one_with_more_to_gain(upkeep: Upkeep) -> None:
-    upkeep.house.grow(6)
-    for seal in upkeep.house.line[:5]:
-        upkeep.house.mirror(seal)
-    upkeep.declare(FEW, LOG, MIRROR)
+    upkeep.need_expiry()
     [best] = upkeep.tick().run_requests or []
     table = best.tags[MAINTENANCE_TAG]
     assert upkeep.run(best.tags, table).success

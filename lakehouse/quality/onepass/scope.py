@@ -14,7 +14,7 @@ from lakehouse.commit.history import ancestry, is_rewrite, is_seal_only
 from lakehouse.commit.manifests import Manifests
 from lakehouse.commit.rebase import added_files
 from lakehouse.errors import LakehouseError
-from lakehouse.spark.naming import quoted_table
+from lakehouse.spark.naming import quoted_name
 
 
 class SnapshotGone(LakehouseError):
@@ -83,7 +83,7 @@ class Scope:
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows, for Spark: by snapshot id, since a name alone may mean another snapshot any moment."""
-        name = quoted_table(".".join(self.table.name()))
+        name = quoted_name("lake", *self.table.name())
         if self.since is None:
             return spark.read.option("versionAsOf", str(self.snapshot.snapshot_id)).table(name)
         between = {"start-snapshot-id": str(self.since), "end-snapshot-id": str(self.snapshot.snapshot_id)}
