@@ -1,0 +1,157 @@
+"""What keeps a mirror the fold of its changelog."""
+
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import functions as sql
+
+from lakehouse.cdc.compare import Difference
+from lakehouse.cdc.reduce import CONTRADICTION, COUNTS
+from lakehouse.commit.history import ancestry
+from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
+
+
+def _unclamped(original: Function) -> Function:
+    """No message is known to have arrived before the time that its source tells."""
+
+    def passing(changes: Any, log: Any) -> Any:
+        arrived = sql.greatest("_kafka_timestamp", "source_time")
+        return original(changes.withColumn("_kafka_timestamp", arrived), log)
+
+    return passing
+
+
+def _listed(original: Function) -> Function:
+    """What is listed of a range, whether it is all of it or not."""
+
+    def passing(mirror: str, changelog: Any, start: int, end: int, **named: Any) -> list[Any]:
+        history = [snapshot.snapshot_id for snapshot in ancestry(changelog, end)]
+        taken = list(ancestry(changelog, end))[: history.index(start) if start in history else None]
+        return taken[::-1]
+
+    return passing
+
+
+def _first_statement(original: Function) -> Function:
+    """What the first of the tables says."""
+
+    def passing(mirror: str, bases: Any) -> Any:
+        name = next(iter(bases))
+        return original(mirror, {name: bases[name]})
+
+    return passing
+
+
+def _both_count(judged: Any) -> Any:
+    verdict = sql.when(sql.col("_verdict") == CONTRADICTION, COUNTS).otherwise(sql.col("_verdict"))
+    return judged.withColumn("_verdict", verdict)
+
+
+def _within_the_range(original: Function) -> Function:
+    """What a change of key left out is looked for in its own range alone."""
+    return lambda changes, scope, past=None, mirror_rows=None, few=False: original(changes, scope, few=few)
+
+
+_SEMANTICS = "cdc/test_semantics.py::"
+_REFUSED = "cdc/test_range_refused.py::"
+_PROOFS = "cdc/test_proofs.py::"
+CHANGES = (
+    Mechanism(
+        name="clamp",
+        promise="P4: A clock that is ahead moves the low watermark, and changes in time count as too late.",
+        keeps="lakehouse.cdc.survey:survey",
+        lets_pass=_unclamped,
+        guard="cdc/test_clamp.py::test_no_source_time_is_later_than_the_arrival",
+    ),
+    Mechanism(
+        name="low watermark",
+        promise="P4: Deletes are remembered for ever, or what was too late becomes early again.",
+        keeps="lakehouse.cdc.folding:state",
+        lets_pass=answers(lambda statement: replace(statement, low_watermark_us=0)),
+        guard=_REFUSED + "test_the_low_watermark_is_that_of_the_slowest_partition_and_never_goes_back",
+    ),
+    Mechanism(
+        name="late events",
+        promise="P4: A change from before a forgotten delete brings its row back.",
+        keeps="lakehouse.cdc.reduce:_too_late",
+        lets_pass=lambda original: lambda scope: sql.lit(False),
+        guard=_SEMANTICS + "test_a_forgotten_key_does_not_come_back_either",
+    ),
+    Mechanism(
+        name="contradictions",
+        promise="P4: Of two things said at one position either may win.",
+        keeps="lakehouse.cdc.reduce:judge",
+        lets_pass=answers(_both_count),
+        guard=_SEMANTICS + "test_of_equal_positions_the_first_to_arrive_stays",
+    ),
+    Mechanism(
+        name="tombstone placement",
+        promise="P4: A tombstone without position deletes nothing.",
+        keeps="lakehouse.cdc.reduce:_placed",
+        lets_pass=lambda original: lambda events, scope: events,
+        guard=_SEMANTICS + "test_a_tombstone_deletes_what_its_partition_said_last",
+    ),
+    Mechanism(
+        name="truncate barrier",
+        promise="P4: Rows from before a truncate stay, or come back with a late change.",
+        keeps="lakehouse.cdc.scope:Scope.of",
+        lets_pass=answers(lambda scope: replace(scope, barrier=None, truncating=False)),
+        guard=_SEMANTICS + "test_a_truncate_is_a_barrier_between_positions",
+    ),
+    Mechanism(
+        name="change of key",
+        promise="P4: Values that a change of key does not send are lost.",
+        keeps="lakehouse.cdc.moves:complete",
+        lets_pass=_within_the_range,
+        guard=_SEMANTICS + "test_a_change_of_key_takes_along_what_it_does_not_send",
+    ),
+    Mechanism(
+        name="append-only changelog",
+        promise="P4: A mirror goes on after changes that it may not have read were removed.",
+        keeps="lakehouse.cdc.plan:keeps_rows",
+        lets_pass=gives(True),
+        guard=_REFUSED + "test_a_commit_that_removed_rows",
+    ),
+    Mechanism(
+        name="whole range",
+        promise="P4: Snapshots that expired or were rolled back leave a hole in what is applied.",
+        keeps="lakehouse.cdc.plan:chain",
+        lets_pass=_listed,
+        guard=_REFUSED + "test_a_changelog_that_was_rolled_back",
+    ),
+    Mechanism(
+        name="agreement of a mirror",
+        promise="P4: A mirror goes on beside tombstones of another run.",
+        keeps="lakehouse.cdc.plan:stored_statement",
+        lets_pass=_first_statement,
+        guard=_REFUSED + "test_a_table_of_the_mirror_that_was_set_back_alone",
+    ),
+    Mechanism(
+        name="lease in the publish",
+        promise="P4: Snapshots that a mirror reads next expire between its publish and its lease.",
+        keeps="lakehouse.commit.lease:lease_change",
+        lets_pass=gives(None),
+        guard="commit/test_lease.py::test_a_lease_moves_with_the_publish_of_its_owner[sql_lake]",
+    ),
+    Mechanism(
+        name="fold check",
+        promise="P4: A row that is not what its changes make is not found.",
+        keeps="lakehouse.cdc.compare:Comparison.compare",
+        lets_pass=lambda original: lambda *args: Difference(),
+        guard=_PROOFS + "test_a_row_that_was_changed_behind_the_mirrors_back",
+    ),
+    Mechanism(
+        name="balance",
+        promise="P4: A range that a mirror left out is not found.",
+        keeps="lakehouse.cdc.balance:_judge_step",
+        lets_pass=gives(()),
+        guard=_PROOFS + "test_a_range_that_was_left_out",
+    ),
+    Mechanism(
+        name="counters",
+        promise="P4: A MERGE that did something else than was sealed is not found.",
+        keeps="lakehouse.cdc.witnesses:judge_counters",
+        lets_pass=gives(()),
+        guard=_PROOFS + "test_rows_that_iceberg_has_not_counted",
+    ),
+)

@@ -1,0 +1,221 @@
+"""What keeps a publish: nothing of others is overwritten, and nothing that was taken back returns."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pyiceberg.catalog.sql import IcebergTables
+from pyiceberg.table.update import AssertRefSnapshotId
+from sqlalchemy import select
+
+from lakehouse.commit.errors import ClockSkew, SchemaChanged, TableReplaced
+from lakehouse.commit.history import attempt_of
+from lakehouse.commit.judge import Verdict
+from lakehouse.commit.seal import DIGEST_KEY, PREFIX, _digest
+from lakehouse_tests.mechanisms.mechanism import Breaking, Function, Mechanism, answers, gives, ignores
+
+
+def _not_required(matches: Callable[[Any, Any], bool]) -> Breaking:
+    """The transaction without its requirement of a reference."""
+
+    def breaking(original: Function) -> Function:
+        def passing(item: Any, table: Any) -> Any:
+            change = original(item, table)
+            kept = (r for r in change.requirements if not (isinstance(r, AssertRefSnapshotId) and matches(r, item)))
+            return replace(change, requirements=tuple(kept))
+
+        return passing
+
+    return breaking
+
+
+def _harmless(matches: Callable[[Any], bool]) -> Breaking:
+    """Some commits that settle the matter do not settle it any more."""
+
+    def breaking(original: Function) -> Function:
+        return lambda staged, snapshot: None if matches(snapshot) else original(staged, snapshot)
+
+    return breaking
+
+
+def _table_by_table(original: Function) -> Function:
+    """Each table in a transaction of its own."""
+    return lambda catalog, prepared: all(original(catalog, [table]) for table in prepared)
+
+
+def _uncompared(original: Function) -> Function:
+    """The row is swapped whatever it names by now."""
+
+    def passing(catalog: Any, connection: Any, stored: Any, location: str) -> bool:
+        now = select(IcebergTables.metadata_location).where(
+            IcebergTables.table_namespace == ".".join(stored.identifier[:-1]),
+            IcebergTables.table_name == stored.identifier[-1],
+        )
+        return original(catalog, connection, replace(stored, location=connection.execute(now).scalar_one()), location)
+
+    return passing
+
+
+def _undigested(original: Function) -> Function:
+    """A seal that was edited has the digest that it should have."""
+
+    def passing(kind: Any, summary: Any, **named: Any) -> Any:
+        body = {key: value for key, value in summary.items() if key.startswith(PREFIX) and key != DIGEST_KEY}
+        return original(kind, {**summary, DIGEST_KEY: _digest(body)}, **named)
+
+    return passing
+
+
+def _of_now(original: Function) -> Function:
+    """Files count as written for the partitioning that the table has now."""
+
+    def passing(transaction: Any, base: Any, *args: Any) -> None:
+        original(transaction, replace(base, table=transaction._table), *args)
+
+    return passing
+
+
+_FENCE = "commit/test_fence.py::"
+_PUBLISH = "commit/test_publish.py::"
+COMMIT = (
+    Mechanism(
+        name="fence",
+        promise="P1: A publish takes away what a twin has published since the look at the table.",
+        keeps="lakehouse.commit.publish:_change",
+        lets_pass=_not_required(lambda requirement, item: requirement.ref == "main"),
+        guard=_FENCE + "test_rows_of_a_twin_that_was_quicker_stay",
+    ),
+    Mechanism(
+        name="fence of the branch",
+        promise="P1: What somebody puts on an attempt's branch at the last moment is published.",
+        keeps="lakehouse.commit.publish:_change",
+        lets_pass=_not_required(lambda requirement, item: requirement.ref == item.branch),
+        guard=_FENCE + "test_what_was_put_on_the_branch_last_is_not_published",
+    ),
+    Mechanism(
+        name="descent check",
+        promise="P1: A branch is published with commits of others among its own.",
+        keeps="lakehouse.commit.stage:require_descent",
+        lets_pass=gives(None),
+        guard=_PUBLISH + "test_a_head_on_top_of_foreign_rows_is_refused[sql_lake]",
+    ),
+    Mechanism(
+        name="twin check",
+        promise="P1: Two attempts at one step both land.",
+        keeps="lakehouse.commit.judge:_require_harmless",
+        lets_pass=_harmless(lambda snapshot: attempt_of(snapshot) is not None),
+        guard=_PUBLISH + "test_the_loser_of_a_race_is_superseded_and_changes_nothing[sql_lake]",
+    ),
+    Mechanism(
+        name="foreign commit",
+        promise="P1: Rows from outside the protocol go unnoticed under those of a step.",
+        keeps="lakehouse.commit.judge:_require_harmless",
+        lets_pass=_harmless(lambda snapshot: attempt_of(snapshot) is None),
+        guard=_PUBLISH + "test_an_unsealed_append_in_between_is_refused[sql_lake]",
+    ),
+    Mechanism(
+        name="rollback check",
+        promise="P1: What an operator took back is tried again as if its answer was lost.",
+        keeps="lakehouse.commit.judge:_require_branch",
+        lets_pass=gives(None),
+        guard=_PUBLISH + "test_publishing_again_after_an_operators_rollback_stops[sql_lake]",
+    ),
+    Mechanism(
+        name="history check",
+        promise="P1: A step goes on from a snapshot that was rolled back meanwhile.",
+        keeps="lakehouse.commit.judge:_since_base",
+        lets_pass=gives([]),
+        guard=_PUBLISH + "test_rolled_back_rows_do_not_come_back_to_life[sql_lake]",
+    ),
+    Mechanism(
+        name="landed head",
+        promise="P1: A publish whose answer was lost is not known to have landed.",
+        keeps="lakehouse.commit.judge:judge",
+        lets_pass=answers(lambda verdict: Verdict.PUBLISH if verdict is Verdict.LANDED else verdict),
+        guard=_PUBLISH + "test_publishing_again_recognises_its_own_commit[sql_lake]",
+    ),
+    Mechanism(
+        name="table identity",
+        promise="P1: Rows go to another table of the same name.",
+        keeps="lakehouse.commit.judge:judge",
+        lets_pass=ignores(TableReplaced, gives=Verdict.PUBLISH),
+        guard=_PUBLISH + "test_a_table_dropped_and_made_anew_is_refused[sql_lake]",
+    ),
+    Mechanism(
+        name="schema check",
+        promise="P1: Rows of an old schema are published under a new one.",
+        keeps="lakehouse.commit.judge:judge",
+        lets_pass=ignores(SchemaChanged, gives=Verdict.PUBLISH),
+        guard=_PUBLISH + "test_a_changed_schema_is_refused[sql_lake]",
+    ),
+    Mechanism(
+        name="layout check",
+        promise="P1: Readers prune files by partitions that their rows do not have.",
+        keeps="lakehouse.commit.stage:append_to",
+        lets_pass=_of_now,
+        guard="commit/test_unusual_tables.py::test_partitioning_changed_before_the_files_were_staged[sql_lake]",
+    ),
+    Mechanism(
+        name="time written",
+        promise="P1: A slow clock writes a history that runs backwards, which Java does not read.",
+        keeps="lakehouse.catalog.document:_monotonic",
+        lets_pass=lambda original: lambda document, now_ms: now_ms,
+        guard=_PUBLISH + "test_a_slow_clock_does_not_write_history_backwards[sql_lake]",
+    ),
+    Mechanism(
+        name="clock refusal",
+        promise="P1: A step publishes to a table that is ahead of its clock.",
+        keeps="lakehouse.commit.judge:judge",
+        lets_pass=ignores(ClockSkew, gives=Verdict.PUBLISH),
+        guard="catalog/test_document.py::test_a_table_ahead_of_our_clock",
+    ),
+    Mechanism(
+        name="compare and swap",
+        promise="P1: A commit takes away that of another program which came between.",
+        keeps="lakehouse.catalog.sql:SqlLakeCatalog._swap_row",
+        lets_pass=_uncompared,
+        guard=_FENCE + "test_a_document_that_another_program_has_written_meanwhile_is_not_lost",
+    ),
+    Mechanism(
+        name="branch probe",
+        promise="P1: On a catalog that ignores branches a staged row is a published row.",
+        keeps="lakehouse.catalog.probe:_require_apart",
+        lets_pass=gives(None),
+        guard="catalog/test_branchless.py::test_the_probe_refuses_it",
+    ),
+    Mechanism(
+        name="look at main",
+        promise="P1: A step goes on although its commit to a branch has moved main.",
+        keeps="lakehouse.commit.stage:_require_apart",
+        lets_pass=gives(None),
+        guard="catalog/test_branchless.py::test_a_step_stops_before_it_is_published",
+    ),
+    Mechanism(
+        name="seal digest",
+        promise="P1: A seal that was edited is believed.",
+        keeps="lakehouse.commit.seal:Seal.from_summary",
+        lets_pass=_undigested,
+        guard="lineage/test_dates.py::test_an_edited_seal_fails",
+    ),
+    Mechanism(
+        name="atomic swap",
+        promise="P2: One table of a step shows its rows, and another does not.",
+        keeps="lakehouse.catalog.sql:SqlLakeCatalog._swap",
+        lets_pass=_table_by_table,
+        guard=_FENCE + "test_of_two_tables_both_rows_are_swapped_or_none",
+    ),
+    Mechanism(
+        name="completion",
+        promise="P2: Half of a transaction, which a catalog has applied in part, is never completed.",
+        keeps="lakehouse.commit.judge:judge",
+        lets_pass=answers(lambda verdict: Verdict.PUBLISH if verdict is Verdict.LANDED else verdict),
+        guard="commit/test_unusual_tables.py::test_a_transaction_that_the_catalog_applied_in_part_is_completed[sql_lake]",
+    ),
+    Mechanism(
+        name="reading a group",
+        promise="P2: A reader sees half a step on a catalog that applies it table by table.",
+        keeps="lakehouse.commit.together:_agree",
+        lets_pass=gives(True),
+        guard=_FENCE + "test_half_a_step_is_read_again",
+    ),
+)

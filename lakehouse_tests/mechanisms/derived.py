@@ -1,0 +1,139 @@
+"""What keeps derived tables and releases of one vintage."""
+
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from lakehouse.commit import read_group
+from lakehouse.derived.refusals import ComputedOtherwise
+from lakehouse.release.errors import TagRefused
+from lakehouse.release.pointer import read_pointer
+from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, gives, ignores
+
+
+def _today(original: Function) -> Function:
+    """A run was created when it is asked."""
+
+    def passing(run: Any, instance: Any, zone: ZoneInfo) -> datetime:
+        return datetime.now(UTC).astimezone(zone)
+
+    return passing
+
+
+def _unpinned(original: Function) -> Function:
+    """Each step reads what main holds when it begins."""
+    return lambda catalog, names, pin: read_group(catalog, names)
+
+
+def _from_now(original: Function) -> Function:
+    """The pointer moves from wherever it is."""
+
+    def passing(catalog: Any, pointer: Any, *args: Any) -> int:
+        return original(catalog, read_pointer(catalog.load_table(pointer.base.identifier)), *args)
+
+    return passing
+
+
+_RUNTIME = "test_runtime.py::"
+_INPUTS = "derived/test_inputs_refused.py::"
+_RELEASE = "release/test_pointer_and_tags.py::"
+DERIVED = (
+    Mechanism(
+        name="runtime date",
+        promise="P3: A run that is tried again tomorrow computes for another date.",
+        keeps="lakehouse.runtime:_created",
+        lets_pass=_today,
+        guard=_RUNTIME + "test_a_reexecution_keeps_the_date_of_the_first_run",
+    ),
+    Mechanism(
+        name="parameters",
+        promise="P3: Runs with other parameters cannot be told apart.",
+        keeps="lakehouse.runtime:parameters_digest",
+        lets_pass=gives(""),
+        guard=_RUNTIME + "test_an_attempt_carries_the_digest_of_its_runs_parameters",
+    ),
+    Mechanism(
+        name="pins",
+        promise="P3: Two steps of one run read two versions of a table.",
+        keeps="lakehouse.derived.pins:pin_inputs",
+        lets_pass=_unpinned,
+        guard="derived/test_pins.py::test_every_step_of_a_run_finds_what_the_first_has_pinned[sql_lake]",
+    ),
+    Mechanism(
+        name="agreement of inputs",
+        promise="P3: A table is computed from inputs of another date, or of other parameters.",
+        keeps="lakehouse.derived.agreement:_differs",
+        lets_pass=gives([]),
+        guard=_INPUTS + "test_an_input_of_another_date_or_of_other_parameters",
+    ),
+    Mechanism(
+        name="vintage",
+        promise="P3: Two ways to a shared input lead to two versions of it.",
+        keeps="lakehouse.lineage.vintage:_compared",
+        lets_pass=gives(((), ())),
+        guard="lineage/test_two_versions.py::test_two_versions_of_a_shared_input_are_found",
+    ),
+    Mechanism(
+        name="rows of others",
+        promise="P3: Rows of two sets of parameters stand side by side in a growing table.",
+        keeps="lakehouse.derived.plan:_require_parameters",
+        lets_pass=gives(None),
+        guard=_INPUTS + "test_new_rows_beside_those_of_other_parameters",
+    ),
+    Mechanism(
+        name="date of the winner",
+        promise="P3: A run whose race was won for another date ends as if its own table was made.",
+        keeps="lakehouse.derived.step:_outdone",
+        lets_pass=ignores(ComputedOtherwise, gives=True),
+        guard=_INPUTS + "test_a_race_that_was_won_for_another_date",
+    ),
+    Mechanism(
+        name="dates of rows",
+        promise="P3: Rows that carry another date than their run are not found.",
+        keeps="lakehouse.lineage.dates:_Judged._judge",
+        lets_pass=gives([]),
+        guard="lineage/test_dates.py::test_a_date_of_another_run_fails_and_says_which_was_expected_of_whom",
+    ),
+    Mechanism(
+        name="release gate",
+        promise="P3: A release goes ahead on results about another snapshot.",
+        keeps="lakehouse.release.gate:_judged",
+        lets_pass=gives(None),
+        guard=_RELEASE + "test_a_result_about_another_snapshot_does_not_count",
+    ),
+    Mechanism(
+        name="dates of members",
+        promise="P3: A release has members of two dates, or of two sets of parameters.",
+        keeps="lakehouse.release.gate:_disagreement",
+        lets_pass=gives([]),
+        guard=_RELEASE + "test_members_of_two_dates",
+    ),
+    Mechanism(
+        name="tags before the pointer",
+        promise="P3: The pointer names a release whose snapshots nothing keeps.",
+        keeps="lakehouse.release.tags:set_tags",
+        lets_pass=gives(None),
+        guard=_RELEASE + "test_every_member_is_tagged_before_the_pointer_names_the_release",
+    ),
+    Mechanism(
+        name="immutable tags",
+        promise="P3: A release that is being read becomes another one.",
+        keeps="lakehouse.release.tags:_missing",
+        lets_pass=ignores(TagRefused),
+        guard=_RELEASE + "test_a_tag_that_is_there_is_never_moved",
+    ),
+    Mechanism(
+        name="tag and record",
+        promise="P3: A reader believes a tag that somebody has moved.",
+        keeps="lakehouse.release.reading:require_tag",
+        lets_pass=gives(None),
+        guard=_RELEASE + "test_a_tag_that_somebody_has_moved_is_not_believed",
+    ),
+    Mechanism(
+        name="pointer",
+        promise="P3: Of two releases, or a release and a rollback, one undoes the other unseen.",
+        keeps="lakehouse.release.pointer:move_pointer",
+        lets_pass=_from_now,
+        guard=_RELEASE + "test_of_two_moves_from_one_place_the_second_is_superseded",
+    ),
+)

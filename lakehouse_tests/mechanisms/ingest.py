@@ -1,0 +1,176 @@
+"""What keeps every record: where an ingest goes on, what it refuses, and how it is proven."""
+
+from typing import Any
+
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.ingest.refusals import (
+    ClusterChanged,
+    PositionBeyondEnd,
+    PositionsDiffer,
+    RowsWithoutSeal,
+    TopicRecreated,
+    UnsealedCommit,
+)
+from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, gives, ignores
+
+
+def _uncommitted(original: Function) -> Function:
+    """The end of the log, records of open transactions included."""
+
+    def passing(connection: Any, topic: str, partitions: Any, spec: Any) -> dict[int, int]:
+        from confluent_kafka import TopicPartition
+
+        wanted = {TopicPartition(topic, number): spec for number in partitions}
+        futures = connection.admin.list_offsets(wanted, request_timeout=connection.timeout)
+        return {place.partition: connection.answer(future, topic=topic).offset for place, future in futures.items()}
+
+    return passing
+
+
+def _all_trusted(original: Function) -> Function:
+    """Every file counts as written by a sealed attempt."""
+
+    def passing(table: Any, snapshot_id: int) -> set[str]:
+        snapshot: Snapshot = table.metadata.snapshot_by_id(snapshot_id)
+        manifests = snapshot.manifests(table.io)
+        return {e.data_file.file_path for m in manifests for e in m.fetch_manifest_entry(table.io)}
+
+    return passing
+
+
+def _agreeing(original: Function) -> Function:
+    """Whatever a table holds is what was sealed."""
+    return lambda *args: ((proof, True) for proof, _ in original(*args))
+
+
+def _as_many(original: Function) -> Function:
+    """A set of offsets is any other of as many."""
+    return lambda tally, other: tally.count == other.count
+
+
+_PLAN = "ingest/test_plan.py::"
+_POSITION = "ingest/test_position.py::"
+_LEGS = "audit/test_legs.py::"
+_REFUSALS = _PLAN + "test_refusals_name_the_range_and_the_remedy"
+INGEST = (
+    Mechanism(
+        name="topic identity",
+        promise="P1: Another topic of the same name, or of another cluster, is read on from an old position.",
+        keeps="lakehouse.ingest.plan:require_same_log",
+        lets_pass=ignores(ClusterChanged, TopicRecreated),
+        guard=_REFUSALS,
+    ),
+    Mechanism(
+        name="truncated log",
+        promise="P1: New records that took the offsets of read ones are never read.",
+        keeps="lakehouse.ingest.plan:require_same_log",
+        lets_pass=ignores(PositionBeyondEnd),
+        guard=_REFUSALS,
+    ),
+    Mechanism(
+        name="retention check",
+        promise="P1: Records that retention took before they were read are missed in silence.",
+        keeps="lakehouse.ingest.plan:lost_ranges",
+        lets_pass=gives({}),
+        guard=_PLAN + "test_what_retention_took_of_a_new_partition_before_anybody_looked_is_a_loss_like_any_other",
+    ),
+    Mechanism(
+        name="identity after reading",
+        promise="P1: Records of a topic that was made anew while it was read are published.",
+        keeps="lakehouse.ingest.plan:require_unchanged",
+        lets_pass=gives(None),
+        guard=_PLAN + "test_a_topic_recreated_while_it_was_read_is_refused",
+    ),
+    Mechanism(
+        name="last stable offset",
+        promise="P1: A range ends in an open transaction, and fewer records are read than it says.",
+        keeps="lakehouse.kafka.topics:_offsets",
+        lets_pass=_uncommitted,
+        guard="kafka/test_topics.py::test_the_end_is_the_last_stable_offset_while_a_transaction_is_open",
+    ),
+    Mechanism(
+        name="sibling check",
+        promise="P1: A stream goes on beside a table that was rolled back alone.",
+        keeps="lakehouse.ingest.plan:agreed_position",
+        lets_pass=ignores(PositionsDiffer),
+        guard=_POSITION + "test_a_table_that_was_rolled_back_alone",
+    ),
+    Mechanism(
+        name="rows without a seal",
+        promise="P1: Rows of unknown origin are taken for none, and the topic is read from offset 0.",
+        keeps="lakehouse.ingest.plan:stored_position",
+        lets_pass=ignores(RowsWithoutSeal),
+        guard=_POSITION + "test_rows_without_a_seal_are_never_taken_for_offset_0",
+    ),
+    Mechanism(
+        name="commit without a seal",
+        promise="P1: An ingest goes on after a commit that nobody accounts for.",
+        keeps="lakehouse.ingest.plan:stored_position",
+        lets_pass=ignores(UnsealedCommit),
+        guard=_POSITION + "test_a_commit_after_the_last_seal",
+    ),
+    Mechanism(
+        name="emptied table",
+        promise="P1: A table that was made anew joins its siblings without the rows that it should hold.",
+        keeps="lakehouse.ingest.plan:emptied_tables",
+        lets_pass=gives({}),
+        guard=_POSITION + "test_a_table_made_anew_beside_sealed_ones",
+    ),
+    Mechanism(
+        name="quarantine gate",
+        promise="P1: A producer's mistake puts most of a topic into quarantine, unseen.",
+        keeps="lakehouse.ingest.gate:require_acceptable",
+        lets_pass=gives(None),
+        guard=_POSITION + "test_too_large_a_share_of_quarantine",
+    ),
+    Mechanism(
+        name="staged audit",
+        promise="P1: Other rows are published than the workers have counted.",
+        keeps="lakehouse.ingest.staged_audit:require_staged",
+        lets_pass=gives(None),
+        guard=_POSITION + "test_fewer_rows_on_the_branch_than_were_counted",
+    ),
+    Mechanism(
+        name="tally",
+        promise="P1: A lost record and a doubled one make up for each other.",
+        keeps="lakehouse.kafka.tally:Tally.__eq__",
+        lets_pass=_as_many,
+        guard="kafka/test_tally.py::test_a_lost_and_a_doubled_row_do_not_cancel",
+    ),
+    Mechanism(
+        name="seal chain",
+        promise="P1: A range that no run has read, or that two have read, is not found.",
+        keeps="lakehouse.audit.chain:_judge_step",
+        lets_pass=gives(()),
+        guard=_LEGS + "test_a_range_that_does_not_go_on",
+    ),
+    Mechanism(
+        name="balance of a seal",
+        promise="P1: A seal that counts other records than it has read is believed.",
+        keeps="lakehouse.audit.chain:_judge_balance",
+        lets_pass=gives(()),
+        guard=_LEGS + "test_a_seal_that_counts_others_than_it_has_read",
+    ),
+    Mechanism(
+        name="siblings in the audit",
+        promise="P1: A table that was rolled back alone is not found.",
+        keeps="lakehouse.audit.stream:_judge_siblings",
+        lets_pass=gives(()),
+        guard=_LEGS + "test_a_table_that_was_rolled_back_alone",
+    ),
+    Mechanism(
+        name="holdings",
+        promise="P1: A row that has gone since it was sealed is not missed.",
+        keeps="lakehouse.audit.stream:_compare",
+        lets_pass=_agreeing,
+        guard=_LEGS + "test_a_row_that_is_gone",
+    ),
+    Mechanism(
+        name="trusted files",
+        promise="P1: Bounds prove a file that somebody else has written.",
+        keeps="lakehouse.audit.holdings:_sealed_files",
+        lets_pass=_all_trusted,
+        guard=_LEGS + "test_bounds_of_a_file_that_no_attempt_has_written_prove_nothing",
+    ),
+)

@@ -1,0 +1,10 @@
+"""Every mechanism: the one table that `docs/mechanisms.md` shows and `make mutate` goes through."""
+
+from lakehouse_tests.mechanisms.changes import CHANGES
+from lakehouse_tests.mechanisms.commit import COMMIT
+from lakehouse_tests.mechanisms.derived import DERIVED
+from lakehouse_tests.mechanisms.ingest import INGEST
+from lakehouse_tests.mechanisms.maintenance import MAINTENANCE
+from lakehouse_tests.mechanisms.mechanism import Mechanism
+
+MECHANISMS: tuple[Mechanism, ...] = (*COMMIT, *INGEST, *DERIVED, *CHANGES, *MAINTENANCE)
