@@ -2,9 +2,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help env env-browser run dev test soak fast check bench clean
+.PHONY: help env env-browser run dev test timings mutate soak fast check bench clean
 
 BIN := .venv/bin
+# Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
+TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -21,10 +23,18 @@ run: env ## Load the demo, materialize everything, report
 dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops all
 	@$(BIN)/lakehouse dev
 
-test: env-browser ## All tests, in two processes
-	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+test: env-browser ## All tests, in three processes (ORDER=reverse or ORDER=shuffle:7 for another order)
+	@$(TEST) $(if $(ORDER),--order=$(ORDER))
 
-soak: env ## A quarter of an hour of ingest, mirror and maintenance against each other
+timings: env-browser ## All tests, and where their time goes
+	@rm -rf .lakehouse/timings
+	@$(TEST) --timings=.lakehouse/timings
+	@$(BIN)/python -m lakehouse_tests.timings .lakehouse/timings
+
+mutate: env ## Break each mechanism that keeps a promise: a test has to fail
+	@$(BIN)/python -m lakehouse_tests.mechanisms
+
+soak: env-browser mutate ## The long forms: a quarter of an hour of all at once, every kill point, the whole demo
 	@$(BIN)/pytest -m soak
 
 fast: env ## The inner loop: what takes milliseconds, then one ingest through real Kafka and Spark

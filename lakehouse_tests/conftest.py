@@ -16,6 +16,8 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.spark",
     "lakehouse_tests.fixtures.postgres",
     "lakehouse_tests.fixtures.debezium",
+    "lakehouse_tests.order",
+    "lakehouse_tests.timings.plugin",
 ]
 
 

@@ -12,8 +12,10 @@ import dagster as dg
 import pytest
 import yaml
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
 
 from lakehouse.build import build_defs
+from lakehouse.cli import app
 from lakehouse.kafka import Record, create_topic, send
 from lakehouse.resources import Lake
 from lakehouse.settings import KafkaSettings, Settings, load_settings
@@ -160,9 +162,44 @@ class House:
             asset_selection=sorted(chosen.resolve(defs.resolve_asset_graph())),
         )
 
+    def command(self, *words: str) -> Result:
+        """What `lakehouse …` prints; called in this process, so that it shares the test session's driver."""
+        return command(*words, environ={"LAKEHOUSE_CONF": str(self.conf), "COLUMNS": "200"})
+
     def lake(self) -> Lake:
         """A lake as a notebook would open it."""
         return Lake(self.settings)
+
+
+def command(*words: str, environ: Mapping[str, str]) -> Result:
+    """Call `lakehouse …` in this process; it must succeed."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("DAGSTER_HOME", "LAKEHOUSE_CONF", "LAKEHOUSE_DECLARATIONS"):
+            patch.setenv(name, "")  # what the command sets is undone
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def shipped_conf(root: Path, *streams: str) -> Path:
+    """Link what is shipped, beside it the test session's platform as `test`; of the demo's declarations the named ones.
+
+    Args:
+        root: Where the folder is made.
+        streams: Names of streams, which come with all tables of the demo; if none is named, everything is declared.
+    """
+    shipped, conf = REPOSITORY / "conf", root / "conf"
+    named = [shipped / "declarations" / "streams" / f"{name}.py" for name in streams]
+    chosen = [*shipped.glob("declarations/tables/*.py"), *named] if named else shipped.glob("declarations/*/*.py")
+    for file in (*shipped.glob("*.yaml"), *shipped.glob("*/*.*"), *chosen):
+        link = conf / file.relative_to(shipped)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(file)
+    platform = {"mode": "classic", "master": "local[2]", "conf": CONF}
+    (conf / "platforms" / "test.yaml").write_text(yaml.safe_dump(platform))
+    return conf
 
 
 def materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:

@@ -1,9 +1,6 @@
 """The maintenance asset as Dagster runs it, with Spark: small files become one, and what was expected is compared."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,19 +66,11 @@ def test_the_sensor_asks_for_what_a_run_does_and_tells_of_what_needs_nothing(
 def test_a_person_lets_it_be_done_by_the_command(
     tmp_path: Path, jars: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def command(*words: str) -> str:
-        outside = {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}
-        program = [str(Path(sys.executable).parent / "lakehouse"), "--conf", str(tmp_path / "conf"), "maintain"]
-        done = subprocess.run(
-            [*program, *words], env={**outside, "COLUMNS": "200"}, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
     with new_flock(tmp_path, jars, monkeypatch, writes=3) as house:
         before = house.lake().arrow("raw.flock").sort_by("day")
-        assert "  rewrite of day=2013-05-01, day=2013-05-02: 4 files fewer" in command("raw.flock", "--plan")
-        [told] = json.loads(command("raw.flock", "--json"))
+        planned = house.command("maintain", "raw.flock", "--plan").stdout
+        assert "  rewrite of day=2013-05-01, day=2013-05-02: 4 files fewer" in planned
+        [told] = json.loads(house.command("maintain", "raw.flock", "--json").stdout)
         assert (told["operation"], told["result"]) == ("rewrite", "done")
         assert told["message"] == "6 data files are now 2"
         assert house.lake().arrow("raw.flock").sort_by("day") == before

@@ -1,16 +1,14 @@
 """Commands on mirrors, some of them killed: between changelog and mirror, or before Dagster hears of the mirror."""
 
-import os
 import signal
-import subprocess
 
 import pytest
 
 from lakehouse.cdc.standing import MirrorStanding, mirror_standing
 from lakehouse.cdc.verify import check_fold
 from lakehouse.tables import MirrorTables
-from lakehouse_tests.assets.house import House
-from lakehouse_tests.assets.test_ending import LAKEHOUSE, finished, start
+from lakehouse_tests.assets.house import House, materializations
+from lakehouse_tests.assets.test_ending import start
 from lakehouse_tests.automation.test_mirror_sensor import look
 
 pytestmark = [pytest.mark.kill, pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -40,36 +38,41 @@ def nests(house: House) -> MirrorTables:
 
 
 def test_killed_between_changelog_and_mirror_the_next_run_completes_the_mirror(
-    house: House, nests: MirrorTables
+    working_house: House, nests: MirrorTables
 ) -> None:
+    house = working_house
     killed(house, "dagster.mirror.begin")
     assert standing(house, nests).waiting == 4, "the changelog was published"
     assert look(house, nests).run_requests, "the sensor would start a run"
-    output = finished(start(house), 0)
+    output = house.command("run").output
     assert "not yet in their mirrors: mirror.nests: 4 changes" in output
     assert house.lake().arrow("mirror.nests").num_rows == 4
     assert "mirror.nests has reached position 0/13/0" in output
     assert not look(house, nests).run_requests
     require_proven(house, nests)
+    require_rebuilt(house, nests)
 
 
-def test_killed_before_dagster_hears_of_the_mirror_nothing_happens_twice(house: House, nests: MirrorTables) -> None:
+def test_killed_before_dagster_hears_of_the_mirror_nothing_happens_twice(
+    working_house: House, nests: MirrorTables
+) -> None:
+    house = working_house
     killed(house, "dagster.mirror.before")
     before = standing(house, nests)
     assert (before.rows, before.waiting) == (4, 0), "it was published"
     assert not look(house, nests).run_requests
-    output = finished(start(house), 0)
-    assert "no row was added" in output
+    again = house.run()
+    assert again.success
+    assert not materializations(again)
     assert standing(house, nests) == before
     require_proven(house, nests)
 
 
-def test_rebuild_puts_the_folded_changelog_in_the_place_of_the_mirror(house: House, nests: MirrorTables) -> None:
-    finished(start(house), 0)
+def require_rebuilt(house: House, nests: MirrorTables) -> None:
+    """The command puts the folded changelog in the place of the mirror."""
     before = standing(house, nests)
     house.have_own_broker()
-    done = lakehouse(house, "rebuild", "mirror.nests", "--yes")
-    assert "changes it folds" in done
+    assert "changes it folds" in house.command("rebuild", "mirror.nests", "--yes").output
     assert not house.settings.state.kafka.exists(), "no topic is read, so no broker is started"
     after = standing(house, nests)
     assert after.sealed is not None
@@ -77,21 +80,3 @@ def test_rebuild_puts_the_folded_changelog_in_the_place_of_the_mirror(house: Hou
     assert after.sealed.build != before.sealed.build
     assert (after.rows, after.waiting, after.rebuilt) == (4, 0, True)
     require_proven(house, nests)
-
-
-def lakehouse(house: House, *words: str) -> str:
-    done = subprocess.run(
-        [LAKEHOUSE, "--conf", str(house.conf), *words],
-        env={**outside(), "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=400,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def outside() -> dict[str, str]:
-    """The environment of a shell that knows nothing of this test."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zlib
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -106,7 +107,7 @@ def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row],
         remembered = {
             "_cdc_position": position._asdict(),
             "_cdc_source_time": time,
-            "_cdc_digest": hash((key, position)) % 2**40,
+            "_cdc_digest": zlib.crc32(repr((key, position)).encode()),
         }
         if not soft and truncated is not None and position < truncated:
             continue

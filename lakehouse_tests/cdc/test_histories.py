@@ -24,8 +24,8 @@ ALL = {
     "soft": Traits(1000, truncates=2, soft=True, tombstones=True),
 }
 FEW = {
-    "hard": Traits(120, truncates=2, tombstones=True, lateness=300, ranges=3),
-    "soft": Traits(80, truncates=1, soft=True, ranges=2),
+    "hard": Traits(400, truncates=2, tombstones=True, lateness=300, ranges=3),
+    "soft": Traits(300, truncates=1, soft=True, ranges=2),
 }
 
 
@@ -56,7 +56,7 @@ def _values(fold: Fold, *, alive: bool) -> dict[tuple[object, ...], dict[str, ob
     return {k: {n: row[n] for n in NAMES} for k, row in fold.rows().items() if not (alive and row["deleted"])}
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ALL)
 def test_ten_thousand_histories(spark: SparkSession, name: str) -> None:
     check(spark, ALL[name], name)

@@ -18,18 +18,20 @@ from lakehouse_tests.cdc.mirror_child import BUCKETS, MirrorChild
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow]
 
-POINTS = ["mirror.planned", "mirror.merged", "seal.before", "seal.after", "publish.before", "publish.after"]
+FEW = ("mirror.merged", "publish.before", "publish.after")
+ALL = ("mirror.planned", "mirror.merged", "seal.before", "seal.after", "publish.before", "publish.after")
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("points", [FEW, pytest.param(ALL, marks=pytest.mark.soak)], ids=["few", "all"])
 def test_the_run_after_a_killed_one_completes_it(
-    mirrored: MakeMirror, connect_settings: Settings, tmp_path: Path
+    mirrored: MakeMirror, connect_settings: Settings, tmp_path: Path, points: tuple[str, ...]
 ) -> None:
     """At one seam after the other, on the same mirror: what a killed run left lies about when the next is killed."""
     things = mirrored(partitioning=BUCKETS)
     things.apply([upsert(n, n + 1, "insert", name="first") for n in range(20)])
     expected = dict.fromkeys(range(20), "first")
-    for place, point in enumerate(POINTS):
+    for place, point in enumerate(points):
         position, gone, changed, new = 100 * (place + 1), 2 * place, 2 * place + 1, 100 + place
         changes = [upsert(changed, position, name=point), upsert(new, position, "insert", name=point)]
         end = things.feed.append([*changes, delete(gone, position)])

@@ -93,7 +93,7 @@ def test_a_row_whose_key_changes_keeps_what_was_not_sent_again(
     tmp_path: Path,
 ) -> None:
     with Workload(postgres, "moved", seed=0) as workload:
-        postgres.execute("INSERT INTO moved.orders (id, note) VALUES (1, %s)", [random.randbytes(5000).hex()])
+        postgres.execute("INSERT INTO moved.orders (id, note) VALUES (1, %s)", [random.Random(0).randbytes(5000).hex()])
         postgres.execute("INSERT INTO moved.lines VALUES (1, 1)")  # a topic is made for its first message
         connector = debezium(Source(prefix="moved", tables=workload.source_tables))
         postgres.execute("UPDATE moved.orders SET id = 2")

@@ -1,9 +1,9 @@
 import json
-import random
 
 import pytest
 
 from lakehouse_tests.cli.conftest import Lakehouse
+from lakehouse_tests.fixtures.spark import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.kafka
 @pytest.mark.slow
 def test_up_starts_status_shows_and_down_stops(lakehouse: Lakehouse, monkeypatch: pytest.MonkeyPatch):
-    address = f"127.0.0.1:{random.randint(20_000, 32_000)}"
+    address = f"127.0.0.1:{free_port()}"
     monkeypatch.setenv("LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS", address)
     try:
         assert lakehouse("up").stdout == f"Kafka broker started at {address}\n"

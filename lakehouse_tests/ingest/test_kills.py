@@ -20,10 +20,11 @@ from lakehouse_tests.ingest.conftest import BY_KIND, Landing, MakeLanding, thing
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.kill, pytest.mark.slow]
 
-POINTS = ["stage.before", "stage.between", "seal.before", "seal.after", "publish.before", "publish.after"]
+FEW = ["stage.between", "publish.before", "publish.after"]
+OTHERS = [pytest.param(point, marks=pytest.mark.soak) for point in ("stage.before", "seal.before", "seal.after")]
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", [*FEW, *OTHERS])
 def test_the_run_after_a_killed_one_completes_it(
     landing: MakeLanding, connect_settings: Settings, tmp_path: Path, point: str
 ) -> None:

@@ -20,16 +20,18 @@ from lakehouse_tests.maintenance.compact_child import compact_and_die
 from lakehouse_tests.maintenance.rewriting import Events
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow]
-POINTS = ["rewrite.written", "rewrite.proven", "stage.before", "seal.after", "publish.before", "publish.after"]
+FEW = ("rewrite.written", "publish.before", "publish.after")
+ALL = ("rewrite.written", "rewrite.proven", "stage.before", "seal.after", "publish.before", "publish.after")
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("points", [FEW, pytest.param(ALL, marks=pytest.mark.soak)], ids=["few", "all"])
 def test_the_rewrite_after_a_killed_one(
-    sql_lake: Lake, spark_on: SparkOn, connect_settings: Settings, tmp_path: Path
+    sql_lake: Lake, spark_on: SparkOn, connect_settings: Settings, tmp_path: Path, points: tuple[str, ...]
 ) -> None:
     """At one seam after the other, on the same table: what a killed one left lies about when the next is killed."""
     events = Events.create(sql_lake, spark_on)
-    for place, point in enumerate(POINTS):
+    for place, point in enumerate(points):
         with spark_on(sql_lake.settings) as spark:
             events.append(spark, range(10 * place, 10 * place + 4), range(10 * place + 4, 10 * place + 8))
         before, head, refs = events.rows(), head_of(events.table), set(events.table.metadata.refs)

@@ -1,4 +1,4 @@
-"""After 500 commits a table expires with the smallest retention, is compacted, and expires again: all go on from there.
+"""After many commits a table expires with the smallest retention, is compacted, expires again: all go on from there.
 
 Most commits are made by metadata alone, as an ingest makes them; at the end a real ingest reads a real topic, and a
 real mirror folds a real range. Guarded mechanisms: the newest seal stays, and says the position, also after a
@@ -46,7 +46,7 @@ WIDE = Maintenance(
     expire=Expire(max_snapshots=1000, min_snapshots_to_keep=1000),
 )
 REWRITE = Action(operation=Operation.REWRITE)
-COMMITS = 500
+COMMITS = [100, pytest.param(500, marks=pytest.mark.soak)]
 
 
 def _line(table: IcebergTable) -> list[int]:
@@ -66,21 +66,22 @@ def _compact(
     assert len(list(table.scan().plan_files())) == 1
 
 
-def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn) -> None:
+@pytest.mark.parametrize("commits", COMMITS)
+def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn, commits: int) -> None:
     things = make_mirror(sql_lake, spark_on, changelog_of(maintenance=WIDE))
     tables, log = things.tables, "changelog.things"
     declared = {table.name: table for table in (things.feed.log.table, *tables.tables)}
     declarations = Declarations(declared, {}, {}, {log: things.feed.log}, {tables.mirror.name: tables})
-    for number in range(COMMITS // 2 - 10):
+    for number in range(commits // 2 - 10):
         things.feed.append([upsert(number % 50, number, name=f"v{number}")])
     assert things.run().statement is not None
     read = things.statement().end
-    for number in range(COMMITS // 2 - 10, COMMITS // 2):
+    for number in range(commits // 2 - 10, commits // 2):
         things.feed.append([upsert(number % 50, number, name=f"v{number}")])
-    assert len(_line(things.load(log))) > COMMITS
+    assert len(_line(things.load(log))) > commits
 
     first = expire(sql_lake.catalog, declarations, log, SMALLEST)
-    assert len(first.cut.expired) > COMMITS - 25
+    assert len(first.cut.expired) > commits - 25
     assert [holder.owner for holder in first.cut.blocked] == [tables.mirror.name]
     assert _line(things.load(log)).index(read) == 20  # ten runs that the mirror has not read
     _compact(sql_lake, declarations, log, lambda: spark_on(sql_lake.settings))
@@ -91,7 +92,7 @@ def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn
     said = things.run().statement
     assert said is not None
     assert (said.start, said.changes) == (read, 10)
-    expected = _newest(COMMITS // 2)
+    expected = _newest(commits // 2)
     assert {key: row[0] for key, row in things.rows("name").items()} == expected
     last = expire(sql_lake.catalog, declarations, log, SMALLEST)
     assert last.cut.blocked == {}
@@ -112,28 +113,29 @@ def _goes_on(things: Mirrored, expected: dict[int, str]) -> None:
 
 
 @pytest.mark.kafka
-def test_an_ingest_goes_on_from_the_right_place(sql_lake: Lake, landing: MakeLanding) -> None:
+@pytest.mark.parametrize("commits", COMMITS)
+def test_an_ingest_goes_on_from_the_right_place(sql_lake: Lake, landing: MakeLanding, commits: int) -> None:
     stream = landing(table={"maintenance": WIDE})
-    stream.send([thing(number) for number in range(COMMITS // 2 + 5)])
-    for _ in range(COMMITS // 2):
+    stream.send([thing(number) for number in range(commits // 2 + 5)])
+    for _ in range(commits // 2):
         _ingest_one(stream)
     name = "raw.things"
-    assert len(_line(stream.load(name))) > COMMITS
+    assert len(_line(stream.load(name))) > commits
     position = json.loads(_sealed(stream.load(name))["lakehouse.kafka.end"])
 
     first = expire(sql_lake.catalog, stream.declarations, name, SMALLEST)
-    assert len(first.cut.expired) > COMMITS - 5
+    assert len(first.cut.expired) > commits - 5
     _compact(sql_lake, stream.declarations, name, lambda: stream.spark_on(stream.settings))
     second = expire(sql_lake.catalog, stream.declarations, name, SMALLEST)
     assert second.cut.gone
     assert len(_line(stream.load(name))) <= 4
-    assert json.loads(_sealed(stream.load(name))["lakehouse.kafka.end"]) == position == {"0": COMMITS // 2}
+    assert json.loads(_sealed(stream.load(name))["lakehouse.kafka.end"]) == position == {"0": commits // 2}
     stream.holds()
 
     report = stream.ingest()
     assert report.published is not None
-    assert stream.column(name, "_kafka_offset") == list(range(COMMITS // 2 + 5))
-    assert stream.column(name, "id") == list(range(COMMITS // 2 + 5))
+    assert stream.column(name, "_kafka_offset") == list(range(commits // 2 + 5))
+    assert stream.column(name, "id") == list(range(commits // 2 + 5))
     stream.holds()
     expire(sql_lake.catalog, stream.declarations, name, SMALLEST)
     stream.holds()

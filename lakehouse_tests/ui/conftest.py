@@ -16,11 +16,12 @@ import pytest
 from playwright.sync_api import expect
 
 from lakehouse.settings import load_settings
-from lakehouse_tests.assets.house import house, working_house
+from lakehouse_tests.assets.house import house, shipped_conf, working_house
 from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
-from lakehouse_tests.fixtures.spark import free_port
+from lakehouse_tests.fixtures.spark import SHORT_LIVED, free_port
 
 __all__ = ["house", "working_house"]
+STREAMS = ("flights", "reference")  # each sensor starts runs, so not the whole demo
 LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
 # A page shows what Dagster's code server, its daemon and Spark have come to; on a busy machine that takes a while.
 expect.set_options(timeout=60_000)
@@ -78,6 +79,7 @@ def environment(root: Path) -> dict[str, str]:
         "LAKEHOUSE_PLATFORM": "connect",
         "LAKEHOUSE__PLATFORM__REMOTE": f"sc://127.0.0.1:{free_port()}",
         "COLUMNS": "200",
+        "JDK_JAVA_OPTIONS": SHORT_LIVED,
     }
 
 
@@ -87,7 +89,8 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
     folder = tmp_path_factory.mktemp("dev")
     root = folder / "state"
     state_with_jars(root, load_settings(REPOSITORY / "conf").state.jars)
-    port, log, environ = free_port(), folder / "dev.log", environment(root)
+    port, log = free_port(), folder / "dev.log"
+    environ = environment(root) | {"LAKEHOUSE_CONF": str(shipped_conf(folder, *STREAMS))}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [LAKEHOUSE, "dev", "--port", str(port)],
