@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 BIN := .venv/bin
 # Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
-TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -24,18 +24,19 @@ dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops 
 	@$(BIN)/lakehouse dev
 
 test: env-browser ## All tests, in three processes (ORDER=reverse or ORDER=shuffle:7 for another order)
-	@$(TEST) $(if $(ORDER),--order=$(ORDER))
+	@$(TEST)
 
 timings: env-browser ## All tests, and where their time goes
 	@rm -rf .lakehouse/timings
-	@$(TEST) --timings=.lakehouse/timings
-	@$(BIN)/python -m lakehouse_tests.timings .lakehouse/timings
+	@$(TEST) --timings=.lakehouse/timings || failed=$$?; \
+	$(BIN)/python -m lakehouse_tests.timings; exit $${failed:-0}
 
-mutate: env ## Break each mechanism that keeps a promise: a test has to fail
-	@$(BIN)/python -m lakehouse_tests.mechanisms
+mutate: env ## Break each mechanism that keeps a promise: a test has to fail (NAME="seal digest" for one)
+	@$(BIN)/python -m lakehouse_tests.mechanisms $(if $(NAME),"$(NAME)")
 
-soak: env-browser mutate ## The long forms: a quarter of an hour of all at once, every kill point, the whole demo
+soak: env-browser ## The long forms of tests, then mutate
 	@$(BIN)/pytest -m soak
+	@$(BIN)/python -m lakehouse_tests.mechanisms
 
 fast: env ## The inner loop: what takes milliseconds, then one ingest through real Kafka and Spark
 	@$(BIN)/pytest -n 2 --max-worker-restart 0 -m "not slow and not browser and not kill and not rest and not kafka and not spark"

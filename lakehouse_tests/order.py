@@ -10,11 +10,19 @@ from random import Random
 import pytest
 
 _LONGEST_FIRST = ("browser", "slow")
+_SHUFFLE = re.compile(r"shuffle:\d+")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--order`."""
     parser.addoption("--order", default="", metavar="ORDER", help="order of modules: reverse, or shuffle:SEED")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse an order that there is not before other processes are started, which could only crash."""
+    order = config.getoption("order")
+    if order and order != "reverse" and not _SHUFFLE.fullmatch(order):
+        raise pytest.UsageError(f"--order {order!r}: it is `reverse` or `shuffle:SEED`, where SEED is a number.")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -31,10 +39,7 @@ def _ordered(order: str, modules: dict[str, list[pytest.Item]]) -> list[str]:
     names = sorted(modules)
     if order == "reverse":
         return names[::-1]
-    shuffle = re.fullmatch(r"shuffle:(\d+)", order)
-    if shuffle is None:
-        raise pytest.UsageError(f"--order {order!r}: it is `reverse` or `shuffle:SEED`, where SEED is a number.")
-    Random(int(shuffle[1])).shuffle(names)
+    Random(int(order.removeprefix("shuffle:"))).shuffle(names)
     return names
 
 

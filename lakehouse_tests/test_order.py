@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from lakehouse_tests.order import pytest_collection_modifyitems
+from lakehouse_tests.order import pytest_collection_modifyitems, pytest_configure
 
 MODULES = {"a.py": (), "b.py": ("slow",), "c.py": ("slow", "browser"), "d.py": ("slow", "soak")}
 
@@ -38,5 +38,6 @@ def test_other_orders() -> None:
 
 
 def test_no_such_order() -> None:
+    config = SimpleNamespace(getoption={"order": "sorted"}.__getitem__)
     with pytest.raises(pytest.UsageError, match="'sorted': it is `reverse` or `shuffle:SEED`"):
-        ordered("sorted")
+        pytest_configure(cast("Any", config))

@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from lakehouse_tests.mechanisms.mechanism import FOLDER, Mechanism, named
-from lakehouse_tests.mechanisms.page import page
+from lakehouse_tests.mechanisms.page import PAGE, page
 from lakehouse_tests.mechanisms.runs import GuardRun, run_unbroken, run_without
 from lakehouse_tests.mechanisms.table import MECHANISMS
 
@@ -28,19 +28,20 @@ _SHOWN = 80
 
 def main(arguments: Sequence[str]) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m lakehouse_tests.mechanisms", description=__doc__.split("\n")[0])
+    about, _, codes = (__doc__ or "").partition("\n\n")
+    parser = argparse.ArgumentParser(prog="python -m lakehouse_tests.mechanisms", description=about, epilog=codes)
     parser.add_argument("names", nargs="*", metavar="NAME", help="which mechanisms; all if none is named")
     parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
-    parser.add_argument("--markdown", action="store_true", help="only print the page for docs")
+    parser.add_argument("--write", action="store_true", help="only write docs/mechanisms.md anew")
     options = parser.parse_args(arguments)
-    if options.markdown:
-        print(page(MECHANISMS), end="")
+    if options.write:
+        PAGE.write_text(page(MECHANISMS), encoding="utf-8")
         return GUARDED
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)
     try:
         chosen = [named(MECHANISMS, name) for name in options.names] or list(MECHANISMS)
     except KeyError as unknown:
-        console.print(f"There is no mechanism {unknown}.", markup=False)
+        print(unknown.args[0], file=sys.stderr)
         return UNSOUND
     return check(console, chosen, options.jobs)
 
@@ -54,7 +55,7 @@ def check(console: Console, chosen: Sequence[Mechanism], jobs: int) -> int:
         console.print(f"With nothing broken: {sound.ending}.", markup=False)
         console.print(sound.output, markup=False)
         return UNSOUND
-    console.print(f"{len(chosen)} guards pass with nothing broken, {sound.seconds:.0f} s.")
+    console.print(f"With nothing broken, every guard passes: {len(chosen)}, {sound.seconds:.0f} s.")
     runs = dict(_shown(console, _broken(chosen, jobs), len(chosen)))
     console.print(_result(chosen, runs))
     survivors = [mechanism for mechanism in chosen if not runs[mechanism.name].guarded]
@@ -101,7 +102,8 @@ def _shown(console: Console, runs: Iterator[tuple[Mechanism, GuardRun]], total: 
 
 
 def _result(chosen: Sequence[Mechanism], runs: dict[str, GuardRun]) -> Table:
-    table = Table("mechanism", "", "broken function", "failing test", "because", "s")
+    folded = (Column(title, overflow="fold") for title in ("broken function", "failing test"))
+    table = Table("mechanism", "", *folded, "because", "s")
     for mechanism in chosen:
         run = runs[mechanism.name]
         failure = next((failure for failure in run.failures if failure.proves), None) if run.guarded else None

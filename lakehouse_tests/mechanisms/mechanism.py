@@ -1,5 +1,6 @@
 """A mechanism: what it prevents, the function that keeps it, what lets everything pass in its place, and its guard."""
 
+import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,9 +75,11 @@ def named(mechanisms: Sequence[Mechanism], name: str) -> Mechanism:
     """The mechanism of a name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is none; its argument says so, and which may be meant.
     """
     for mechanism in mechanisms:
         if mechanism.name == name:
             return mechanism
-    raise KeyError(name)
+    near = difflib.get_close_matches(name, [mechanism.name for mechanism in mechanisms], cutoff=0.4)
+    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "All names are in docs/mechanisms.md."
+    raise KeyError(f"There is no mechanism {name!r}. {hint}")

@@ -30,7 +30,8 @@ def _lines(mechanisms: Sequence[Mechanism]) -> Iterator[str]:
     yield "Tests are named from `lakehouse_tests/` on."
     yield "`make mutate` puts a function that lets everything pass in the place of each, and shows that its test fails."
     yield ""
-    yield "This page is written by `python -m lakehouse_tests.mechanisms --markdown > docs/mechanisms.md`."
+    yield "This page is written by `.venv/bin/python -m lakehouse_tests.mechanisms --write`."
+    yield "How to break a single one, and how to add one: [testing.md](testing.md)."
     for number, title in _PROMISES.items():
         yield ""
         yield f"## {number}: {title}"

@@ -1,4 +1,4 @@
-"""A pytest plugin: `-p lakehouse_tests.mechanisms.plugin --without NAME` runs tests without one mechanism.
+"""A pytest plugin: `python -m pytest -p lakehouse_tests.mechanisms.plugin --without NAME` runs without a mechanism.
 
 `--failures PATH` writes a JSON line for each test that failed: in which phase, why, and in which file it ended.
 """
@@ -30,8 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         mechanism = named(MECHANISMS, name)
         target = Target.of(mechanism.keeps)
-    except KeyError:
-        raise pytest.UsageError(f"There is no mechanism '{name}'.") from None
+    except KeyError as unknown:
+        raise pytest.UsageError(unknown.args[0]) from None
     except TargetMissing as missing:
         raise pytest.UsageError(f"Mechanism '{name}' is kept by what is not there: {missing}.") from missing
     config.pluginmanager.register(_Broken(target, target.replace(mechanism.lets_pass)))

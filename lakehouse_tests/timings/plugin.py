@@ -155,8 +155,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure where it is asked for."""
+    """Measure where it is asked for.
+
+    Raises:
+        UsageError: The folder holds another run, with which this one would be mixed.
+    """
     folder = config.getoption("timings")
+    if folder and not hasattr(config, "workerinput") and any(folder.glob("*.jsonl")):
+        raise pytest.UsageError(f"--timings={folder}: another run is in it. Remove it, or name another folder.")
     if folder:
         config.pluginmanager.register(Recorder(folder), "timings-recorder")
 

@@ -71,10 +71,13 @@ def report(timings: Timings, most: int = 20) -> str:
     """
     parts = [
         _whole(timings),
+        "Processes that used a fifth of a CPU second or more:\n",
         _servers(timings.processes),
+        "Set-ups, calls and tear-downs, added up over all processes of the suite; who asks first pays for a server:\n",
         _phases(timings, "folder", lambda phase: _path(phase).split("/")[0]),
         _phases(timings, "module", _path, most),
         _phases(timings, "test", lambda phase: f"`{_path(phase)}` {phase['name'].partition('::')[2]}", most),
+        "Set-ups of fixtures, each with those that it asks for:\n",
         _fixtures(timings.fixtures, most),
     ]
     return "\n".join(parts)

@@ -1,0 +1,14 @@
+"""Every long form of a test is on the page that says what `make soak` runs."""
+
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+PAGE = TESTS.parent / "docs" / "testing.md"
+MARK = "pytest.mark." + "soak"
+
+
+def test_the_page_names_every_module_with_a_long_form() -> None:
+    named = re.findall(r"^\| `([\w/]+\.py)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    marked = [path for path in TESTS.rglob("test_*.py") if MARK in path.read_text(encoding="utf-8")]
+    assert sorted(named) == sorted(str(path.relative_to(TESTS)) for path in marked)
