@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -174,6 +175,8 @@ class House:
 def command(*words: str, environ: Mapping[str, str]) -> Result:
     """Call `lakehouse …` in this process; it must succeed."""
     with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(("LAKEHOUSE", "DAGSTER"))]:
+            patch.delenv(name)  # it is of whoever runs the tests
         for name in ("DAGSTER_HOME", "LAKEHOUSE_CONF", "LAKEHOUSE_DECLARATIONS"):
             patch.setenv(name, "")  # what the command sets is undone
         for name, value in environ.items():

@@ -11,12 +11,15 @@ from pathlib import Path
 import dagster as dg
 import psutil
 import pytest
+from dagster._core.storage.dagster_run import FINISHED_STATUSES
+from pyspark.sql import SparkSession
 
 from lakehouse.audit import audit_stream
 from lakehouse.cli.dagster_home import prepare_home
 from lakehouse_tests.assets.house import House
 
 pytestmark = [pytest.mark.kill, pytest.mark.kafka, pytest.mark.spark]
+UNFINISHED = [status for status in dg.DagsterRunStatus if status not in FINISHED_STATUSES]
 LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
 
 
@@ -77,8 +80,7 @@ def require_no_run_is_left(house: House, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("LAKEHOUSE_DECLARATIONS", "")
     prepare_home(house.settings)
     with dg.DagsterInstance.get() as instance:
-        left = instance.get_run_records(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
-        assert not left
+        assert not instance.get_run_records(dg.RunsFilter(statuses=UNFINISHED))
         for pool in instance.event_log_storage.get_concurrency_keys():
             assert not instance.event_log_storage.get_concurrency_info(pool).claimed_slots
 
@@ -99,11 +101,12 @@ def test_killed_before_dagster_hears_of_the_publish_nothing_is_lost_and_nothing_
     assert birds(house) == 15
     require_proven(house)
     require_no_run_is_left(house, monkeypatch)
+    assert "no row was added" in house.command("run").output
 
 
 @pytest.mark.slow
 def test_sigterm_ends_a_run_within_seconds_and_leaves_nothing(
-    held: tuple[House, "subprocess.Popen[str]"], monkeypatch: pytest.MonkeyPatch
+    held: tuple[House, "subprocess.Popen[str]"], monkeypatch: pytest.MonkeyPatch, spark: SparkSession
 ) -> None:
     house, process = held
     assert [member for member in group_of(process) if "java" in member.name()], "Spark is up"
@@ -115,6 +118,9 @@ def test_sigterm_ends_a_run_within_seconds_and_leaves_nothing(
     assert not group_of(process)
     assert birds(house) == 0
     require_no_run_is_left(house, monkeypatch)
+    assert "of killed processes" not in house.command("run").output, "the run was told that it ended"
+    assert birds(house) == 10
+    require_proven(house)
 
 
 @pytest.mark.slow

@@ -59,7 +59,8 @@ def test_mirrors_are_what_the_source_is(
         workload.run(80)
         connector.wait_until_caught_up()
         shop = Shop(PREFIX, tmp_path / "declarations", broker, sql_lake.settings, spark_on)
-        assert_mirrored(shop, workload)
+        shop.ingest()
+        shop.mirror()
 
         workload.run(80)
         time.sleep(0.7)

@@ -57,13 +57,16 @@ def history(chance: random.Random, first: int, number: int) -> list[Row]:
     return found
 
 
-@pytest.mark.parametrize("deletes", ["hard", "soft"])
-def test_both_folds_agree_run_by_run(sql_lake: Lake, spark_on: SparkOn, deletes: Any) -> None:
+LONG = [pytest.param(deletes, 5, marks=pytest.mark.soak) for deletes in ("hard", "soft")]
+
+
+@pytest.mark.parametrize(("deletes", "runs"), [("hard", 3), *LONG])
+def test_both_folds_agree_run_by_run(sql_lake: Lake, spark_on: SparkOn, deletes: Any, runs: int) -> None:
     declared = Mirror(name=BIRDS, changelog=LOG, deletes=deletes, lateness=timedelta(seconds=20))
     lake = MirroredLake(open_catalog(sql_lake.settings), declared)
     chance = random.Random(7)
     with spark_on(sql_lake.settings) as spark:
-        for run in range(3):
+        for run in range(runs):
             lake.ingest(*history(chance, 1 + run * 60, 60))
             attempt = Attempt(run_id=f"run-{run}", step=f"mirror:{BIRDS}")
             mirror(MirrorStep(lake.tables, lake.catalog, lambda: nullcontext(spark), attempt))

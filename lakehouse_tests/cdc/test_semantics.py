@@ -571,7 +571,7 @@ def test_a_delta_is_computed_once(quick: SparkSession, tmp_path: Path) -> None:
     assert [row["offset"] for row in delta.refused.collect()] == [1]
 
 
-@pytest.mark.parametrize("tables", [HARD, SOFT], ids=["hard", "soft"])
+@pytest.mark.parametrize("tables", [HARD, pytest.param(SOFT, marks=pytest.mark.soak)], ids=["hard", "soft"])
 def test_all_of_it_on_spark_connect(connect_settings: Settings, tables: MirrorTables) -> None:
     with spark_session(connect_settings, app_name="test") as session:
         it = Both(session, tables)

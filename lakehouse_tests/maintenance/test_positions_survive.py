@@ -46,6 +46,7 @@ WIDE = Maintenance(
     expire=Expire(max_snapshots=1000, min_snapshots_to_keep=1000),
 )
 REWRITE = Action(operation=Operation.REWRITE)
+KEYS = 20
 COMMITS = [100, pytest.param(500, marks=pytest.mark.soak)]
 
 
@@ -73,11 +74,11 @@ def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn
     declared = {table.name: table for table in (things.feed.log.table, *tables.tables)}
     declarations = Declarations(declared, {}, {}, {log: things.feed.log}, {tables.mirror.name: tables})
     for number in range(commits // 2 - 10):
-        things.feed.append([upsert(number % 50, number, name=f"v{number}")])
+        things.feed.append([upsert(number % KEYS, number, name=f"v{number}")])
     assert things.run().statement is not None
     read = things.statement().end
     for number in range(commits // 2 - 10, commits // 2):
-        things.feed.append([upsert(number % 50, number, name=f"v{number}")])
+        things.feed.append([upsert(number % KEYS, number, name=f"v{number}")])
     assert len(_line(things.load(log))) > commits
 
     first = expire(sql_lake.catalog, declarations, log, SMALLEST)
@@ -102,14 +103,14 @@ def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn
 
 
 def _newest(runs: int) -> dict[int, str]:
-    return {number % 50: f"v{number}" for number in range(runs)}
+    return {number % KEYS: f"v{number}" for number in range(runs)}
 
 
 def _goes_on(things: Mirrored, expected: dict[int, str]) -> None:
     things.feed.append([upsert(7, 10_000, name="last")])
     assert things.run().statement.changes == 1  # pyright: ignore[reportOptionalMemberAccess]
     assert {key: row[0] for key, row in things.rows("name").items()} == expected | {7: "last"}
-    assert things.agree().rows == 50
+    assert things.agree().rows == KEYS
 
 
 @pytest.mark.kafka

@@ -205,6 +205,8 @@ def test_all_at_once(soak: Soak, tmp_path: Path, seconds: int, wanted: Wanted) -
         pass
     while any(soak.mirror(name, catalog) for name in (COPIED, MARKED)):
         pass
+    if wanted is ALL:  # rewrites in peace could hide what was wrong before
+        soak.require_whole(tmp_path / "conf")
 
     # In peace the rest of the work gets done, too, and all is there.
     for _ in range(_MOST_ROUNDS):

@@ -5,7 +5,6 @@ is unknown.
 """
 
 import argparse
-import queue
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -68,20 +67,9 @@ def check(console: Console, chosen: Sequence[Mechanism], jobs: int) -> int:
 
 
 def _broken(chosen: Sequence[Mechanism], jobs: int) -> Iterator[tuple[Mechanism, GuardRun]]:
-    slots: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for slot in range(jobs):
-        slots.put(slot)
-
-    def run(mechanism: Mechanism) -> GuardRun:
-        slot = slots.get()
-        try:
-            return run_without(mechanism, slot=slot)
-        finally:
-            slots.put(slot)
-
     executor = ThreadPoolExecutor(jobs)
     try:
-        waiting = {executor.submit(run, mechanism): mechanism for mechanism in chosen}
+        waiting = {executor.submit(run_without, mechanism): mechanism for mechanism in chosen}
         for future in as_completed(waiting):
             yield waiting[future], future.result()
     finally:

@@ -1,7 +1,6 @@
 """Runs guards in a process of their own, with every mechanism in place or without one."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 300
 _TESTS_FAILED = 1
 _LAST_LINES = 12
-_FIRST_SLOT = 4
 _TIME_TO_END = 60
 
 
@@ -82,34 +80,32 @@ class GuardRun:
 
 def run_unbroken(mechanisms: Sequence[Mechanism]) -> GuardRun:
     """Run all guards together, with every mechanism in place."""
-    return _run([], list(dict.fromkeys(mechanism.node for mechanism in mechanisms)), slot=0, longest=4 * LONGEST)
+    return _run([], list(dict.fromkeys(mechanism.node for mechanism in mechanisms)), longest=4 * LONGEST)
 
 
-def run_without(mechanism: Mechanism, *, slot: int) -> GuardRun:
-    """Run the guard of a mechanism without it; of runs at the same time each has a slot of its own."""
-    return _run(["-x", "--without", mechanism.name], [mechanism.node], slot=slot, longest=LONGEST)
+def run_without(mechanism: Mechanism) -> GuardRun:
+    """Run the guard of a mechanism without it."""
+    return _run(["-x", "--without", mechanism.name], [mechanism.node], longest=LONGEST)
 
 
-def _run(options: Sequence[str], nodes: Sequence[str], *, slot: int, longest: float) -> GuardRun:
+def _run(options: Sequence[str], nodes: Sequence[str], *, longest: float) -> GuardRun:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lakehouse-mechanisms-") as folder:
         failures = Path(folder) / "failures"
         failures.touch()
         plugins = ("-p", "lakehouse_tests.mechanisms.plugin", "-p", "no:cacheprovider")
         command = [sys.executable, "-m", "pytest", *plugins, "-q", "--failures", str(failures), *options, *nodes]
-        code, output = _ended(command, slot, longest)
+        code, output = _ended(command, longest)
         lines = failures.read_text(encoding="utf-8").splitlines()
     failed = tuple(Failure(**json.loads(line)) for line in lines)
     return GuardRun(code, failed, time.monotonic() - began, "\n".join(output.splitlines()[-_LAST_LINES:]))
 
 
-def _ended(command: Sequence[str], slot: int, longest: float) -> tuple[int | None, str]:
+def _ended(command: Sequence[str], longest: float) -> tuple[int | None, str]:
     """Exit code and output; a run that goes on too long is interrupted, so that it ends what it has started."""
     with subprocess.Popen(
         command,
         cwd=ROOT,
-        # By this number the suite shares out ports; `make test` may be at work beside us.
-        env={**os.environ, "PYTEST_XDIST_WORKER": f"gw{_FIRST_SLOT + slot}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

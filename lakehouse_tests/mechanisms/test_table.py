@@ -12,7 +12,7 @@ from lakehouse_tests.mechanisms.table import MECHANISMS
 from lakehouse_tests.mechanisms.target import Target
 
 PROMISES = {"P1", "P2", "P3", "P4", "P5"}
-# What the fast part of the suite leaves out, or what needs somebody who looks.
+# A guard is asked often, so it may need a server, but no patience.
 LEFT_OUT = {"slow", "soak", "browser", "kill"}
 every = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
 
@@ -34,7 +34,7 @@ def test_the_function_is_there_and_can_be_replaced(mechanism: Mechanism) -> None
 
 
 @every
-def test_the_guard_is_a_test_of_the_fast_part(mechanism: Mechanism) -> None:
+def test_the_guard_is_there_and_takes_no_long_run(mechanism: Mechanism) -> None:
     file, _, name = mechanism.node.partition("[")[0].partition("::")
     assert name in _tests(file), f"{mechanism.guard} is not there"
     assert not _tests(file)[name] & LEFT_OUT, f"{mechanism.guard} is marked slow, soak, browser or kill"

@@ -5,18 +5,21 @@ before the pointer moves, never moved, and believed only where they name what wa
 it was read. Every case is in `test_gate`, `test_step` and `test_reading`.
 """
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 from pyiceberg.table.update import SetSnapshotRefUpdate
 
 from lakehouse.commit import Attempt, Superseded
+from lakehouse.release import step
 from lakehouse.release.errors import TagMoved, TagRefused
 from lakehouse.release.gate import Check, ReleaseHeld, Result
 from lakehouse.release.names import tag_of
 from lakehouse.release.pointer import load_pointer, move_pointer, recorded
 from lakehouse.release.tags import set_tags
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.release.conftest import Group, make_group
+from lakehouse_tests.release.conftest import NAMES, Group, make_group
 
 OTHER_DATE = "2013-05-15"
 
@@ -44,9 +47,18 @@ def test_members_of_two_dates(group: Group) -> None:
         group.release("held")
 
 
-def test_every_member_is_tagged_before_the_pointer_names_the_release(group: Group) -> None:
+def test_every_member_is_tagged_before_the_pointer_names_the_release(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tagged: list[int] = []
+
+    def move(*arguments: Any) -> Any:
+        tagged.extend(len(group.tags(name)) for name in NAMES)
+        return move_pointer(*arguments)
+
+    monkeypatch.setattr(step, "move_pointer", move)
     group.release()
-    assert group.vintages() == [1, 1, 1]
+    assert tagged == [1, 1, 1]
 
 
 def test_a_tag_that_is_there_is_never_moved(group: Group) -> None:

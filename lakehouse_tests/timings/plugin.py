@@ -112,6 +112,7 @@ class Watch(threading.Thread):
         """End, and write what was seen of each process."""
         self._done.set()
         self.join()
+        self._look()
         for process in self._seen.values():
             self._note({"kind": "process", **asdict(process)})
         self._file.close()

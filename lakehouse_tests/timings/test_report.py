@@ -26,7 +26,7 @@ def test_phases_come_to_folders_modules_and_tests(tmp_path: Path) -> None:
     lines = [json.dumps(record) for record in (*records, *looks, *servers)]
     (tmp_path / "tests-7.jsonl").write_text("\n".join([*lines, '{"kind": "pha']), encoding="utf-8")
     tables = report(Timings.read(tmp_path))
-    assert "| 2 | 5 | 10 | 2.00 |" in tables
+    assert "| 2 | 5 | 5 | 10 | 2.00 |" in tables
     assert "| cdc | 4 | 8 | 1 |" in tables
     assert "| kafka/test_b.py | 1 | 2 | 1 |" in tables
     assert "| Spark driver | 1 | 3 |" in tables, "a fork on its way is no start"
