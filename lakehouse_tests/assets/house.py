@@ -25,6 +25,7 @@ from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
 from lakehouse_tests.fixtures.spark import CONF, free_port
 
 _NUMBERS = itertools.count()
+PARTITIONS = 2
 
 TABLE = '''
 """Sightings of birds."""
@@ -114,9 +115,9 @@ class House:
         (self.conf / "declarations" / f"{name}.py").write_text(textwrap.dedent(text).lstrip())
 
     def send(self, *values: object) -> None:
-        """Send records to the topic; bytes as they are, anything else as JSON."""
+        """Send records to the topic, to its partitions in turn; bytes as they are, anything else as JSON."""
         encoded = [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
-        send(self.kafka, self.topic, [Record(value) for value in encoded])
+        send(self.kafka, self.topic, [Record(v, partition=n % PARTITIONS) for n, v in enumerate(encoded, self.sent)])
         self.sent += len(encoded)
 
     def have_own_broker(self) -> None:
@@ -240,7 +241,7 @@ def new_house(root: Path, kafka: KafkaSettings, jars: Path) -> Iterator[House]:
     """Build a lakehouse with one stream and one table, `raw.birds`."""
     topic = f"birds-{next(_NUMBERS)}"
     write_conf(root, kafka, jars)
-    create_topic(kafka, topic, 2)
+    create_topic(kafka, topic, PARTITIONS)
     with dg.DagsterInstance.ephemeral() as instance:
         house = House(root, topic, kafka, instance)
         house.declare("birds", TABLE)
