@@ -22,7 +22,8 @@ from lakehouse.resources import Lake
 from lakehouse.settings import KafkaSettings, Settings, load_settings
 from lakehouse.tables import MirrorTables
 from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
-from lakehouse_tests.fixtures.spark import CONF, free_port
+from lakehouse_tests.fixtures.environ import clean_environ
+from lakehouse_tests.fixtures.spark import PLATFORM, free_port
 
 _NUMBERS = itertools.count()
 PARTITIONS = 2
@@ -176,8 +177,8 @@ class House:
 def command(*words: str, environ: Mapping[str, str]) -> Result:
     """Call `lakehouse …` in this process; it must succeed."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(("LAKEHOUSE", "DAGSTER"))]:
-            patch.delenv(name)  # it is of whoever runs the tests
+        for name in os.environ.keys() - clean_environ():
+            patch.delenv(name)
         for name in ("DAGSTER_HOME", "LAKEHOUSE_CONF", "LAKEHOUSE_DECLARATIONS"):
             patch.setenv(name, "")  # what the command sets is undone
         for name, value in environ.items():
@@ -201,8 +202,7 @@ def shipped_conf(root: Path, *streams: str) -> Path:
         link = conf / file.relative_to(shipped)
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(file)
-    platform = {"mode": "classic", "master": "local[2]", "conf": CONF}
-    (conf / "platforms" / "test.yaml").write_text(yaml.safe_dump(platform))
+    (conf / "platforms" / "test.yaml").write_text(yaml.safe_dump(PLATFORM))
     return conf
 
 
@@ -228,7 +228,7 @@ def write_conf(root: Path, kafka: KafkaSettings, jars: Path) -> Path:
     state_with_jars(root / "state", jars)
     documents = {
         "lakehouse.yaml": {"platform": "test", "home": str(root / "state"), "timezone": "Europe/Berlin"},
-        "platforms/test.yaml": {"mode": "classic", "master": "local[2]", "conf": CONF},
+        "platforms/test.yaml": PLATFORM,
         "kafka/local.yaml": {"bootstrap_servers": kafka.bootstrap_servers},
     }
     for name, document in documents.items():

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from lakehouse.audit import audit_stream
 from lakehouse.cli.dagster_home import prepare_home
 from lakehouse_tests.assets.house import House
+from lakehouse_tests.fixtures.environ import clean_environ
 
 pytestmark = [pytest.mark.kill, pytest.mark.kafka, pytest.mark.spark]
 UNFINISHED = [status for status in dg.DagsterRunStatus if status not in FINISHED_STATUSES]
@@ -25,10 +26,9 @@ LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
 
 def start(house: House, failpoints: str = "") -> "subprocess.Popen[str]":
     """Begin `lakehouse run` as a shell would, in a group of its own."""
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}
     return subprocess.Popen(
         [LAKEHOUSE, "--conf", str(house.conf), "run"],
-        env={**environ, "LAKEHOUSE_FAILPOINTS": failpoints, "COLUMNS": "200"},
+        env=clean_environ(LAKEHOUSE_FAILPOINTS=failpoints, COLUMNS="200"),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

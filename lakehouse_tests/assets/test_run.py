@@ -1,7 +1,6 @@
 """`lakehouse run` from nothing, and again: the whole demo, and in its short form the demo's first weeks."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from lakehouse.kafka import Record, create_topic, send
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.assets.house import command, shipped_conf
 from lakehouse_tests.fixtures.broker import state_with_jars
+from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.fixtures.spark import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(1200)]
@@ -30,27 +30,23 @@ class Terminal:
 
     def __init__(self, folder: Path, jars: Path) -> None:
         self.folder = folder
-        self.inside = False
         self.kafka = KafkaSettings(bootstrap_servers=f"127.0.0.1:{free_port()}", local=True)
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}
-        self.environ = {
-            **inherited,
-            "LAKEHOUSE_HOME": str(state_with_jars(folder / "state", jars).root),
-            "LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS": self.kafka.bootstrap_servers,
-            "COLUMNS": "160",
-        }
+        self.environ = clean_environ(
+            LAKEHOUSE_HOME=str(state_with_jars(folder / "state", jars).root),
+            LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS=self.kafka.bootstrap_servers,
+            COLUMNS="160",
+        )
+        self.lakehouse = self.start
 
     def share_driver(self) -> None:
         """Run commands inside this process, with the test session's driver."""
         conf = {"LAKEHOUSE_CONF": str(shipped_conf(self.folder)), "LAKEHOUSE_PLATFORM": "test"}
         self.environ |= conf
-        self.inside = True
+        self.lakehouse = self.call
 
-    def lakehouse(self, *arguments: str) -> str:
+    def call(self, *arguments: str) -> str:
         """What a command prints; it must succeed."""
-        if self.inside:
-            return command(*arguments, environ=self.environ).stdout
-        return self.start(*arguments)
+        return command(*arguments, environ=self.environ).stdout
 
     def start(self, *arguments: str) -> str:
         """The same, as a process of its own."""

@@ -1,6 +1,5 @@
 """A lakehouse of one table that an asset of the user's own writes: without broker and Spark, runs take a moment."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
@@ -17,6 +16,7 @@ from lakehouse.journal import logged
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.assets.house import House, write_conf
 from lakehouse_tests.assets.test_ending import LAKEHOUSE
+from lakehouse_tests.fixtures.environ import clean_environ
 
 MART = '''
 """Nests, counted."""
@@ -119,10 +119,9 @@ class Mart(House):
 
     def command(self, failpoints: str = "") -> str:
         """`lakehouse run`, in a process of its own."""
-        outside = {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}
         done = subprocess.run(
             [LAKEHOUSE, "--conf", str(self.conf), "run"],
-            env={**outside, "LAKEHOUSE_FAILPOINTS": failpoints, "COLUMNS": "200"},
+            env=clean_environ(LAKEHOUSE_FAILPOINTS=failpoints, COLUMNS="200"),
             capture_output=True,
             text=True,
             check=False,

@@ -7,9 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka import Message as Received
+from tenacity import retry, retry_if_exception, stop_after_delay, wait_fixed
 
+from lakehouse.kafka.connection import BUSY
 from lakehouse.settings import KafkaSettings
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -78,7 +80,7 @@ def recorded(name: str) -> list[Message]:
 
 
 def _read_partition(consumer: Consumer, topic: str, partition: int) -> Iterator[Message]:
-    _, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
+    end = _end(consumer, topic, partition)
     consumer.assign([TopicPartition(topic, partition, 0)])
     position = 0
     while position < end:
@@ -87,6 +89,17 @@ def _read_partition(consumer: Consumer, topic: str, partition: int) -> Iterator[
             raise TimeoutError(f"{topic}-{partition} stopped at {position} of {end}: {received and received.error()}")
         position = received.offset() + 1
         yield _message(received)
+
+
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in BUSY
+
+
+@retry(retry=retry_if_exception(_is_busy), stop=stop_after_delay(30), wait=wait_fixed(0.1), reraise=True)
+def _end(consumer: Consumer, topic: str, partition: int) -> int:
+    """The offset after the last message; of a topic that was made a moment ago the broker denies being the leader."""
+    _, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
+    return end
 
 
 def _message(received: Received) -> Message:

@@ -1,7 +1,6 @@
 """`lakehouse dev` as a person starts it, with a state folder and ports of its own."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from playwright.sync_api import expect
 from lakehouse.settings import load_settings
 from lakehouse_tests.assets.house import house, shipped_conf, working_house
 from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
+from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.fixtures.spark import SHORT_LIVED, free_port
 
 __all__ = ["house", "working_house"]
@@ -71,16 +71,14 @@ class Dev:
 
 def environment(root: Path) -> dict[str, str]:
     """Where everything of this `lakehouse dev` is."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("LAKEHOUSE", "DAGSTER"))}
-    return {
-        **inherited,
-        "LAKEHOUSE_HOME": str(root),
-        "LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS": f"127.0.0.1:{free_port()}",
-        "LAKEHOUSE_PLATFORM": "connect",
-        "LAKEHOUSE__PLATFORM__REMOTE": f"sc://127.0.0.1:{free_port()}",
-        "COLUMNS": "200",
-        "JDK_JAVA_OPTIONS": SHORT_LIVED,
-    }
+    return clean_environ(
+        LAKEHOUSE_HOME=str(root),
+        LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS=f"127.0.0.1:{free_port()}",
+        LAKEHOUSE_PLATFORM="connect",
+        LAKEHOUSE__PLATFORM__REMOTE=f"sc://127.0.0.1:{free_port()}",
+        COLUMNS="200",
+        JDK_JAVA_OPTIONS=SHORT_LIVED,
+    )
 
 
 @pytest.fixture(scope="package")
