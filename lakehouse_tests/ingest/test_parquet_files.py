@@ -2,6 +2,7 @@
 
 import datetime as dt
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortField, SortOrder
 from pyiceberg.transforms import (
     BucketTransform,
     DayTransform,
+    HourTransform,
     IdentityTransform,
+    MonthTransform,
     TruncateTransform,
     UnknownTransform,
     VoidTransform,
+    YearTransform,
 )
 from pyiceberg.types import (
     DoubleType,
@@ -126,7 +130,44 @@ def test_each_partition_has_its_own_folder_and_values_survive_the_journey(tmp_pa
         (None, first + 1, None): 3,
         ("", first + 1, None): 10,
     }
-    assert any("/data/name=a%2Fb/day=2026-01-01/gone=null/" in file.file_path for file in told)
+    assert any("/day=2026-01-01/gone=null/" in file.file_path for file in told)
+    assert not any("a%2Fb" in file.file_path for file in told), "no text of a record is in a path"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ü" * 60, "x" * 260, "x" * 100_000, "..", "a/../b", "\0", ""],
+    ids=["umlauts", "long", "very long", "dots", "slashes", "zero", "empty"],
+)
+def test_a_text_of_any_length_and_any_letters_is_a_partition(tmp_path: Path, text: str) -> None:
+    """A folder's name has an end, at 255 bytes on a disk; a record's text has none."""
+    table = metadata(tmp_path, BY_NAME)
+    files = writer(table)
+    files.write(rows(range(3), [text, "other", text]))
+    told = data_files_from_rows(table, files.finish().to_pylist())
+    assert sorted((file.partition[0], file.record_count) for file in told) == sorted([(text, 2), ("other", 1)])
+    for file in told:
+        (folder,) = Path(file.file_path.partition("/t/data/")[2]).parent.parts
+        assert re.fullmatch("name=[0-9a-f]{16}", folder)
+
+
+@pytest.mark.parametrize("transform", [DayTransform(), HourTransform(), MonthTransform(), YearTransform()])
+def test_a_moment_that_python_has_no_word_for_is_a_partition(tmp_path: Path, transform: Any) -> None:
+    """A producer may write any number as a record's timestamp."""
+    table = metadata(tmp_path, PartitionSpec(PartitionField(2, 1000, transform, "part")))
+    files = writer(table)
+    at = pa.array([10**18, -(10**18)], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    files.write(pa.record_batch({"id": pa.array([1, 2], pa.int64()), "at": at}))
+    assert [file.record_count for file in data_files_from_rows(table, files.finish().to_pylist())] == [1, 1]
+
+
+def test_the_folder_of_a_partition_with_a_long_name_is_short(tmp_path: Path) -> None:
+    schema = Schema(NestedField(1, "c" * 300, LongType()))
+    spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "c" * 300))
+    files = writer(metadata(tmp_path, spec, schema))
+    files.write(pa.record_batch({"c" * 300: pa.array([7], pa.int64())}))
+    [told] = files.finish().to_pylist()
+    assert re.fullmatch("[0-9a-f]{16}=7", Path(told["path"]).parent.name)
 
 
 def test_a_file_of_the_target_size_is_finished_and_another_begun(

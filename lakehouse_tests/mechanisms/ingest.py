@@ -1,6 +1,7 @@
 """What keeps every record: where an ingest goes on, what it refuses, and how it is proven."""
 
 from typing import Any
+from urllib.parse import quote_plus
 
 from pyiceberg.table.snapshots import Snapshot
 
@@ -42,6 +43,11 @@ def _all_trusted(original: Function) -> Function:
 def _agreeing(original: Function) -> Function:
     """Whatever a table holds is what was sealed."""
     return lambda *args: ((proof, True) for proof, _ in original(*args))
+
+
+def _value_as_it_is(original: Function) -> Function:
+    """A partition's value as every Iceberg writer shows it, however long."""
+    return lambda field, kind, value: quote_plus(field.transform.to_human_string(kind, value), safe="")
 
 
 def _as_many(original: Function) -> Function:
@@ -123,6 +129,13 @@ INGEST = (
         keeps="lakehouse.ingest.gate:require_acceptable",
         lets_pass=gives(None),
         guard=_POSITION + "test_too_large_a_share_of_quarantine",
+    ),
+    Mechanism(
+        name="short folders",
+        promise="P1: A long text in a partition's column stops its stream for good.",
+        keeps="lakehouse.ingest.parquet_files.folders:_value",
+        lets_pass=_value_as_it_is,
+        guard="ingest/test_parquet_files.py::test_a_text_of_any_length_and_any_letters_is_a_partition",
     ),
     Mechanism(
         name="staged audit",

@@ -18,7 +18,6 @@ from pyiceberg.transforms import (
     VoidTransform,
     YearTransform,
 )
-from pyiceberg.typedef import Record
 
 from lakehouse.ingest.parquet_files.buckets import bucket
 
@@ -35,8 +34,6 @@ class Partitioner:
     """
 
     def __init__(self, spec: PartitionSpec, schema: Schema) -> None:
-        self._spec = spec
-        self._schema = schema
         self._fields = [_Field.of(field, schema) for field in spec.fields]
 
     def split(self, batch: pa.RecordBatch) -> Iterator[tuple[PartitionTuple, pa.RecordBatch]]:
@@ -55,10 +52,6 @@ class Partitioner:
             rows = order[start:end]
             partition = tuple(values[code[rows[0]]] for code, values in encoded)
             yield partition, batch if len(starts) == 1 else batch.take(pa.array(rows))
-
-    def path(self, partition: PartitionTuple) -> str:
-        """The folder of a partition, as every Iceberg writer names it."""
-        return self._spec.partition_to_path(Record(*partition), self._schema)
 
 
 @dataclass(frozen=True)

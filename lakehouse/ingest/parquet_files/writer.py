@@ -13,6 +13,7 @@ from pyiceberg.table.locations import load_location_provider
 from pyiceberg.types import PrimitiveType
 
 from lakehouse.ingest.parquet_files.encoding import file_schema
+from lakehouse.ingest.parquet_files.folders import Folders
 from lakehouse.ingest.parquet_files.open_file import OpenFile
 from lakehouse.ingest.parquet_files.partitions import Partitioner, PartitionTuple
 from lakehouse.ingest.parquet_files.target import WriteTarget
@@ -58,6 +59,7 @@ class ParquetFiles:
         schema = target.schema()
         self._schema = file_schema(schema)
         self._partitioner = Partitioner(target.spec(), schema)
+        self._folders = Folders(target.spec(), schema)
         self._partition_types = [f.field_type for f in target.spec().partition_type(schema).fields]
         self._locations = load_location_provider(target.location, dict(target.properties))
         self._io: FileIO = load_file_io(dict(target.io_properties), target.location)
@@ -116,7 +118,7 @@ class ParquetFiles:
     def _new_file(self, partition: PartitionTuple) -> OpenFile:
         name = f"{self._prefix}-{self._named:05d}.parquet"
         self._named += 1
-        key = cast("PartitionKey", _Folder(self._partitioner.path(partition))) if partition else None
+        key = cast("PartitionKey", _Folder(self._folders.path(partition))) if partition else None
         path = self._locations.new_data_location(name, key)
 
         def create() -> Any:
