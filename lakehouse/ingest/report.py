@@ -7,6 +7,7 @@ from pyiceberg.manifest import DataFile
 
 from lakehouse.commit import Published
 from lakehouse.ingest.plan import Plan
+from lakehouse.ingest.received import Stretch
 from lakehouse.kafka.statement import Counts, KafkaStatement, Tallies
 from lakehouse.tables import Stream
 
@@ -23,6 +24,7 @@ class Landed:
         warnings: table → rule → number of rows that break it and were let through.
         operations: changelog → operation → rows, of a stream of changes.
         arrivals: minute since the epoch (of Kafka's timestamp) → records.
+        received: partition → what arrived, task by task.
     """
 
     files: Mapping[str, list[DataFile]]
@@ -33,6 +35,7 @@ class Landed:
     warnings: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     operations: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     arrivals: Mapping[int, int] = field(default_factory=dict[int, int])
+    received: Mapping[int, list[Stretch]] = field(default_factory=dict[int, list[Stretch]])
 
     @classmethod
     def nothing(cls) -> "Landed":

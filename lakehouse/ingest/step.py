@@ -16,9 +16,10 @@ from pyspark.sql import SparkSession
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, Base, Published, Seal, Staged, publish, read_bases, seal_branch
 from lakehouse.ingest.applied import require_applied
-from lakehouse.ingest.gate import require_acceptable
+from lakehouse.ingest.gate import refused_ends, require_acceptable
 from lakehouse.ingest.landing import stage_tables
 from lakehouse.ingest.plan import Plan, plan_range, require_unchanged, stored_position
+from lakehouse.ingest.received import last_refused
 from lakehouse.ingest.report import IngestReport, Landed
 from lakehouse.ingest.staged_audit import require_staged
 from lakehouse.ingest.work import Work, read_and_write
@@ -79,7 +80,7 @@ def ingest(step: IngestStep) -> IngestReport:
         f"{time.monotonic() - began:.1f} s"
     )
     staged = seal_all(step, bases, statement, verdicts(step, landed))
-    require_acceptable(step.stream, landed, step.attempt.branch)
+    require_acceptable(step.stream, landed, step.attempt.branch, refused_ends(plan, statement))
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
@@ -139,6 +140,8 @@ def _land(step: IngestStep, plan: Plan, bases: Mapping[str, Base]) -> Landed:
 def state(plan: Plan, landed: Landed) -> KafkaStatement:
     """Make the statement that every table of the step will carry."""
     at_end = plan.lag_after == 0
+    refused = (plan.previous.refused_last if plan.previous else None) or {}
+    refused_last = {p: last_refused(landed.received.get(p, []), refused.get(p, 0)) for p in plan.end}
     return KafkaStatement(
         cluster_id=plan.topic.cluster_id,
         topic=plan.topic.topic,
@@ -148,6 +151,7 @@ def state(plan: Plan, landed: Landed) -> KafkaStatement:
         tallies=landed.tallies,
         counts=landed.counts,
         valid_through_ms=plan.made_at_ms if at_end else 0,
+        refused_last={p: times for p, times in refused_last.items() if times},
     ).after(plan.previous)
 
 

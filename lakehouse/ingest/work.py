@@ -16,6 +16,7 @@ from lakehouse.decode.changes import ChangeDecoder, ChangeTable
 from lakehouse.ingest.parquet_files import WriteTarget, data_files_from_rows, unsupported
 from lakehouse.ingest.parquet_files.encoding import file_schema
 from lakehouse.ingest.plan import Plan
+from lakehouse.ingest.received import TOMBSTONE, Stretch
 from lakehouse.ingest.report import Landed
 from lakehouse.ingest.scan import kafka_frame
 from lakehouse.ingest.worker import REPORT_SCHEMA, IngestTask, TaskReport
@@ -129,11 +130,14 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
     warnings: dict[str, dict[str, int]] = {}
     operations: dict[str, dict[str, int]] = {}
     arrivals: dict[int, int] = {}
+    received: dict[int, list[Stretch]] = {}
     read, size = 0, 0
     for report in reports:
         read, size = read + report.read, size + report.bytes
         _count(errors, report.errors)
         _count(arrivals, report.arrivals)
+        for partition, stretches in report.received.items():
+            received.setdefault(partition, []).extend(stretches)
         for table, rules in report.warnings.items():
             _count(warnings.setdefault(table, {}), rules)
         for table, times in report.operations.items():
@@ -162,13 +166,14 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
             read=read,
             written=sum(t.count for by_p in tallies.values() for t in by_p.values()) - quarantined,
             quarantined=quarantined,
-            tombstones=errors.get("tombstone", 0),
+            tombstones=errors.get(TOMBSTONE, 0),
             bytes=size,
         ),
         errors=errors,
         warnings=warnings,
         operations=operations,
         arrivals=arrivals,
+        received=received,
     )
 
 

@@ -18,6 +18,7 @@ import pyarrow.compute
 from lakehouse.decode import JsonDecoder, RecordError, Routed, RoutedDecoder
 from lakehouse.decode.changes import ChangeDecoder, read_headers
 from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget
+from lakehouse.ingest.received import Received, Stretch
 from lakehouse.ingest.solid import solid
 from lakehouse.kafka.tally import Tally
 from lakehouse.quality import Rules
@@ -36,6 +37,7 @@ class TaskReport(msgspec.Struct):
         tallies: table → partition → count, sum and sum of squares of the offsets written, in decimal.
         operations: changelog → operation → rows; only of streams of changes.
         arrivals: minute since the epoch → records.
+        received: partition → what arrived, also where it was not written.
     """
 
     files: dict[str, bytes] = msgspec.field(default_factory=dict)
@@ -44,6 +46,7 @@ class TaskReport(msgspec.Struct):
     warnings: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     operations: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     arrivals: dict[int, int] = msgspec.field(default_factory=dict)
+    received: dict[int, list[Stretch]] = msgspec.field(default_factory=dict)
     read: int = 0
     bytes: int = 0
 
@@ -89,6 +92,7 @@ class _TaskWork:
     report: TaskReport = field(default_factory=TaskReport)
     tallies: dict[str, dict[int, Tally]] = field(default_factory=dict[str, dict[int, Tally]])
     writers: dict[str, ParquetFiles] = field(default_factory=dict[str, ParquetFiles])
+    received: Received = field(default_factory=Received)
 
     def take(self, records: pa.RecordBatch) -> None:
         """Decode, route, judge and write one batch."""
@@ -102,6 +106,7 @@ class _TaskWork:
                 self._write(table, records, kept, batch)
         if errors:
             self._quarantine(records, errors)
+        self.received.take(records, {row: error.error_class for row, error in errors.items()})
 
     def _decoded(
         self, records: pa.RecordBatch, errors: dict[int, RecordError]
@@ -218,6 +223,7 @@ class _TaskWork:
             table: {p: (str(t.count), str(t.total), str(t.squares)) for p, t in by_partition.items()}
             for table, by_partition in self.tallies.items()
         }
+        self.report.received = self.received.stretches
         return self.report
 
     def discard(self) -> None:

@@ -62,6 +62,8 @@ class KafkaStatement:
         total_counts: records since the beginning.
         valid_through_ms: when the position was the end of the log, milliseconds since the epoch; 0 if it was not.
         retired: table → partition → tally of rows that retention has removed since the beginning; totals count them.
+        refused_last: partition → how many of its last records were refused, one after the other, tombstones aside; 0
+            is left out. None: the step read nothing, or its seal is of a version that did not count them.
     """
 
     cluster_id: str
@@ -77,6 +79,7 @@ class KafkaStatement:
     total_counts: Counts = field(default_factory=Counts)
     valid_through_ms: int = 0
     retired: Tallies = field(default_factory=dict[str, dict[int, Tally]])
+    refused_last: Offsets | None = None
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -94,6 +97,7 @@ class KafkaStatement:
             "kafka.total_counts": _text(self.total_counts),
             "kafka.valid_through_ms": str(self.valid_through_ms),
             **({"kafka.retired": _text(self.retired)} if self.retired else {}),
+            **({"kafka.refused_last": _text(self.refused_last)} if self.refused_last is not None else {}),
         }
 
     @classmethod
@@ -115,6 +119,7 @@ class KafkaStatement:
             total_counts=msgspec.json.decode(keys["kafka.total_counts"], type=Counts),
             valid_through_ms=int(keys["kafka.valid_through_ms"]),
             retired=_tallies(keys.get("kafka.retired", "{}")),
+            refused_last=msgspec.json.decode(keys.get("kafka.refused_last", "null"), type=dict[int, int] | None),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":
@@ -129,6 +134,7 @@ class KafkaStatement:
             totals=added(previous.totals if previous else {}, self.tallies),
             total_counts=(previous.total_counts if previous else Counts()) + self.counts,
             retired=previous.retired if previous else {},
+            refused_last=previous.refused_last if previous and self.refused_last is None else self.refused_last,
         )
 
     @property

@@ -14,7 +14,7 @@ from lakehouse.tables.column import Column, PanderaSchema, columns_of
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.maintenance import Maintenance
 from lakehouse.tables.names import table_identifier
-from lakehouse.tables.stream import Start
+from lakehouse.tables.stream import MAX_QUARANTINE_RECORDS, Start
 from lakehouse.tables.table import Table
 
 NullKeys = Literal["quarantine", "equal"]
@@ -53,7 +53,10 @@ class Changelog:
         stream: names the stream; the topic's name if None. Changelogs with the same stream share topic and publish.
         null_keys: a change with a null in its key goes to quarantine, or null counts as a value equal to itself.
         start: where the stream begins the first time.
-        max_quarantine_share: a run with a larger share of unacceptable records fails before it publishes anything.
+        max_quarantine_share: a run with a larger share of unacceptable records, and with more of them than
+            `max_quarantine_records`, fails before it publishes anything; with 0 it fails at the first one. Below 1 it
+            fails as well when the last 20 records of a partition, also of runs before, were all unacceptable.
+        max_quarantine_records: up to so many unacceptable records of a run are no reason to fail, whatever their share.
         freshness: how old the oldest unread record may be before the stream's check warns.
         quarantine: the stream's table for what could not be accepted; `quarantine.<stream>` if None.
         partitioning: of the changelog table.
@@ -74,6 +77,7 @@ class Changelog:
     null_keys: NullKeys = "quarantine"
     start: Start = field(default_factory=Start.earliest)
     max_quarantine_share: float = 0.01
+    max_quarantine_records: int = MAX_QUARANTINE_RECORDS
     freshness: timedelta = timedelta(hours=1)
     quarantine: str | None = None
     partitioning: tuple[str, ...] = ()

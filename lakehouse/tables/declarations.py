@@ -189,16 +189,20 @@ def _change_streams(changelogs: Mapping[str, tuple[Changelog, Path]]) -> Iterabl
             format=first.format,
             start=first.start,
             max_quarantine_share=first.max_quarantine_share,
+            max_quarantine_records=first.max_quarantine_records,
             freshness=first.freshness,
             quarantine=first.quarantine,
         )
         yield stream, file
 
 
+_ALIKE = ("topic", "format", "start", "max_quarantine_share", "max_quarantine_records", "freshness", "quarantine")
+
+
 def _require_alike(name: str, logs: list[tuple[Changelog, Path]]) -> None:
     first, _ = logs[0]
     for log, file in logs[1:]:
-        for what in ("topic", "format", "start", "max_quarantine_share", "freshness", "quarantine"):
+        for what in _ALIKE:
             if getattr(log, what) != getattr(first, what):
                 raise DeclarationError(
                     f"{file}: {log.name} and {first.name} share the stream {name} and differ in {what}.",

@@ -9,6 +9,9 @@ from lakehouse.tables.change_format import ChangeFormat
 from lakehouse.tables.error import DeclarationError
 from lakehouse.tables.names import check_stream_name, check_topic_name, table_identifier
 
+MAX_QUARANTINE_RECORDS = 20
+"""So many unacceptable records of one run are no reason to stop a stream, unless it says otherwise."""
+
 
 @dataclass(frozen=True)
 class ToTable:
@@ -112,7 +115,10 @@ class Stream:
         route: `ToTable` or `ByField`; `BySource` for changes.
         format: how records are encoded; a stream of changes is made from its changelogs, with their format.
         start: where it begins the first time.
-        max_quarantine_share: a run with a larger share of unacceptable records fails before it publishes anything.
+        max_quarantine_share: a run with a larger share of unacceptable records, and with more of them than
+            `max_quarantine_records`, fails before it publishes anything; with 0 it fails at the first one. Below 1 it
+            fails as well when the last 20 records of a partition, also of runs before, were all unacceptable.
+        max_quarantine_records: up to so many unacceptable records of a run are no reason to fail, whatever their share.
         freshness: how old the oldest unread record may be before the stream's check warns.
         quarantine: the table for what could not be accepted; `quarantine.<name>` if None.
     """
@@ -123,6 +129,7 @@ class Stream:
     format: Literal["json"] | ChangeFormat = "json"
     start: Start = field(default_factory=Start.earliest)
     max_quarantine_share: float = 0.01
+    max_quarantine_records: int = MAX_QUARANTINE_RECORDS
     freshness: timedelta = timedelta(hours=1)
     quarantine: str | None = None
 
@@ -139,6 +146,11 @@ class Stream:
         if not 0 <= self.max_quarantine_share <= 1:
             raise DeclarationError(
                 f"Stream {self.name}: max_quarantine_share is {self.max_quarantine_share}.", remedy="choose 0 to 1."
+            )
+        if self.max_quarantine_records < 0:
+            raise DeclarationError(
+                f"Stream {self.name}: max_quarantine_records is {self.max_quarantine_records}.",
+                remedy="choose 0 or more.",
             )
         if self.freshness <= timedelta(0):
             raise DeclarationError(

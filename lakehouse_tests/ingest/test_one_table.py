@@ -135,7 +135,7 @@ def test_a_rule_that_only_warns_lets_the_record_in_and_counts_it(landing: MakeLa
 
 
 def test_too_many_broken_records_publish_nothing_and_the_position_stays(landing: MakeLanding) -> None:
-    stream = landing(max_quarantine_share=0.25)
+    stream = landing(max_quarantine_share=0.25, max_quarantine_records=1)
     stream.send([thing(1), thing(2), thing(3), b"x"])
     assert stream.ingest().counts.quarantined == 1
     stream.send([thing(4), b"x", b"y", None])

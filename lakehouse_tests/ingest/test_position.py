@@ -1,7 +1,7 @@
 """What an ingest asks its own tables before it reads, and before it publishes: no broker, no Spark.
 
-Guarded mechanisms: the sibling check, rows and commits that no seal accounts for, an emptied table, the quarantine gate
-and the audit of what was staged. What the broker says is in `test_plan`.
+Guarded mechanisms: the sibling check, rows and commits that no seal accounts for, an emptied table and the audit of
+what was staged. What the broker says is in `test_plan`, the quarantine gate in `test_gate`.
 """
 
 from pathlib import Path
@@ -11,10 +11,8 @@ import pytest
 from lakehouse.catalog import open_catalog
 from lakehouse.commit import read_bases, stage_files
 from lakehouse.commit.history import head_of
-from lakehouse.ingest.gate import TooMuchQuarantined, require_acceptable
 from lakehouse.ingest.plan import stored_position
 from lakehouse.ingest.refusals import IngestRefused, PositionsDiffer, RowsWithoutSeal, TableEmptied, UnsealedCommit
-from lakehouse.ingest.report import Landed
 from lakehouse.ingest.staged_audit import StagedRowsDiffer, require_staged
 from lakehouse.ingest.step import seal_all
 from lakehouse.kafka.statement import Counts, KafkaStatement
@@ -59,12 +57,6 @@ def test_a_table_made_anew_beside_sealed_ones(events: SimulatedStream) -> None:
     events.catalog.drop_table(A)
     apply(plan(events.declarations.tables[A], events.catalog), events.catalog)
     refused(events, TableEmptied)
-
-
-def test_too_large_a_share_of_quarantine(events: SimulatedStream) -> None:
-    landed = Landed({}, {}, Counts(read=10, written=1, quarantined=9), errors={"not_json": 9})
-    with pytest.raises(TooMuchQuarantined, match="not_json: 9"):
-        require_acceptable(events.stream, landed, "branch")
 
 
 def test_fewer_rows_on_the_branch_than_were_counted(events: SimulatedStream) -> None:

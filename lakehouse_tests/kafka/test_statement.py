@@ -29,6 +29,7 @@ STATEMENTS = st.builds(
     counts=COUNTS,
     total_counts=COUNTS,
     valid_through_ms=NUMBERS,
+    refused_last=st.none() | OFFSETS,
 )
 
 

@@ -57,6 +57,7 @@ def _as_many(original: Function) -> Function:
 
 _PLAN = "ingest/test_plan.py::"
 _POSITION = "ingest/test_position.py::"
+_GATE = "ingest/test_gate.py::"
 _LEGS = "audit/test_legs.py::"
 _REFUSALS = _PLAN + "test_refusals_name_the_range_and_the_remedy"
 INGEST = (
@@ -128,7 +129,14 @@ INGEST = (
         promise="P1: A producer's mistake puts most of a topic into quarantine, unseen.",
         keeps="lakehouse.ingest.gate:require_acceptable",
         lets_pass=gives(None),
-        guard=_POSITION + "test_too_large_a_share_of_quarantine",
+        guard=_GATE + "test_more_than_the_number_and_the_share_are_refused",
+    ),
+    Mechanism(
+        name="last refused records",
+        promise="P1: A quiet topic goes to quarantine one record a run, never enough of them for a share to count.",
+        keeps="lakehouse.ingest.gate:refused_ends",
+        lets_pass=gives({}),
+        guard=_GATE + "test_a_quiet_topic_whose_last_records_were_all_refused_stops_in_the_twentieth_run",
     ),
     Mechanism(
         name="short folders",

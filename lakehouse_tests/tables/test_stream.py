@@ -35,6 +35,7 @@ def test_several_values_may_go_to_one_table() -> None:
         ({"topic": "x" * 250}, "cannot name a topic"),
         ({"format": "xml"}, "unknown format 'xml'"),
         ({"max_quarantine_share": 1.5}, "max_quarantine_share is 1.5"),
+        ({"max_quarantine_records": -1}, "max_quarantine_records is -1"),
         ({"route": "raw.orders"}, "no route"),
         ({"route": ToTable("orders")}, "'orders' cannot name a table"),
         ({"route": ByField("", {"a": "raw.a"})}, "without field or values"),
