@@ -15,6 +15,9 @@ def dev(
     *,
     port: Annotated[int, typer.Option(help="Where Dagster's UI listens, on 127.0.0.1.")] = 3000,
     days: Annotated[int, typer.Option(min=0, help="Send so many days of flights after 2013, and 2013 itself.")] = 0,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="The UI shows everything and changes nothing; sensors start runs.")
+    ] = False,
 ) -> None:
     """Kafka, Spark Connect, Dagster's UI and sensors: new messages become materializations.
 
@@ -42,7 +45,7 @@ def dev(
             # We are the only one of our kind, so what Dagster's services had under way is over.
             if ended := end_dead_runs(instance, context.settings.state, unmarked=True):
                 say(context, f"{len(ended)} runs of killed processes were ended")
-            serve(context, instance, port)
+            serve(context, instance, port, read_only=read_only)
 
 
 def _fill_topics(context: Context, days: int) -> None:

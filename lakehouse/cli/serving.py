@@ -41,18 +41,26 @@ def require_free(port: int) -> None:
             raise DevFailed(f"Port {port} is taken.", remedy="choose another with --port") from None
 
 
-def serve(context: Context, instance: dg.DagsterInstance, port: int) -> None:
-    """Run Dagster's services until a signal comes, and tell what their runs do."""
+def serve(context: Context, instance: dg.DagsterInstance, port: int, *, read_only: bool = False) -> None:
+    """Run Dagster's services until a signal comes, and tell what their runs do.
+
+    Args:
+        context: of the command.
+        instance: where runs are recorded.
+        port: where the UI listens, on `HOST`.
+        read_only: whether the UI shows everything and changes nothing; sensors start runs all the same.
+    """
     state = context.settings.state
     log = state.logs / "dagster.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "dagster", "dev", "-m", "lakehouse.definitions", "-h", HOST, "-p", str(port)]
+    module = "lakehouse.web.services"
+    command = [sys.executable, "-m", module, "--host", HOST, "--port", str(port), *(["--read-only"] * read_only)]
     with log.open("wb") as output:
         # A session of its own: Ctrl-C in the terminal reaches us alone, and we end the whole group in order.
         services = subprocess.Popen(command, cwd=state.dagster, start_new_session=True, stdout=output, stderr=output)
     try:
         _await_ready(context, services, port, log)
-        say(context, f"Dagster's UI: http://{HOST}:{port} (its log: {log})")
+        say(context, f"Dagster's UI: http://{HOST}:{port}{', read-only' * read_only} (its log: {log})")
         say(context, "Send messages: .venv/bin/lakehouse produce --days 1. Stop: Ctrl-C.")
         followed = Followed(context, instance)
         while services.poll() is None:

@@ -6,5 +6,6 @@ from lakehouse_tests.mechanisms.derived import DERIVED
 from lakehouse_tests.mechanisms.ingest import INGEST
 from lakehouse_tests.mechanisms.maintenance import MAINTENANCE
 from lakehouse_tests.mechanisms.mechanism import Mechanism
+from lakehouse_tests.mechanisms.servers import SERVERS
 
-MECHANISMS: tuple[Mechanism, ...] = (*COMMIT, *INGEST, *DERIVED, *CHANGES, *MAINTENANCE)
+MECHANISMS: tuple[Mechanism, ...] = (*COMMIT, *INGEST, *DERIVED, *CHANGES, *MAINTENANCE, *SERVERS)

@@ -7,6 +7,9 @@ import json
 import os
 import signal
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,6 +83,15 @@ def test_messages_become_materializations_without_a_click(dev: Dev) -> None:
     tags = {tag["key"]: tag["value"] for tag in run["tags"]}
     assert tags["dagster/sensor_name"].endswith("_lag")
     assert tags["lakehouse/stream"] in ("reference", "flights")
+
+
+def test_another_web_page_starts_nothing(dev: Dev) -> None:
+    pause = urllib.parse.urlencode({"query": "mutation { setAutoMaterializePaused(paused: true) }"})
+    for path, headers in ((f"/graphql?{pause}", {}), ("/server_info", {"Origin": "https://evil.example"})):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(urllib.request.Request(f"{dev.url}{path}", headers=headers))
+        refused.value.close()
+        assert refused.value.code in (403, 405)
 
 
 def test_the_graph_shows_every_table_with_its_state(dev: Dev, page: Page, tmp_path: Path) -> None:
