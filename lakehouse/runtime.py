@@ -4,6 +4,7 @@ The clock is not asked here: a step that runs past midnight, or again tomorrow, 
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -28,6 +29,7 @@ OPERATIONS_TAG = "lakehouse/operations"
 ALLOW_TAG = "lakehouse/allow"
 USER_TAG = "user"  # Dagster's own name for it
 PROCESS_TAG = "lakehouse/process"  # on runs in the process of a command: the mark by which it is known to live
+_DIGEST = re.compile("[0-9a-f]{32}")
 _DAGSTER_BACKFILL_TAG = "dagster/backfill"
 # How a run is executed says nothing about what it computes.
 _NO_PARAMETERS = {"execution", "loggers"}
@@ -134,18 +136,22 @@ def asked_operations(run: DagsterRun) -> tuple[Operation, ...]:
         ) from None
 
 
-def allows_deletion(run: DagsterRun) -> bool:
-    """Whether the run's tag `lakehouse/allow` lets maintenance delete what cannot be brought back.
+def approvals_of(run: DagsterRun) -> frozenset[str]:
+    """Digests of the plans whose deletions the run's tag `lakehouse/allow` approves of, such as `<digest>,<digest>`.
 
     Raises:
-        MaintenanceTagInvalid: it is neither `true` nor `false`.
+        MaintenanceTagInvalid: it holds something else; a word such as `true` anybody can guess.
     """
-    given = run.tags.get(ALLOW_TAG, "false")
-    if given not in ("true", "false"):
+    given = run.tags.get(ALLOW_TAG)
+    if given is None:
+        return frozenset()
+    digests = [word.strip() for word in given.split(",")]
+    if not all(_DIGEST.fullmatch(digest) for digest in digests):
         raise MaintenanceTagInvalid(
-            f"The run tag {ALLOW_TAG} is {given!r}.", remedy="write it as true, or leave it out: then it is only shown."
+            f"The run tag {ALLOW_TAG} is {given!r}, which is no digest of a plan.",
+            remedy="run it without the tag: it deletes nothing, and its result says which tag to run it with.",
         )
-    return given == "true"
+    return frozenset(digests)
 
 
 def _created(run: DagsterRun, instance: DagsterInstance, zone: ZoneInfo) -> datetime:

@@ -17,7 +17,7 @@ from lakehouse.maintenance.step import MaintainStep, maintain
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.resources.maintained import GROUP, maintenance_key
 from lakehouse.resources.runs import longest_run, under_way
-from lakehouse.runtime import ALLOW_TAG, MAINTENANCE_TAG, allows_deletion, asked_operations, attempt_of
+from lakehouse.runtime import ALLOW_TAG, MAINTENANCE_TAG, approvals_of, asked_operations, attempt_of
 from lakehouse.tables import Declarations, Table
 
 EXCLUDED = "excluded"
@@ -27,8 +27,8 @@ def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefi
     """Make the asset that looks after one table.
 
     It depends on nothing, so that no run of the table brings it along; the sensor `upkeep` starts it where a plan says
-    so. A person may start it at any time: without the tag `lakehouse/allow=true`, what deletes is only shown. A run
-    that finds nothing to do says why, and that is a result too.
+    so. A person may start it at any time: what deletes is only shown, and with it the tag `lakehouse/allow=<digest of
+    the plan>` that lets another run do it. A run that finds nothing to do says why, and that is a result too.
     """
     excluded = table.maintenance.excluded
 
@@ -81,7 +81,7 @@ def _maintain(
             attempt=attempt,
             budget=Budget.of(settings),
             only=asked_operations(context.run),
-            allow=allows_deletion(context.run),
+            approvals=approvals_of(context.run),
             longest_run=longest_run(context.instance, datetime.now(UTC)),
             under_way={record.dagster_run.run_id for record in under_way(context.instance)},
             in_process_proof=int(settings.in_process_proof),
@@ -97,5 +97,5 @@ def _described(table: Table) -> str:
         f"Keeps {table.name} quick to read and to write, without changing a row: file sizes, delete files, manifests, "
         "old snapshots, files that nobody knows. The newest materialization or observation says what was decided, why, "
         "and why not more. To materialize it by hand, alone or with all others, does what is due now and deletes "
-        f"nothing: that is shown as dry_run, and done with the run's tag {ALLOW_TAG}=true."
+        f"nothing: that is shown as dry_run, beside the tag {ALLOW_TAG} with which another run does it."
     )

@@ -12,7 +12,7 @@ from lakehouse.maintenance.report import MaintainReport
 from lakehouse.maintenance.survey import Surveyed
 from lakehouse.resources.maintained import decision_metadata, maintenance_key, numbers
 from lakehouse.resources.materialized import rows_shown, write_tags
-from lakehouse.runtime import MAINTENANCE_TAG
+from lakehouse.runtime import ALLOW_TAG, MAINTENANCE_TAG
 
 _WORDS = (
     ("files fewer", "files_removed"),
@@ -44,6 +44,8 @@ def maintenance_result(
         "attempt": attempt.id,
         "seconds": round(report.seconds, 2),
     }
+    if any(one.result == "dry_run" for one in report.outcomes):
+        metadata["to do what was only shown"] = f"run it again with the tag {ALLOW_TAG}={found.plan.state_digest}"
     if report.outcomes:
         metadata["predicted and measured"] = dg.MetadataValue.md(compared_markdown(report.outcomes))
     if picture := health_markdown(rows):

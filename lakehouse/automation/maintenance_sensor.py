@@ -165,7 +165,7 @@ def _request(plan: Plan) -> dg.RunRequest:
     return dg.RunRequest(
         run_key=run_key(plan),
         asset_selection=[maintenance_key(plan.table)],
-        tags={MAINTENANCE_TAG: plan.table, OPERATIONS_TAG: operations_of(plan), ALLOW_TAG: "true"},
+        tags={MAINTENANCE_TAG: plan.table, OPERATIONS_TAG: operations_of(plan), ALLOW_TAG: plan.state_digest},
     )
 
 

@@ -12,6 +12,7 @@ from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.errors import COULD_NOT_RUN
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.action import Operation
+from lakehouse.maintenance.approval import show
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.explain import as_json as plan_as_json
 from lakehouse.maintenance.explain import because, in_short, in_words, summary
@@ -58,7 +59,8 @@ def maintain(
     if plan:
         _show(context, found, tables or [], verbose=verbose, quiet=as_json)
     elif wanted:
-        _run(context, wanted, asked, yes=yes, quiet=as_json)
+        approved = _shown(context, found, wanted) if yes else {}
+        _run(context, wanted, asked, approved, quiet=as_json)
     elif as_json:
         typer.echo("[]")
     else:
@@ -100,16 +102,28 @@ def _show(context: Context, found: Surveys, named: Sequence[str], *, verbose: bo
         _print(context, [summary(found.surveyed.values())])
 
 
-def _run(context: Context, names: Sequence[str], asked: Sequence[Operation], *, yes: bool, quiet: bool) -> None:
+def _shown(context: Context, found: Surveys, names: Sequence[str]) -> dict[str, str]:
+    """Table → digest of its plan, by which its run may do it; written down, or the run would not know it."""
+    catalog, writer = catalog_of(context), f"lakehouse maintain {datetime.now(UTC).isoformat()}"
+    due = {name: one for name in names if (one := found.surveyed.get(name)) is not None and not one.plan.nothing}
+    return {name: show(catalog, one, writer=writer) for name, one in due.items()}
+
+
+def _run(
+    context: Context, names: Sequence[str], asked: Sequence[Operation], approved: Mapping[str, str], *, quiet: bool
+) -> None:
     # Dagster takes a second to import, and a slip in the command's words is told without.
     from lakehouse.cli.materializing import maintain as run_maintenance
     from lakehouse.cli.outcome import Outcome
     from lakehouse.cli.single_run import make_run
     from lakehouse.runtime import ALLOW_TAG, OPERATIONS_TAG
 
-    tags: Mapping[str, str] = {OPERATIONS_TAG: ",".join(asked), ALLOW_TAG: "true" if yes else "false"}
+    tags = {
+        name: {OPERATIONS_TAG: ",".join(asked), **({ALLOW_TAG: approved[name]} if name in approved else {})}
+        for name in names
+    }
 
-    def show(outcome: Outcome) -> None:
+    def tell(outcome: Outcome) -> None:
         rows = [
             row for row in Memory.read(catalog_of(context), datetime.now(UTC)).rows if row["run_id"] in outcome.runs
         ]
@@ -122,10 +136,12 @@ def _run(context: Context, names: Sequence[str], asked: Sequence[Operation], *, 
         silent = set(names) - {row["table_name"] for row in told} if not outcome.failures else set[str]()
         # That nothing is to be done about one of the lakehouse's own tables is no row.
         _print(context, [f"{name}: nothing; `lakehouse maintain {name} --plan` says why." for name in sorted(silent)])
-        if any(row["result"] == "dry_run" for row in told):
-            _print(context, ["What deletes was only shown. To do it, say the same with --yes."])
+        if shown := {row["table_name"]: row for row in told if row["result"] == "dry_run"}:
+            _print(context, ["What deletes was only shown. To do it, say the same with --yes, or run it in Dagster:"])
+            lines = [f"  maintenance of {name} with the tag {ALLOW_TAG}={row['plan']}" for name, row in shown.items()]
+            _print(context, lines)
 
-    make_run(context, lambda mark: run_maintenance(context, mark, names, tags), show)
+    make_run(context, lambda mark: run_maintenance(context, mark, tags), tell)
 
 
 def _told(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -135,6 +151,7 @@ def _told(rows: Sequence[Row]) -> list[dict[str, Any]]:
             **{name: row[name] for name in ("table_name", "operation", "result", "message")},
             "reasons": json.loads(row["reasons"]),
             "blocked_by": json.loads(row["blocked_by"]),
+            "plan": json.loads(row["state"])["digest"],
         }
         for row in reversed(rows)
         if row["phase"] == "finished" or row["operation"] == Operation.NOTHING

@@ -91,12 +91,18 @@ def derive(context: Context, mark: str, tables: Sequence[str], tags: Mapping[str
     return outcome
 
 
-def maintain(context: Context, mark: str, tables: Sequence[str], tags: Mapping[str, str]) -> Outcome:
-    """Run the maintenance of tables with its checks, one run for each, so that none waits for the pool of another."""
+def maintain(context: Context, mark: str, tables: Mapping[str, Mapping[str, str]]) -> Outcome:
+    """Run the maintenance of tables with its checks, one run for each, so that none waits for the pool of another.
+
+    Args:
+        context: of the command.
+        mark: by which this process is known to live.
+        tables: table → tags of its run.
+    """
     outcome = Outcome()
     with _dagster(context) as (defs, instance):
         job = defs.resolve_implicit_global_asset_job_def()
-        for name in tables:
+        for name, tags in tables.items():
             run_tags = {PROCESS_TAG: mark, MAINTENANCE_TAG: name, **tags}
             outcome.add(_execute(job, instance, run_tags, [maintenance_key(name)]))
         _log(context, Lake(context.settings), instance)

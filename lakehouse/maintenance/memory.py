@@ -53,6 +53,24 @@ class Memory:
         """The newest decision about a table, by name, if it may still stand."""
         return self._newest.get(table)
 
+    def shown(self, uuid: str, digest: str, operation: Operation) -> Row | None:
+        """The decision to do something, by the digest of the state that it was decided from."""
+        return next(
+            (
+                row
+                for row in self._of(uuid)
+                if row["phase"] == "decided"
+                and row["operation"] == operation.value
+                and row["result"] == "chosen"
+                and msgspec.json.decode(row["state"], type=_Measured).digest == digest
+            ),
+            None,
+        )
+
+    def done_since(self, uuid: str, operation: Operation, since: datetime) -> bool:
+        """Whether an operation was done after a moment."""
+        return any(row["result"] == "done" and row["at"] > since for row in self._ended(uuid, operation))
+
     def unfinished(self, uuid: str) -> tuple[Row, ...]:
         """Decisions that a run began to carry out and never said what came of it, oldest first."""
         finished = {_which(row) for row in self._of(uuid) if row["phase"] == "finished"}
@@ -158,6 +176,7 @@ class _Measured:
     """What of a state is asked here."""
 
     depth: str
+    digest: str
 
 
 def _counted_at(decided: Iterable[Row]) -> datetime | None:

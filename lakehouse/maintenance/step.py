@@ -21,6 +21,7 @@ from lakehouse.commit import Attempt, abandoned_branches, drop_branch, failpoint
 from lakehouse.commit.attempt import attempt_in
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.action import Action, Operation, Outcome, Plan, Work
+from lakehouse.maintenance.approval import Approval, approval
 from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.manifest_files import ManifestCache
 from lakehouse.maintenance.memory import Memory, completed
@@ -49,7 +50,8 @@ class MaintainStep:
         attempt: who works.
         budget: what one run may spend.
         only: the operations that are asked for.
-        allow: whether what cannot be brought back may be deleted; otherwise it is only shown.
+        allow: whether the caller has decided that what cannot be brought back may be deleted.
+        approvals: digests of plans that were shown, and whose deletions somebody approves of; the rest is only shown.
         longest_run: the longest run that Dagster remembers, or that is under way.
         under_way: runs that may still be at work, by id.
         in_process_proof: up to so many bytes are proven in this process, more by Spark.
@@ -64,6 +66,7 @@ class MaintainStep:
     budget: Budget = field(default_factory=Budget)
     only: Collection[Operation] = tuple(Operation)
     allow: bool = False
+    approvals: Collection[str] = ()
     longest_run: timedelta = timedelta(0)
     under_way: Collection[str] = ()
     in_process_proof: int = 8 * 1024**3
@@ -163,6 +166,7 @@ def _done(step: MaintainStep, action: Action, memory: Memory, cache: ManifestCac
     now = _of(again.plan, action.operation) if again is not None else None
     if again is None or now is None:
         return Outcome(action=action, result="nothing", message="it was no longer due when it was its turn")
+    allowed = Approval(now) if step.allow else approval(step.approvals, memory, again, now)
     if action.operation is Operation.ORPHANS:
         apply(plan(ORPHANS, step.catalog), step.catalog)
     work = Work(
@@ -175,12 +179,14 @@ def _done(step: MaintainStep, action: Action, memory: Memory, cache: ManifestCac
         attempt=step.attempt,
         session=step.session,
         inform=step.inform,
-        allow=step.allow,
+        allow=not allowed.refusal,
         longest_run=step.longest_run,
         in_process_proof=step.in_process_proof,
     )
     began = time.monotonic()
-    outcome = OPERATIONS[action.operation](work, now)
+    outcome = OPERATIONS[action.operation](work, allowed.action)
+    if step.approvals and allowed.refusal and outcome.result == "dry_run":
+        outcome = replace(outcome, message=f"{outcome.message}; nothing was deleted: {allowed.refusal}")
     facts: Mapping[str, Any] = {**outcome.facts, "seconds": round(time.monotonic() - began, 3)}
     return replace(outcome, facts=facts)
 

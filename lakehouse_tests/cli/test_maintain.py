@@ -98,14 +98,19 @@ def test_what_is_due_is_done_and_what_deletes_asks_for_a_yes(
     house: House, monkeypatch: pytest.MonkeyPatch, words: Sequence[str]
 ) -> None:
     house.grow(6)
-    asked: list[tuple[Sequence[str], Sequence[Operation], bool]] = []
+    asked: list[tuple[Sequence[str], Sequence[Operation], Mapping[str, str]]] = []
 
-    def run(_: Any, names: Sequence[str], operations: Sequence[Operation], *, yes: bool, **__: Any) -> None:
-        asked.append((names, operations, yes))
+    def run(
+        _: Any, names: Sequence[str], operations: Sequence[Operation], approved: Mapping[str, str], **__: Any
+    ) -> None:
+        asked.append((names, operations, approved))
 
     monkeypatch.setattr(maintain, "_run", run)
     assert call(*words, "--only", "expire").exit_code == 0
-    assert asked == [([LOG], (Operation.EXPIRE,), bool(words))]
+    rows = [row for row in Memory.read(house.catalog, datetime.now(UTC)).rows if row["table_name"] == LOG]
+    digests = [json.loads(row["state"])["digest"] for row in rows]
+    assert len(digests) == len(words)
+    assert asked == [([LOG], (Operation.EXPIRE,), {LOG: digests[0]} if words else {})]
 
 
 def test_where_nothing_was_done_the_command_says_why(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The sensor, the asset and the checks of maintenance, over tables that need no Spark to be looked after."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,11 +15,14 @@ from lakehouse.automation import upkeep_sensor
 from lakehouse.checks import maintenance_checks
 from lakehouse.maintenance import step
 from lakehouse.maintenance.action import Action, Operation, Outcome, Work
+from lakehouse.maintenance.approval import show
+from lakehouse.maintenance.budget import Budget
 from lakehouse.maintenance.memory import Memory
 from lakehouse.maintenance.operations import OPERATIONS
+from lakehouse.maintenance.survey import Survey
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.resources.maintained import maintenance_key
-from lakehouse.runtime import MAINTENANCE_TAG
+from lakehouse.runtime import ALLOW_TAG, MAINTENANCE_TAG
 from lakehouse.settings import load_settings
 from lakehouse.tables import Expire, Maintenance
 from lakehouse_tests.fixtures import lakes
@@ -57,6 +61,15 @@ class Upkeep:
             self.house.mirror(seal)
         self.declare(FEW, LOG, MIRROR)
 
+    def shown(self, name: str = LOG) -> str:
+        """The digest of a plan that a person was shown."""
+        now, catalog = datetime.now(UTC), self.house.catalog
+        memory = Memory.read(catalog, now)
+        survey = Survey(catalog=catalog, declarations=self.lake.declarations, memory=memory, budget=Budget(), now=now)
+        found = survey.look(self.lake.declarations.tables[name])
+        assert found is not None
+        return show(catalog, found, writer="a person")
+
     def tick(self, cursor: str | None = None) -> dg.SensorResult:
         """What the sensor says."""
         context = dg.build_sensor_context(instance=self.instance, resources={"lake": self.lake}, cursor=cursor)
@@ -64,14 +77,14 @@ class Upkeep:
         assert isinstance(result, dg.SensorResult)
         return result
 
-    def run(self, tags: dict[str, str] | None = None, name: str = LOG) -> dg.ExecuteInProcessResult:
+    def run(self, tags: Mapping[str, str] | None = None, name: str = LOG) -> dg.ExecuteInProcessResult:
         """Materialize a table's maintenance, with its checks."""
         declared = self.lake.declarations.tables[name]
         return dg.materialize(
             [maintenance_asset(declared, self.lake.declarations), maintenance_checks(declared, self.lake.declarations)],
             instance=self.instance,
             resources={"lake": self.lake, "spark": LakehouseSpark(conf=str(REPOSITORY / "conf"))},
-            tags=tags or {},
+            tags=dict(tags or {}),
             raise_on_error=False,
         )
 
@@ -108,7 +121,9 @@ def test_a_look_starts_a_run_where_a_plan_says_so_and_tells_of_all_others(upkeep
     found = upkeep.tick()
     [request] = found.run_requests or []
     assert request.asset_selection == [maintenance_key(LOG)]
-    assert request.tags == {MAINTENANCE_TAG: LOG, "lakehouse/operations": "expire", "lakehouse/allow": "true"}
+    [row] = [row for row in Memory.read(upkeep.house.catalog, datetime.now(UTC)).rows if row["table_name"] == LOG]
+    digest = json.loads(row["state"])["digest"]
+    assert request.tags == {MAINTENANCE_TAG: LOG, "lakehouse/operations": "expire", ALLOW_TAG: digest}
     assert request.run_key is not None
     told = {event.asset_key for event in found.asset_events}
     others = {name for name in upkeep.lake.declarations.tables if name != LOG}
@@ -202,7 +217,7 @@ def test_what_was_refused_is_tried_later_and_what_is_due_beside_it_at_once(
         return Outcome(action=action, result="proof_failed", message=f"a row of {work.base.name} is gone")
 
     monkeypatch.setattr(step, "OPERATIONS", {**OPERATIONS, Operation.EXPIRE: refused})
-    result = upkeep.run({MAINTENANCE_TAG: LOG, "lakehouse/allow": "true"})
+    result = upkeep.run({MAINTENANCE_TAG: LOG, ALLOW_TAG: upkeep.shown()})
     assert not result.success
     [materialization] = [event.materialization for event in result.get_asset_materialization_events()]
     assert "proof_failed" in str(materialization.metadata["done"].value)
@@ -216,7 +231,7 @@ def test_a_run_tells_what_was_decided_what_came_of_it_and_why_not_more(upkeep: U
     first, *_ = upkeep.house.grow(8)
     upkeep.house.mirror(upkeep.house.line[4], until=days_ahead(-1))
     upkeep.declare(FEW)
-    result = upkeep.run({"lakehouse/allow": "true"})
+    result = upkeep.run({ALLOW_TAG: upkeep.shown()})
     assert result.success
     [materialization] = [event.materialization for event in result.get_asset_materialization_events()]
     told = {name: value.value for name, value in materialization.metadata.items()}
@@ -231,8 +246,8 @@ def test_a_run_tells_what_was_decided_what_came_of_it_and_why_not_more(upkeep: U
     assert {name for name, one in checks.items() if not one.passed} == {"leases_in_time"}
     assert checks["leases_in_time"].severity is dg.AssetCheckSeverity.WARN
     assert f"the lease of mirror {MIRROR}" in str(checks["leases_in_time"].description)
-    upkeep.run({"lakehouse/allow": "true"})
-    again = upkeep.run({"lakehouse/allow": "true"})
+    upkeep.run({ALLOW_TAG: upkeep.shown()})
+    again = upkeep.run({ALLOW_TAG: upkeep.shown()})
     [newest] = [event.materialization for event in again.get_asset_materialization_events()]
     assert "**Nothing**, because:" in str(newest.metadata["decision"].value)
     assert newest.metadata["in short"].value == "nothing to do"
@@ -250,6 +265,11 @@ def test_a_person_who_clicks_deletes_nothing(upkeep: Upkeep) -> None:
     [materialization] = [event.materialization for event in result.get_asset_materialization_events()]
     assert "dry_run" in str(materialization.metadata["done"].value)
     assert upkeep.house.line == before
+    told = str(materialization.metadata["to do what was only shown"].value)
+    assert not upkeep.run({ALLOW_TAG: "true"}).success
+    assert upkeep.house.line == before
+    assert upkeep.run({ALLOW_TAG: told.rpartition("=")[2]}).success
+    assert len(upkeep.house.line) < len(before)
 
 
 def test_checks_of_a_table_that_is_not_there_pass_and_of_one_that_somebody_cannot_read_on_fail(upkeep: Upkeep) -> None:

@@ -9,6 +9,7 @@ from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.automation import maintenance_sensor
 from lakehouse.maintenance.memory import Memory
+from lakehouse.runtime import ALLOW_TAG
 from lakehouse_tests.maintenance.house import COPY, LOG, MIRROR
 from lakehouse_tests.maintenance.test_upkeep import FEW, Upkeep, upkeep
 
@@ -67,7 +68,7 @@ def test_a_table_without_its_metadata_stops_no_other_and_is_looked_at_again(
     assert [request.tags["lakehouse/maintenance"] for request in found.run_requests or []] == [LOG]
     assert set(decided(upkeep)) == set(upkeep.lake.declarations.tables) - {broken}
     assert f"{broken} could not be looked at, the next tick tries again: FileNotFoundError" in capsys.readouterr().err
-    upkeep.run({"lakehouse/allow": "true"})
+    upkeep.run({ALLOW_TAG: upkeep.shown()})
     again = upkeep.tick(found.cursor)
     assert again.skip_reason is not None
     assert f"{broken} could not be looked at: FileNotFoundError" in str(again.skip_reason.skip_message)

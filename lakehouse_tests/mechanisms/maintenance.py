@@ -5,6 +5,7 @@ from typing import Any
 
 from pyiceberg.table import Table
 
+from lakehouse.maintenance.approval import Approval
 from lakehouse.maintenance.digest import Digest
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
 
@@ -46,6 +47,11 @@ def _allowed(original: Function) -> Function:
     return lambda work, action: original(replace(work, allow=True), action)
 
 
+def _approved(_: Function) -> Function:
+    return lambda digests, memory, found, action: Approval(action)
+
+
+_APPROVAL = "maintenance/test_approval.py::"
 _REMOVAL = "maintenance/test_kept_from_removal.py::"
 _ROWS = "maintenance/test_rows_kept.py::"
 _DECIDE = "maintenance/test_decide.py::"
@@ -154,6 +160,20 @@ MAINTENANCE = (
         keeps="lakehouse.maintenance.expire:run",
         lets_pass=_allowed,
         guard=_REMOVAL + "test_nothing_is_deleted_that_nobody_has_allowed",
+    ),
+    Mechanism(
+        name="approval of a shown plan",
+        promise="P5: Whoever may start runs, and knows a word, deletes what cannot be brought back.",
+        keeps="lakehouse.maintenance.approval:approval",
+        lets_pass=_approved,
+        guard=_APPROVAL + "test_nobody_guesses_a_digest",
+    ),
+    Mechanism(
+        name="stale approvals",
+        promise="P5: An approval deletes from a table that is no longer the one that was shown.",
+        keeps="lakehouse.maintenance.approval:_stale",
+        lets_pass=gives(""),
+        guard=_APPROVAL + "test_a_table_that_was_set_back_since_was_not_shown",
     ),
     Mechanism(
         name="known traps",
