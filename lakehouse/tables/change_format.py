@@ -28,6 +28,9 @@ FLAT_OPERATIONS: Mapping[str, Operation] = {
 class Debezium:
     """Debezium's JSON envelope, with or without its schema part; PostgreSQL, MySQL and MariaDB give positions.
 
+    Where a message carries its schema, that decides how values are written; `decimals`, `timestamps` and `millis` are
+    for messages without one, and give the unit of times that are kept as numbers.
+
     Attributes:
         epoch: goes in front of every position.
         decimals: `decimal.handling.mode` of the connector: `precise` (Base64), `string` or `double`.

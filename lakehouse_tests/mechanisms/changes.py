@@ -57,6 +57,13 @@ _REFUSED = "cdc/test_range_refused.py::"
 _PROOFS = "cdc/test_proofs.py::"
 CHANGES = (
     Mechanism(
+        name="message schema",
+        promise="P4: A decimal of another scale, or a time of another unit, is read as another value.",
+        keeps="lakehouse.decode.changes.message_schemas:MessageSchemas.of",
+        lets_pass=gives(()),
+        guard="decode/changes/test_message_schema.py::test_a_type_that_changes_between_messages_is_followed",
+    ),
+    Mechanism(
         name="clamp",
         promise="P4: A clock that is ahead moves the low watermark, and changes in time count as too late.",
         keeps="lakehouse.cdc.survey:survey",

@@ -10,7 +10,7 @@ import pyarrow.compute
 
 from lakehouse.decode.changes import control
 from lakehouse.decode.changes.debezium_place import CONNECTORS, places, unknown_connector
-from lakehouse.decode.changes.encodings import DebeziumEncoding
+from lakehouse.decode.changes.encodings import Encoding
 from lakehouse.decode.changes.envelope import Models, Source, Transaction
 from lakehouse.decode.changes.facts import (
     CONTROL,
@@ -67,13 +67,13 @@ _AFTER = RecordParser(_After)
 class DebeziumForm(Form):
     """Debezium's messages of one table."""
 
-    def __init__(self, table: ChangeTable, options: Debezium) -> None:
+    def __init__(self, table: ChangeTable, options: Debezium, encoding: Encoding) -> None:
         """Prepares.
 
         Raises:
             UndecodableType: a column's type has no form in these messages.
         """
-        images = Images(table.row, DebeziumEncoding(options))
+        images = Images(table.row, encoding)
         models = Models(images, options.ignored)
         self.wire, self.blank = models.wire, models.blank
         self._bare, self._wrapped = RecordParser(models.strict), RecordParser(models.wrapped)

@@ -28,8 +28,13 @@ class _Variable(msgspec.Struct):
     value: str
 
 
-def base64_decimals(text: pa.StringArray, target: pa.Decimal128Type) -> Parsed:
+def base64_decimals(text: pa.StringArray, target: pa.Decimal128Type, scale: int | None) -> Parsed:
     """Reads the JSON of decimals.
+
+    Args:
+        text: the JSON.
+        target: the declared type.
+        scale: that of the numbers in Base64; None: only decimals that tell their scale are expected.
 
     Returns:
         The decimals, null where they are refused, and the refusals.
@@ -37,11 +42,11 @@ def base64_decimals(text: pa.StringArray, target: pa.Decimal128Type) -> Parsed:
     count = len(text)
     numbers = np.zeros((count, _WIDTH), np.uint8)  # little-endian, as Arrow has them
     present = text.is_valid().to_numpy(zero_copy_only=False)
-    usual = _usual(text, present, numbers)
+    usual = _usual(text, present, numbers) if scale == target.scale else np.zeros(count, np.bool_)
     wrong: list[int] = []
     beyond: list[int] = []
     for row in np.flatnonzero(present & ~usual).tolist():
-        number = _one(text[row].as_py(), target)
+        number = _one(text[row].as_py(), target, scale)
         if isinstance(number, str):
             (wrong if number == "wrong" else beyond).append(row)
         else:
@@ -115,11 +120,13 @@ def _below(high: Ints, low: np.ndarray, bound: int) -> Bools:
     return (high < top) | ((high == top) & (low < np.uint64(rest)))
 
 
-def _one(text: str, target: pa.Decimal128Type) -> int | str:
+def _one(text: str, target: pa.Decimal128Type, own: int | None) -> int | str:
     """The unscaled number of any JSON value, or "wrong" or "beyond"."""
     try:
         if text.startswith('"'):
-            octets, scale = base64.b64decode(msgspec.json.decode(text, type=str), validate=True), target.scale
+            if own is None:
+                return "wrong"
+            octets, scale = base64.b64decode(msgspec.json.decode(text, type=str), validate=True), own
         else:
             told = msgspec.json.decode(text, type=_Variable)
             octets, scale = base64.b64decode(told.value, validate=True), told.scale

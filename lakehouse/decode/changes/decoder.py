@@ -2,26 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from lakehouse.decode.changes.connect_schema import MessageSchema, row_schema
 from lakehouse.decode.changes.debezium import DebeziumForm
 from lakehouse.decode.changes.dms import DmsForm
 from lakehouse.decode.changes.dms_values import DmsEncoding
 from lakehouse.decode.changes.encodings import DebeziumEncoding, Encoding, PlainEncoding
 from lakehouse.decode.changes.facts import ChangeTable, Errors
 from lakehouse.decode.changes.flat import FlatForm
+from lakehouse.decode.changes.message_schemas import MessageSchemas
 from lakehouse.decode.changes.reading import Form
 from lakehouse.decode.changes.routing import NOBODY, Router
 from lakehouse.decode.changes.rows import Messages, RowBuilder
+from lakehouse.decode.changes.schema_encoding import beside
 from lakehouse.decode.pieces import no_garbage_collection
 from lakehouse.decode.routed import Part, Routed
 from lakehouse.decode.wire import small_types
 from lakehouse.tables.change_format import ChangeFormat, Debezium, Dms
 from lakehouse.verdict import RecordError
 
+_WAYS = 64
 _NOTHING = RecordError("tombstone", "the record has neither value nor key")
 
 
@@ -54,10 +59,10 @@ class ChangeDecoder:
         """
         self._format = form
         self._tables = {name: replace(table, schema=small_types(table.schema)) for name, table in tables.items()}
-        self._ways = {
-            name: _Way(_form(form, table), RowBuilder(table, _encoding(form), form.epoch))
-            for name, table in self._tables.items()
-        }
+        self._schemas = MessageSchemas(row_schema) if isinstance(form, Debezium) else None
+        self._ways = lru_cache(maxsize=_WAYS)(self._way)
+        for name in self._tables:
+            self._ways(name, ())
         self._router = Router(form, self._tables)
 
     def __reduce__(self) -> tuple[type["ChangeDecoder"], tuple[ChangeFormat, dict[str, ChangeTable]]]:
@@ -97,9 +102,27 @@ class ChangeDecoder:
 
     def _part(self, name: str, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> Part:
         if len(rows) < len(columns[0]):
-            columns = tuple(None if column is None else column.take(pa.array(rows)) for column in columns)
+            columns = _taken(columns, rows)
+        alike = {(): np.arange(len(rows))}
+        schemas = alike if self._schemas is None else self._schemas.groups(columns[0])
+        if len(schemas) == 1:
+            return self._alike(self._ways(name, next(iter(schemas))), rows, columns, errors)
+        parts = [
+            self._alike(self._ways(name, schema), rows[these], _taken(columns, these), errors)
+            for schema, these in schemas.items()
+        ]
+        numbers = np.concatenate([part.rows for part in parts])
+        order = np.argsort(numbers)
+        return Part(numbers[order], pa.concat_batches([part.batch for part in parts]).take(pa.array(order)))
+
+    def _way(self, name: str, schema: MessageSchema) -> _Way:
+        """How messages of one changelog with this schema are read."""
+        table, encoding = self._tables[name], beside(schema, _encoding(self._format))
+        return _Way(_form(self._format, table, encoding), RowBuilder(table, encoding, self._format.epoch))
+
+    def _alike(self, way: _Way, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> Part:
+        """Messages that are written in one way."""
         values, keys, headers, offsets = columns
-        way = self._ways[name]
         read = way.form.read(values)
         for row in read.tombstones:
             if keys is None or not keys[row].is_valid:
@@ -113,9 +136,13 @@ class ChangeDecoder:
         return Part(rows[good], batch.take(pa.array(good)))
 
 
-def _form(form: ChangeFormat, table: ChangeTable) -> Form:
+def _taken(columns: tuple[Any, ...], rows: np.ndarray) -> tuple[Any, ...]:
+    return tuple(None if column is None else column.take(pa.array(rows)) for column in columns)
+
+
+def _form(form: ChangeFormat, table: ChangeTable, encoding: Encoding) -> Form:
     if isinstance(form, Debezium):
-        return DebeziumForm(table, form)
+        return DebeziumForm(table, form, encoding)
     return DmsForm(table, form) if isinstance(form, Dms) else FlatForm(table, form)
 
 

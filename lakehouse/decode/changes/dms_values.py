@@ -51,9 +51,9 @@ class DmsEncoding:
             return _whole_numbers(text, declared)
         return _fractions(text, declared) if t.is_floating(declared) else parse_text(text, declared)
 
-    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
+    def placeholders(self, declared: pa.DataType, path: str) -> pa.Array | None:
         """DMS sends every value."""
-        del declared
+        del declared, path
 
 
 def _hexadecimal(array: pa.Array) -> Parsed:

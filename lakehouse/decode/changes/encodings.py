@@ -41,7 +41,7 @@ class Encoding(Protocol):
         """Wire values to the declared type, with nulls where something is refused."""
         ...
 
-    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
+    def placeholders(self, declared: pa.DataType, path: str) -> pa.Array | None:
         """What stands in wire values of this type for a value that was not sent."""
         ...
 
@@ -64,7 +64,7 @@ class PlainEncoding:
         """The same as for a table."""
         return (array, []) if array.type == declared else parse_text(array, declared)
 
-    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
+    def placeholders(self, declared: pa.DataType, path: str) -> pa.Array | None:  # noqa: ARG002 - one interface
         """The text, as it is and in Base64."""
         return _placeholders(self.unavailable, declared)
 
@@ -92,10 +92,11 @@ class DebeziumEncoding:
         if t.is_integer(array.type):
             return self._counted(array, declared, path)
         if t.is_decimal128(declared):
-            precise = self.options.decimals == "precise"
-            return base64_decimals(array, declared) if precise else parse_text(array.cast(pa.string()), declared)
+            if self.options.decimals == "precise":
+                return base64_decimals(array, declared, declared.scale)
+            return parse_text(array.cast(pa.string()), declared)
         if t.is_float32(declared):
-            return _floats(array)
+            return floats(array)
         if t.is_date32(declared) or (t.is_timestamp(declared) and declared.tz is None):
             array = pc.replace_substring_regex(array, "Z$", "")
         return parse_text(array, declared)
@@ -103,32 +104,26 @@ class DebeziumEncoding:
     def _counted(self, array: pa.Array, declared: pa.DataType, path: str) -> Parsed:
         """Days, or units of time, since the epoch."""
         if t.is_date32(declared):
-            return _within(array, _FIRST_DAY, _LAST_DAY, declared)
-        unit = "millis" if path.partition(".")[2] in self.options.millis else self.options.timestamps
-        return _instants(array, declared, unit)
+            return days(array, declared)
+        return instants(array, declared, self.unit(path.partition(".")[2]))
 
-    def placeholders(self, declared: pa.DataType) -> pa.Array | None:
+    def unit(self, path: str) -> str:
+        """The declared unit of a column's times."""
+        return "millis" if path in self.options.millis else self.options.timestamps
+
+    def placeholders(self, declared: pa.DataType, path: str) -> pa.Array | None:  # noqa: ARG002 - one interface
         """The text, as it is and in Base64; decimals are looked at as JSON."""
         if not t.is_decimal128(declared):
             return _placeholders(self.options.unavailable, declared)
         if self.options.decimals == "double":
             return None
-        texts = _texts(self.options.unavailable)
-        return pa.array([f'"{text}"' for text in texts] if self.options.decimals == "precise" else texts)
+        texts = pa.array(_texts(self.options.unavailable))
+        return quoted(texts) if self.options.decimals == "precise" else texts
 
 
-@dataclass(frozen=True)
-class HeaderEncoding(DebeziumEncoding):
-    """Values of a key in Debezium's headers: the same, but that Connect's own converter writes decimals as numbers."""
-
-    def read(self, array: pa.Array, declared: pa.DataType, path: str) -> Parsed:
-        """Reads them."""
-        if not t.is_decimal128(declared) or self.options.decimals != "precise":
-            return super().read(array, declared, path)
-        number = pc.match_substring_regex(array, "^[-0-9]")
-        coded, wrong = base64_decimals(pc.if_else(number, pa.scalar(None, pa.string()), array), declared)
-        plain, beyond = parse_text(pc.if_else(number, array, pa.scalar(None, pa.string())), declared)
-        return pc.coalesce(coded, plain), [*wrong, *beyond]
+def quoted(texts: pa.StringArray) -> pa.StringArray:
+    """The JSON of texts that need no escapes."""
+    return pc.binary_join_element_wise('"', texts, '"', "")
 
 
 def _texts(unavailable: str) -> list[str]:
@@ -150,7 +145,13 @@ def _within(array: pa.Array, first: int, last: int, target: pa.DataType) -> Pars
     return pc.if_else(pc.fill_null(beyond, True), pa.scalar(None, array.type), array).view(target), [refused]
 
 
-def _instants(array: pa.Array, target: pa.DataType, unit: str) -> Parsed:
+def days(array: pa.Array, target: pa.DataType) -> Parsed:
+    """Days since the epoch."""
+    return _within(array, _FIRST_DAY, _LAST_DAY, target)
+
+
+def instants(array: pa.Array, target: pa.DataType, unit: str) -> Parsed:
+    """Units of time since the epoch; nanoseconds are rounded to the microsecond before."""
     times, divided = _TO_MICROS[unit]
     first, last = _FIRST_DAY * _DAY_MICROS, (_LAST_DAY + 1) * _DAY_MICROS - 1
     own, refused = _within(array, -(-first * divided // times), (last + 1) * divided // times - 1, pa.int64())
@@ -162,7 +163,8 @@ def _instants(array: pa.Array, target: pa.DataType, unit: str) -> Parsed:
     return own.view(target), refused
 
 
-def _floats(array: pa.Array) -> Parsed:
+def floats(array: pa.Array) -> Parsed:
+    """The JSON of 32-bit floats, with the texts that stand for what is no number."""
     known = pc.index_in(array, value_set=pa.array(list(NOT_NUMBERS)))
     if known.null_count == len(known):
         return parse_text(array, pa.float32())

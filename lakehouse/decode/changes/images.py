@@ -60,7 +60,7 @@ class Images:
         absent: dict[int, Bools] = {}
         for number, child in enumerate(self.kind):
             array = wire.field(number)
-            missing = unavailable(array, child.type, self._encoding)
+            missing = unavailable(array, child.type, self._encoding, child.name)
             if missing is not None:
                 absent[number] = missing
                 array = pc.if_else(pa.array(missing), pa.scalar(None, array.type), array)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -9,9 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from lakehouse.decode.changes.connect_schema import MessageSchema, key_schema, schema_beside
+from lakehouse.decode.changes.encodings import Encoding
 from lakehouse.decode.changes.facts import DELETE, INSERT, ChangeTable, Errors, rows_where
 from lakehouse.decode.changes.images import Images
+from lakehouse.decode.changes.message_schemas import MessageSchemas
 from lakehouse.decode.changes.reading import Fields, fields_of, is_null, is_wrapped, member, text_of
+from lakehouse.decode.changes.schema_encoding import beside
 from lakehouse.decode.columns import wire_columns
 from lakehouse.decode.model import record_model
 from lakehouse.decode.parser import RecordParser
@@ -21,6 +26,7 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 
 # Which table's row a key is of, where Debezium's topic router puts several tables into one topic.
 _ROUTED_TABLE = "__dbz__physicalTableIdentifier"
+_READERS = 16
 _NEW_KEY, _OLD_KEY = "__debezium.newkey", "__debezium.oldkey"
 
 
@@ -44,28 +50,25 @@ class Keys:
     errors: Errors = field(default_factory=dict[int, RecordError])
 
 
-class KeyReader:
-    """Reads JSON keys of one changelog, bare or beside their schema."""
+class _OneSchema:
+    """Reads keys beside one schema, or without any."""
 
-    def __init__(self, table: ChangeTable, images: Images) -> None:
-        self._names = images.names
-        self._nulls = table.null_keys == "equal"
+    def __init__(self, images: Images) -> None:
         self._images = images
         self._wire = pa.schema(images.fields)
         model = record_model(self._wire)
         self._blank = model()
         self._parser = RecordParser(model)
 
-    def read(self, keys: Sequence[bytes | None]) -> Keys:
+    def read(self, payloads: Sequence[bytes]) -> Keys:
         """Every key as a row or an error."""
         errors: Errors = {}
         records: list[Any] = []
-        for row, key in enumerate(keys):
-            record = self._record(key)
+        for row, payload in enumerate(payloads):
+            record = self._parser.parse(payload)
             if isinstance(record, RecordError):
-                errors[row] = record
-                record = self._blank
-            records.append(record)
+                errors[row] = RecordError(record.error_class, f"the Kafka key, {record.message}")
+            records.append(self._blank if isinstance(record, RecordError) else record)
         columns = wire_columns(records, self._wire)
         wire = pa.StructArray.from_arrays(
             columns, fields=[pa.field(f.name, c.type) for f, c in zip(self._wire, columns, strict=True)]
@@ -73,20 +76,54 @@ class KeyReader:
         image = self._images.read(wire, "key")
         return Keys(image.columns, {**image.errors, **errors})
 
-    def _record(self, key: bytes | None) -> Any | RecordError:
+
+class KeyReader:
+    """Reads JSON keys of one changelog, bare or beside their schema, which then says how their values are written."""
+
+    def __init__(self, table: ChangeTable, encoding: Encoding) -> None:
+        self._kind = table.key
+        self._names = [field.name for field in table.key]
+        self._nulls = table.null_keys == "equal"
+        self._encoding = encoding
+        self._schemas = MessageSchemas(key_schema)
+        self._readers = lru_cache(maxsize=_READERS)(self._reader)
+
+    def read(self, keys: Sequence[bytes | None]) -> Keys:
+        """Every key as a row or an error."""
+        refused: Errors = {}
+        groups: dict[MessageSchema, list[int]] = {} if len(keys) else {(): []}
+        payloads: list[bytes] = []
+        for row, key in enumerate(keys):
+            opened = self._opened(key)
+            if isinstance(opened, RecordError):
+                refused[row] = opened
+                opened = ((), b"{}")
+            schema, payload = opened
+            groups.setdefault(schema, []).append(row)
+            payloads.append(payload)
+        parts = [(rows, self._readers(schema).read([payloads[row] for row in rows])) for schema, rows in groups.items()]
+        errors = {rows[number]: error for rows, part in parts for number, error in part.errors.items()}
+        columns = [pa.concat_arrays(several) for several in zip(*(part.columns for _, part in parts), strict=True)]
+        if len(groups) > 1:
+            order = pa.array(np.argsort(np.concatenate([np.array(rows, np.int64) for rows, _ in parts])))
+            columns = [column.take(order) for column in columns]
+        return Keys(columns, {**errors, **refused})
+
+    def _reader(self, schema: MessageSchema) -> _OneSchema:
+        return _OneSchema(Images(self._kind, beside(schema, self._encoding)))
+
+    def _opened(self, key: bytes | None) -> tuple[MessageSchema, bytes] | RecordError:
+        """The schema beside a key, and the key itself."""
         if key is None:
             return RecordError("missing_key", f"neither the message nor a Kafka key tells {self._told}")
         fields = fields_of(key)
-        if not isinstance(fields, RecordError) and is_wrapped(fields):
+        raw = schema_beside(fields)
+        if not isinstance(fields, RecordError) and raw is not None:
             key = bytes(fields["payload"])
             fields = fields_of(key)
         if isinstance(fields, RecordError):
             return RecordError("missing_key", f"the Kafka key is no JSON object with {self._told}")
-        refused = self._refused(fields)
-        record = refused or self._parser.parse(key)
-        if isinstance(record, RecordError) and not refused:
-            return RecordError(record.error_class, f"the Kafka key, {record.message}")
-        return record
+        return self._refused(fields) or (() if raw is None else self._schemas.of(raw), key)
 
     def _refused(self, fields: Fields) -> RecordError | None:
         missing = [name for name in self._names if name not in fields]

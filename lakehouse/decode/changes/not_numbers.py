@@ -14,7 +14,12 @@ class NotNumbers:
     """Takes them out of an envelope for the parser, and puts them into its record."""
 
     def __init__(self, images: Images) -> None:
-        self._members = {child.name: f"f{place}" for place, child in enumerate(images.kind) if t.is_float64(child.type)}
+        wired = zip(images.kind, images.fields, strict=True)
+        self._members = {
+            child.name: f"f{place}"
+            for place, (child, wire) in enumerate(wired)
+            if t.is_float64(child.type) and t.is_float64(wire.type)
+        }
 
     def without(self, fields: Fields) -> tuple[bytes, list[tuple[str, str, float]]]:
         """The envelope with nulls in their places, and what was there: image, member, number."""

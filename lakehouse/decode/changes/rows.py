@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from lakehouse.decode.changes.encodings import DebeziumEncoding, Encoding, HeaderEncoding
+from lakehouse.decode.changes.encodings import DebeziumEncoding, Encoding
 from lakehouse.decode.changes.facts import (
     CONTROL,
     DELETE,
@@ -25,6 +25,7 @@ from lakehouse.decode.changes.facts import (
     bools,
     report,
 )
+from lakehouse.decode.changes.header_encoding import HeaderEncoding
 from lakehouse.decode.changes.images import Image, Images
 from lakehouse.decode.changes.keys import KeyReader, key_headers
 from lakehouse.decode.changes.reading import Fields
@@ -56,9 +57,9 @@ class RowBuilder:
         self._table = table
         self._epoch = epoch
         self._images = Images(table.row, encoding)
-        self._keys = KeyReader(table, Images(table.key, encoding))
-        in_headers = HeaderEncoding(encoding.options) if isinstance(encoding, DebeziumEncoding) else encoding
-        self._header_keys = KeyReader(table, Images(table.key, in_headers))
+        self._keys = KeyReader(table, encoding)
+        in_headers = HeaderEncoding(encoding) if isinstance(encoding, DebeziumEncoding) else encoding
+        self._header_keys = KeyReader(table, in_headers)
         self._key_places = [self._images.names.index(field.name) for field in table.key]
 
     def build(self, facts: Facts, messages: Messages) -> tuple[pa.RecordBatch, Errors]:

@@ -16,17 +16,19 @@ from lakehouse.decode.changes.facts import Bools, bools
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 
+_NO_PATH = ""  # the bare text is asked for, wherever it stands
 
-def unavailable(array: Any, declared: Any, encoding: Encoding) -> Bools | None:
+
+def unavailable(array: Any, declared: Any, encoding: Encoding, path: str) -> Bools | None:
     """Rows of a wire column whose value was not sent, or None if all were."""
     if t.is_list(declared):
-        found = _in_lists(array, declared, encoding)
+        found = _in_lists(array, declared, encoding, path)
     elif t.is_map(declared):
-        found = _alone(array, array.keys, encoding.placeholders(pa.string())) if len(array) else None
+        found = _alone(array, array.keys, encoding.placeholders(pa.string(), _NO_PATH)) if len(array) else None
     elif t.is_nested(declared):
         found = None
     else:
-        found = _in_values(array, encoding.placeholders(declared))
+        found = _in_values(array, encoding.placeholders(declared, path))
     return found if found is not None and found.any() else None
 
 
@@ -37,12 +39,12 @@ def _in_values(array: pa.Array, texts: pa.Array | None) -> Bools | None:
     return bools(found) if found.true_count else None
 
 
-def _in_lists(array: Any, declared: Any, encoding: Encoding) -> Bools | None:
+def _in_lists(array: Any, declared: Any, encoding: Encoding, path: str) -> Bools | None:
     if not len(array) or t.is_nested(declared.value_type):
         return None
     if t.is_integer(array.type.value_type):
-        return _as_bytes(array, encoding.placeholders(pa.string()))
-    return _alone(array, array.values, encoding.placeholders(declared.value_type))
+        return _as_bytes(array, encoding.placeholders(pa.string(), _NO_PATH))
+    return _alone(array, array.values, encoding.placeholders(declared.value_type, f"{path}[]"))
 
 
 def _alone(array: Any, elements: pa.Array, texts: pa.Array | None) -> Bools | None:
