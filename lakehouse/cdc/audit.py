@@ -33,6 +33,8 @@ class MirrorProof:
             found[Finding("key_repeated", f"{self.mirror}: {'; '.join(self.keys.examples)}.", self.mirror)] = None
         if not self.order.holds:
             found[Finding("contradiction", f"{self.mirror}: {'; '.join(self.order.examples)}.", self.mirror)] = None
+        if not self.order.late.holds:
+            found[Finding("too_late", f"{self.mirror}: {self.order.late}", self.mirror)] = None
         return list(found)
 
     @property

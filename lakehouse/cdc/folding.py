@@ -10,6 +10,7 @@ from pyspark.sql import functions as f
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.cdc.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all
+from lakehouse.cdc.clocks import Arrival
 from lakehouse.cdc.lone import without_followers
 from lakehouse.cdc.moves import complete
 from lakehouse.cdc.narrow import holding
@@ -83,7 +84,7 @@ def fold(spark: SparkSession, work: Work, found: Range) -> Folded:
     """
     tables, log = work.tables, work.tables.changelog
     with kept(changes_of(spark, found), found.changes) as raw, small_shuffles(spark, found.changes):
-        seen = survey(raw, log)
+        seen = survey(raw, log, Arrival(found.sealed_us, tables.mirror.lateness))
         _require_sound(work, found, seen)
         changes, initial = _shaped(spark, work, found, raw)
         scope = Scope.of(log, tables.mirror, work.memory, seen)
@@ -120,10 +121,11 @@ def state(work: Work, found: Range, seen: Survey, applied: Applied) -> MirrorSta
     progress = dict(known.progress) if known else {}
     for partition, time_us in seen.progress.items():
         progress[partition] = max(time_us, progress.get(partition, time_us))
-    # It never goes back, not even with a rebuild: what was too late once does not become early.
+    # It never goes back, or deletes that were forgotten would be. A rebuild knows every delete again, and begins anew:
+    # a clock that was ahead is believed no longer.
     low = min(progress.values()) - int(lateness.total_seconds() * 1_000_000) if progress else 0
-    if work.previous is not None:
-        low = max(low, work.previous.low_watermark_us)
+    if known is not None:
+        low = max(low, known.low_watermark_us)
     totals = dict(known.total_operations) if known else {}
     for operation, count in seen.operations.items():
         totals[operation] = totals.get(operation, 0) + count

@@ -6,7 +6,7 @@ the mirror's quarantine. Lateness decides which deletes may be forgotten, so cha
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import polars as pl
@@ -16,6 +16,7 @@ from lakehouse.cdc.compare import Comparison, named
 from lakehouse.cdc.consumed import refused_places
 from lakehouse.cdc.evidence import Evidence, MirrorLink
 from lakehouse.cdc.frames import offsets_between
+from lakehouse.cdc.late_share import LateShare, late_share
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.tables import MirrorTables
 
@@ -40,6 +41,7 @@ class OrderProof:
         out_of_order: changes that came after a newer one in their Kafka partition.
         latest: how much older, by the source's time, a change was than one before it in its partition.
         allowed: the declared lateness.
+        late: what the newest runs refused for coming too late.
     """
 
     looked_at: str = "nothing"
@@ -52,6 +54,7 @@ class OrderProof:
     out_of_order: int = 0
     latest: timedelta = timedelta(0)
     allowed: timedelta = timedelta(0)
+    late: LateShare = field(default_factory=LateShare)
     seconds: float = 0.0
 
     @property
@@ -96,6 +99,7 @@ def check_order(tables: MirrorTables, seen: Evidence, *, limit: int | None = Non
         out_of_order=out_of_order,
         latest=latest,
         allowed=tables.mirror.lateness,
+        late=late_share(seen.links, tables.mirror.max_late_share),
         seconds=round(time.monotonic() - began, 3),
     )
 

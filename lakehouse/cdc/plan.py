@@ -60,6 +60,13 @@ class Range:
         return str(self.table.metadata.table_uuid)
 
     @property
+    def sealed_us(self) -> int:
+        """When its end was sealed, by our clock, microseconds: by then all of it had arrived."""
+        snapshot = self.table.metadata.snapshot_by_id(self.end)
+        assert snapshot is not None
+        return snapshot.timestamp_ms * 1000
+
+    @property
     def name(self) -> str:
         """Of the changelog."""
         return ".".join(self.table.name())

@@ -9,6 +9,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
+from lakehouse.cdc.clocks import Arrival
 from lakehouse.cdc.expressions import hashed, left_out
 from lakehouse.cdc.position import Position
 from lakehouse.tables import Changelog
@@ -27,7 +28,8 @@ class Survey:
         position: greatest source position.
         source_time_us: greatest source time, microseconds; 0 if none is told.
         oldest_us: least source time of a change of a row.
-        progress: Kafka partition → greatest source time of a logged change, no later than its arrival.
+        progress: Kafka partition → greatest source time of a logged change, no later than its arrival; without
+            partitions whose clocks are not believed.
         truncated: position of the newest truncate.
         lone_tombstones: tombstones without position.
         unplaced: changes that need a position and have none; they cannot be folded.
@@ -55,17 +57,20 @@ class Survey:
     kafka_end: Mapping[int, int] = field(default_factory=dict[int, int])
 
 
-def survey(changes: DataFrame, log: Changelog) -> Survey:
+def survey(changes: DataFrame, log: Changelog, arrival: Arrival | None = None) -> Survey:
     """Read the range once.
 
     Args:
         changes: rows of the changelog; `after` has exactly the declared columns.
         log: the changelog.
+        arrival: by when they had arrived; None: nobody asks how far the source has come.
     """
     operation, position = sql.col("operation"), sql.col("position")
     time = sql.unix_micros("source_time")
     of_a_row = ~operation.isin("truncate", "control")
     lone = (operation == "tombstone") & position.isNull()
+    # A snapshot is read later than what is logged meanwhile, and no clock is ahead of a message's arrival.
+    clock = sql.when(operation != "read", sql.least(time, sql.unix_micros("_kafka_timestamp")))
     found = (
         changes.groupBy(sql.col("_kafka_partition").alias("partition"))
         .agg(
@@ -74,8 +79,7 @@ def survey(changes: DataFrame, log: Changelog) -> Survey:
             sql.sum(_row_hash(changes, log).cast("decimal(20,0)")).alias("digest"),
             sql.max(position).alias("position"),
             sql.max(time).alias("newest"),
-            # A snapshot is read later than what is logged meanwhile, and no clock is ahead of a message's arrival.
-            sql.max(sql.when(operation != "read", sql.least(time, sql.unix_micros("_kafka_timestamp")))).alias("clock"),
+            sql.max(clock if arrival is None else arrival.believed(clock)).alias("clock"),
             sql.min(sql.when(of_a_row, time)).alias("oldest"),
             sql.max(sql.when(operation == "truncate", position)).alias("truncated"),
             sql.count_if(lone).alias("lone"),

@@ -13,7 +13,8 @@ ORDER = "order"
 ORDER_DESCRIPTION = (
     "Of the changes that the mirror has consumed: at one position the source says one thing (another one has to be in "
     "the mirror's quarantine), and no change arrives later, by the source's time, than the mirror's declared lateness "
-    "allows. A change that is later than that, and of a deleted row, might be refused: then this check warns."
+    "allows. A change that is later than that, and of a deleted row, might be refused: then this check warns. "
+    "It fails where the newest runs have refused more than the declared share."
 )
 DELAY = "delay"
 DELAY_DESCRIPTION = (
@@ -35,6 +36,8 @@ def order_result(proof: OrderProof, key: dg.AssetKey) -> dg.AssetCheckResult:
         "share out of order": round(proof.out_of_order / proof.changes, 6) if proof.changes else 0.0,
         "latest change (s)": proof.latest.total_seconds(),
         "allowed lateness (s)": proof.allowed.total_seconds(),
+        "refused as too late, of the newest runs": proof.late.refused,
+        "share refused as too late": round(proof.late.share, 6),
         "seconds": proof.seconds,
     }
     if proof.examples:
@@ -42,9 +45,9 @@ def order_result(proof: OrderProof, key: dg.AssetKey) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=ORDER,
-        passed=proof.holds and proof.in_time,
-        # Late is not wrong yet; a contradiction that nobody refused is.
-        severity=dg.AssetCheckSeverity.WARN if proof.holds else dg.AssetCheckSeverity.ERROR,
+        passed=proof.holds and proof.in_time and proof.late.holds,
+        # Late is not wrong yet; a contradiction that nobody refused is, and so is it when many changes are refused.
+        severity=dg.AssetCheckSeverity.WARN if proof.holds and proof.late.holds else dg.AssetCheckSeverity.ERROR,
         description=_order_told(proof),
         metadata=metadata,
     )
@@ -56,6 +59,8 @@ def _order_told(proof: OrderProof) -> str:
             f"At {proof.contradictions:,} positions the source says several things, and none is in quarantine: "
             f"{'; '.join(proof.examples)}."
         )
+    if not proof.late.holds:
+        return str(proof.late)
     if not proof.in_time:
         return f"A change was {_span(proof.latest)} late, longer than the {_span(proof.allowed)} that are declared."
     if not proof.changes:

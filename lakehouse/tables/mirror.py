@@ -41,6 +41,8 @@ class Mirror:
         changelog: its declaration, or the name of one that is declared elsewhere.
         deletes: `hard` removes deleted rows, `soft` keeps them with `_cdc_deleted`.
         lateness: how long after newer changes, by the source's clock, a change may still arrive.
+        max_late_share: of the changes of keys that the mirror does not know, the share that the newest runs may have
+            refused as too late before a check fails.
         target_lag: how old the oldest change that is not yet in the mirror may be.
         initial: a table with the source's rows from before the changelog, such as an earlier copy.
         partitioning: of the mirror, best of key columns.
@@ -54,6 +56,7 @@ class Mirror:
     changelog: Changelog | str
     deletes: Deletes = "hard"
     lateness: timedelta = timedelta(hours=1)
+    max_late_share: float = 0.01
     target_lag: timedelta = timedelta(minutes=5)
     initial: str | None = None
     partitioning: tuple[str, ...] = ()
@@ -74,6 +77,10 @@ class Mirror:
         if self.lateness < timedelta(0) or self.target_lag <= timedelta(0):
             raise DeclarationError(
                 f"{self.name}: lateness or target_lag is negative.", remedy="write timedeltas longer than nothing."
+            )
+        if not 0 <= self.max_late_share <= 1:
+            raise DeclarationError(
+                f"{self.name}: max_late_share is {self.max_late_share}.", remedy="write a share from 0 to 1."
             )
         if self.full_check_rows < 0:
             raise DeclarationError(f"{self.name}: full_check_rows is negative.", remedy="write 0 or more.")

@@ -1,13 +1,16 @@
 """A clock of the source's that is ahead of everybody's.
 
-Guarded mechanism: a source time is taken to be no later than its message's arrival, or the low watermark would pass
-changes that are in time. The log is the only place that knows when a message arrived.
+Guarded mechanisms: a source time is taken to be no later than its message's timestamp, and no later than we know the
+message to have arrived, or the low watermark would pass changes that are in time. A clock far ahead is not believed.
 """
+
+from datetime import timedelta
 
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 from pyspark.sql import SparkSession
 
+from lakehouse.cdc.clocks import Arrival
 from lakehouse.cdc.position import Position
 from lakehouse.cdc.survey import survey
 from lakehouse_tests.cdc.fold import Change
@@ -22,3 +25,19 @@ def test_no_source_time_is_later_than_the_arrival(spark: SparkSession) -> None:
     [row] = changelog_rows(TABLES, [change])
     ahead = row | {"source_time": time_of(900)}
     assert survey(frame(spark, TABLES.changelog.table, [ahead]), TABLES.changelog).progress == {0: 100}
+
+
+def _progress(spark: SparkSession, *times: int) -> object:
+    """What the clock of a producer, who gives Kafka the same time, is believed of changes that arrived by 1000."""
+    changes = [Change("insert", (n,), Position(0, n, 0), {"a": "x"}, offset=n, time=t) for n, t in enumerate(times, 1)]
+    read = frame(spark, TABLES.changelog.table, changelog_rows(TABLES, changes))
+    return survey(read, TABLES.changelog, Arrival(1000, timedelta(microseconds=50))).progress
+
+
+def test_a_clock_far_ahead_says_nothing(spark: SparkSession) -> None:
+    assert _progress(spark, 700, 32_000_000) == {0: 700}
+    assert _progress(spark, 32_000_000) == {}
+
+
+def test_a_clock_a_little_ahead_is_put_back(spark: SparkSession) -> None:
+    assert _progress(spark, 700, 1040) == {0: 1000}

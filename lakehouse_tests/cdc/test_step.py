@@ -14,6 +14,7 @@ import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 
+from lakehouse.cdc.clocks import Arrival
 from lakehouse.cdc.planner import COPY, DELETES
 from lakehouse.cdc.refusals import (
     ColumnsDiffer,
@@ -35,6 +36,7 @@ from lakehouse.commit.rebase import added_files
 from lakehouse.tables import apply, plan
 from lakehouse_tests.cdc.conftest import (
     ROW,
+    Change,
     MakeMirror,
     Mirrored,
     at,
@@ -122,6 +124,33 @@ def test_progress_and_low_watermark(mirrored: MakeMirror) -> None:
     assert (report.refused, things.quarantined()) == (1, [("too_late", 1)])
     assert _named(things) == {1: "n1", 2: "n2"}
     assert things.agree().low_watermark_us == low  # it never goes back
+
+
+def _ahead(number: int, position: int) -> Change:
+    """A change from a producer whose clock, which Kafka's timestamp has as well, is years ahead."""
+    return upsert(number, position, "insert", name=f"n{number}", source_time=at(10 * 366 * 86_400))
+
+
+def test_one_change_from_a_clock_years_ahead_does_not_end_a_mirror(mirrored: MakeMirror) -> None:
+    things = mirrored(lateness=timedelta(seconds=10))
+    things.apply([*_inserts(1, begin=100), _ahead(2, 101)])
+    assert things.agree().low_watermark_us == int(at(90).timestamp() * 1_000_000)
+    assert things.apply(_inserts(3, begin=102)).refused == 0
+    assert _named(things) == {1: "n1", 2: "n2", 3: "n3"}
+
+
+def test_a_rebuild_heals_a_mirror_that_such_a_clock_has_ended(
+    mirrored: MakeMirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    things = mirrored(lateness=timedelta(seconds=10))
+    with monkeypatch.context() as patched:
+        patched.setattr(Arrival, "believed", lambda self, told: told)
+        things.apply([*_inserts(1, begin=100), _ahead(2, 101)])
+    assert things.apply(_inserts(3, begin=102)).refused == 1
+    things.run(rebuild=True)
+    assert things.agree().low_watermark_us == int(at(92).timestamp() * 1_000_000)
+    assert things.apply(_inserts(4, begin=103)).refused == 0
+    assert _named(things) == {n: f"n{n}" for n in range(1, 5)}
 
 
 def test_compactions_of_changelog_and_mirror_change_nothing(mirrored: MakeMirror) -> None:

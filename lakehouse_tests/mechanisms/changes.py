@@ -14,9 +14,9 @@ from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, g
 def _unclamped(original: Function) -> Function:
     """No message is known to have arrived before the time that its source tells."""
 
-    def passing(changes: Any, log: Any) -> Any:
+    def passing(changes: Any, log: Any, arrival: Any = None) -> Any:
         arrived = sql.greatest("_kafka_timestamp", "source_time")
-        return original(changes.withColumn("_kafka_timestamp", arrived), log)
+        return original(changes.withColumn("_kafka_timestamp", arrived), log, arrival)
 
     return passing
 
@@ -69,6 +69,20 @@ CHANGES = (
         keeps="lakehouse.cdc.survey:survey",
         lets_pass=_unclamped,
         guard="cdc/test_clamp.py::test_no_source_time_is_later_than_the_arrival",
+    ),
+    Mechanism(
+        name="clock of arrival",
+        promise="P4: One change from a clock that is ahead makes all others too late, and no new rows come.",
+        keeps="lakehouse.cdc.clocks:Arrival.believed",
+        lets_pass=lambda original: lambda self, told: told,
+        guard="cdc/test_clamp.py::test_a_clock_far_ahead_says_nothing",
+    ),
+    Mechanism(
+        name="share of late changes",
+        promise="P4: A mirror that refuses every new row passes its checks.",
+        keeps="lakehouse.cdc.late_share:late_share",
+        lets_pass=answers(lambda share: replace(share, allowed=1.0)),
+        guard="cdc/test_late_share.py::test_many_changes_that_came_too_late_fail_the_check",
     ),
     Mechanism(
         name="low watermark",
