@@ -241,7 +241,9 @@ def parameters_digest(run: DagsterRun, parameters: Parameters) -> str:
 
 
 def backfill_reason(run: DagsterRun) -> str:
-    """Why a run may read inputs of other dates or parameters, by its tag `lakehouse/backfill`; empty if it may not.
+    """Why a run may read inputs of other dates or parameters, or replace newer rows: its tag `lakehouse/backfill`.
+
+    Empty if it may not.
 
     Raises:
         BackfillTagInvalid: the tag gives no reason.

@@ -16,6 +16,7 @@ from lakehouse.derived.refusals import DeriveRefused
 from lakehouse.derived.report import DeriveReport
 from lakehouse.derived.step import DeriveStep, derive
 from lakehouse.derived.version import derivation_digest
+from lakehouse.lineage.newer import NewerRows
 from lakehouse.resources import DoesNotFit, Lake, LakehouseSpark
 from lakehouse.resources.materialized import write_tags
 from lakehouse.runtime import asks_for_rebuild, attempt_of, backfill_reason, execution_of, run_parameters
@@ -148,7 +149,7 @@ def _derive(
     except Superseded as superseded:
         context.log.info(f"superseded, nothing to materialize: {superseded.message}")
         return None
-    except (DeriveRefused, DoesNotFit) as refused:
+    except (DeriveRefused, DoesNotFit, NewerRows) as refused:
         raise _failure(refused) from None
 
 
@@ -170,7 +171,7 @@ def _keys(context: dg.AssetExecutionContext, one: Derived, begun: datetime) -> S
     return () if endless and set(known) <= set(keys) else keys
 
 
-def _failure(refused: DeriveRefused | DoesNotFit) -> dg.Failure:
+def _failure(refused: DeriveRefused | DoesNotFit | NewerRows) -> dg.Failure:
     """A refusal as Dagster shows it. To try the same again would end the same way."""
     shown = {"inputs": inputs_shown(refused.inputs)} if isinstance(refused, InputsDisagree) else {}
     return dg.Failure(

@@ -44,8 +44,8 @@ def derived_result(report: DeriveReport, one: Derived, attempt: Attempt) -> Mate
     }
     if said.partition:
         metadata["partitions"] = ", ".join(said.partition)
-    if said.differs:
-        metadata["backfill"] = said.differs
+    if reason := said.differs or said.replaces_newer:
+        metadata["backfill"] = reason
     if report.notes:
         metadata["notes"] = MetadataValue.md("\n".join(f"- {note}" for note in report.notes))
     return MaterializeResult(

@@ -32,7 +32,9 @@ def derive(
     parameter: Annotated[list[str] | None, typer.Option(help="name=value, instead of the one that conf/ has.")] = None,
     upstream: Annotated[bool, typer.Option("--upstream", help="With the derived tables that they come from.")] = False,
     downstream: Annotated[bool, typer.Option("--downstream", help="With all that is computed from them.")] = False,
-    backfill: Annotated[str, typer.Option(help="Why inputs of other dates or parameters may be read.")] = "",
+    backfill: Annotated[
+        str, typer.Option(help="Why inputs of other dates or parameters may be read, and newer rows replaced.")
+    ] = "",
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Compute incremental tables anew from all rows.")] = False,
 ) -> None:
     """Compute derived tables in one run, so that they agree: one date, one set of parameters, one vintage."""

@@ -16,6 +16,7 @@ from lakehouse.lineage.origins import REST, Origin, keyed_in, origins_of
 
 Label = TypeVar("Label")
 Group = TypeVar("Group")
+Member = TypeVar("Member", Computation, Origin)
 TOLD_APART = 20  # groups in one seal: a table of more of them is surely mixed, and its seal has to stay small
 
 
@@ -105,6 +106,23 @@ def origins_after(
         found = mixed(found, part, tuple(sorted(now.items())), appending=appending)
     older, newer = _bounded([Origin(dict(label), shown) for label, shown in found.items()])
     return (Origin({}, _together(older, part)), *newer) if older else tuple(newer)
+
+
+def put_aside(before: Seal | None, groups: Sequence[Member], part: Part) -> list[Member]:
+    """Those groups of a table, some of whose rows a run of a part puts its own in the place of.
+
+    Args:
+        before: what the table's seal says.
+        groups: the computations or origins that it lists.
+        part: what the run computes.
+    """
+    if not part.keys or _keyed_otherwise(before, part, groups):
+        return list(groups)
+    keys = set(part.keys)
+    named = {key for one in groups for key in part.keys_in(one.partitions)}
+    return [
+        one for one in groups if keys & part.keys_in(one.partitions) or (REST in one.partitions and not keys <= named)
+    ]
 
 
 def moved_since(before: Seal | None, inputs: Iterable[Input], *, follows: str) -> list[str]:

@@ -13,12 +13,14 @@ from lakehouse.commit.lease import lease_tag
 from lakehouse.derived.agreement import Asked, agree
 from lakehouse.derived.increment import Increment, next_increment
 from lakehouse.derived.inputs import Input, read_inputs
-from lakehouse.derived.mixture import moved_since
+from lakehouse.derived.mixture import moved_since, put_aside
 from lakehouse.derived.parts import Part
 from lakehouse.derived.pins import Pin
 from lakehouse.derived.refusals import RowsOfOthers, command
 from lakehouse.derived.statement import KIND
 from lakehouse.lineage.computations import computations_of
+from lakehouse.lineage.newer import NewerRows, Read, newer_dates, newer_inputs
+from lakehouse.lineage.origins import origins_of
 from lakehouse.lineage.sealed import made
 from lakehouse.lineage.vintage import check_vintage
 from lakehouse.settings import Parameter, Parameters
@@ -75,12 +77,18 @@ class DeriveStep:
 
 @dataclass(frozen=True)
 class Work:
-    """What was found and decided before a row is read."""
+    """What was found and decided before a row is read.
+
+    Args:
+        differing: in what the inputs do not agree, where a backfill allows that.
+        replaced: what newer rows the step's own are put in the place of, where a backfill allows that.
+    """
 
     base: Base
     inputs: Mapping[str, Input]
     differing: tuple[str, ...]
     increment: Increment | None
+    replaced: tuple[str, ...] = ()
 
 
 def prepare(step: DeriveStep) -> Work:
@@ -88,6 +96,7 @@ def prepare(step: DeriveStep) -> Work:
 
     Raises:
         DeriveRefused: inputs or history are not what they have to be.
+        NewerRows: the table holds rows of a later date, or of later snapshots, and this is no declared backfill.
         SealBroken: a seal was changed after it was written.
     """
     base = read_bases(step.catalog, [step.name])[step.name]
@@ -102,7 +111,28 @@ def prepare(step: DeriveStep) -> Work:
     at = {one.name: one.snapshot_id for one in inputs.values()}
     vintage = check_vintage(lambda name: step.catalog.load_table(tuple(name.split("."))), at)
     differing = agree(asked, list(inputs.values()), vintage)
-    return Work(base, inputs, tuple(differing), _increment(step, base, inputs))
+    replaced = _newer_rows(step, base, inputs)
+    return Work(base, inputs, tuple(differing), _increment(step, base, inputs), tuple(replaced))
+
+
+def _newer_rows(step: DeriveStep, base: Base, inputs: Mapping[str, Input]) -> list[str]:
+    """What the table holds that is newer than what the step would put in its place, or beside it.
+
+    Raises:
+        NewerRows: there is such, and this is no declared backfill.
+    """
+    if (before := made(base.table, base.snapshot_id).sealed) is None:
+        return []
+    part = step.part or Part(step.derived)
+    computations, origins = computations_of(before.seal), origins_of(before.seal)
+    # Where reading stands in what an incremental table follows is told by the increment.
+    followed = step.derived.follows if step.appending else None
+    reads = [Read(one.name, one.table, one.snapshot_id) for key, one in inputs.items() if key != followed]
+    newer = newer_dates(step.attempt.runtime_date, put_aside(before.seal, computations, part), computations)
+    newer += newer_inputs(before, reads, put_aside(before.seal, origins, part), origins)
+    if newer and not step.backfill:
+        raise NewerRows(step.name, newer)
+    return newer
 
 
 def _increment(step: DeriveStep, base: Base, inputs: Mapping[str, Input]) -> Increment | None:
@@ -162,7 +192,8 @@ def _rebuild(step: DeriveStep) -> str:
 
 def notes_of(step: DeriveStep, work: Work) -> tuple[str, ...]:
     """What a reader should know of the step beyond its result."""
-    notes = [f"goes ahead as a backfill ({step.backfill}) although {text}" for text in work.differing]
+    allowed = (*work.differing, *work.replaced)
+    notes = [f"goes ahead as a backfill ({step.backfill}) although {text}" for text in allowed]
     if work.increment is not None and work.increment.start is not None and not work.increment.appends:
         notes.append(f"nothing new in {work.increment.followed.name}")
     before, attempt = made(work.base.table, work.base.snapshot_id).seal, step.attempt

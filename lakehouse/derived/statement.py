@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from lakehouse.lineage import computations, origins
+from lakehouse.lineage import computations, newer, origins
 from lakehouse.lineage.computations import Computation
 from lakehouse.lineage.origins import Origin
 from lakehouse.settings import Parameter
@@ -37,6 +37,7 @@ class DeriveStatement:
         computed_from: which partitions were computed from which snapshots, by this run or before; the newest last.
         follows: the input of which an incremental table reads each row once; empty where it is computed in full.
         differs: why inputs may disagree, where they do.
+        replaces_newer: why newer rows may be replaced, where they were; empty where none were.
         column_lineage: column → the columns (table, column) that it is computed from.
         rules: contract rule → severity, and how many rows broke it.
     """
@@ -54,6 +55,7 @@ class DeriveStatement:
     computed_from: tuple[Origin, ...] = ()
     follows: str = ""
     differs: str = ""
+    replaces_newer: str = ""
     column_lineage: ColumnLineage = field(default_factory=dict[str, tuple[tuple[str, str], ...]])
     rules: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -73,6 +75,7 @@ class DeriveStatement:
             origins.KEY: _json(self.computed_from),
             origins.FOLLOWS_KEY: self.follows,
             "derived.differs": self.differs,
+            f"derived.{newer.KEY}": self.replaces_newer,
             "derived.column_lineage": _json(self.column_lineage),
             "quality.rules": _json(self.rules),
         }
@@ -96,6 +99,7 @@ class DeriveStatement:
             computed_from=origins.origins_in(keys),
             follows=origins.follows_in(keys),
             differs=keys["derived.differs"],
+            replaces_newer=keys.get(f"derived.{newer.KEY}", ""),
             column_lineage=msgspec.json.decode(
                 keys["derived.column_lineage"], type=dict[str, tuple[tuple[str, str], ...]]
             ),

@@ -30,6 +30,7 @@ def derive(step: DeriveStep) -> DeriveReport:
 
     Raises:
         DeriveRefused: inputs, history or rows are not what they have to be; nothing was published.
+        NewerRows: the table holds newer rows than the step would put in their place; nothing was published.
         DoesNotFit: what was computed is not what is declared; nothing was published.
         ComputationFailed: Spark could not compute it.
         Superseded: another run has computed the same meanwhile.
@@ -102,6 +103,7 @@ def _statement(step: DeriveStep, work: Work, result: OnBranch) -> DeriveStatemen
         follows=work.increment.followed.name if work.increment else "",
         # Also what the run has left as it was may differ from what it has computed.
         differs=step.backfill if work.differing or len(origins) > 1 or len(computations) > 1 else "",
+        replaces_newer=step.backfill if work.replaced else "",
         column_lineage=result.trace.columns,
         rules=result.rules.told(),
     )

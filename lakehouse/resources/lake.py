@@ -14,7 +14,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.release.reading import OpenRelease, open_release
 from lakehouse.resources.materialized import materialized
 from lakehouse.resources.writing import WriteMode, WrittenByStream, write_table
-from lakehouse.runtime import StepContext, attempt_of
+from lakehouse.runtime import StepContext, attempt_of, backfill_reason
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse.spark.naming import quoted_table, rows_at
 from lakehouse.tables import OWN_TABLES, Declarations, Mirror, Stream, Table, apply, load_declarations, plan
@@ -180,7 +180,8 @@ class Lake:
             context: the asset's.
             name: `namespace.table`; it is created if it does not exist.
             data: an Arrow table, a pandas frame or a Spark frame.
-            mode: `append` adds rows, `overwrite` replaces all of them.
+            mode: `append` adds rows, `overwrite` replaces all of them. An old run that is executed again does not
+                replace the rows of a newer one, unless its tag `lakehouse/backfill` says why.
 
         Returns:
             What the asset returns: rows, snapshot, schema, runtime date.
@@ -191,6 +192,8 @@ class Lake:
                 has one writer.
             DoesNotFit: the data are not what is declared; nothing was published.
             RulesBroken: rows break a blocking rule; nothing was published.
+            NewerRows: the rows that would be replaced are of a later date, or were computed from later snapshots.
+            BackfillTagInvalid: the run's tag that declares a backfill gives no reason.
             Superseded: another run wrote the table meanwhile; nothing was published.
         """
         self._follow_step()
@@ -202,7 +205,16 @@ class Lake:
             raise WrittenByStream(f"Table {name} is written by the {kind} {writer.name}.", remedy=_OWN)
         self.ensure([name])
         attempt = attempt_of(context, self.settings, step=f"write:{name}")
-        written = write_table(self.catalog, table, attempt, data, mode=mode, inputs=self._read)
+        written = write_table(
+            self.catalog,
+            table,
+            attempt,
+            data,
+            mode=mode,
+            inputs=self._read,
+            pinned=[one for one, at in self._read.items() if one in self._pins and self._pins[one].snapshot_id == at],
+            backfill=backfill_reason(context.run),
+        )
         self._pins.pop(name, None)
         return materialized(table, attempt, written)
 

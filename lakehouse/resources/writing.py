@@ -1,7 +1,7 @@
 """A user's own table, written through the same protocol as ours: stage, judge, seal, publish."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -12,9 +12,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Seal, open_branch, publish, read_bases, seal_branch
+from lakehouse.commit import Attempt, Base, Seal, open_branch, publish, read_bases, seal_branch
 from lakehouse.commit.frames import stage_frame, staged_rows
 from lakehouse.errors import LakehouseError
+from lakehouse.lineage.computations import computations_of
+from lakehouse.lineage.newer import KEY, NewerRows, Read, newer_dates, newer_inputs
+from lakehouse.lineage.origins import origins_of
+from lakehouse.lineage.sealed import made
 from lakehouse.resources.fitting import fitted
 from lakehouse.resources.judging import Verdicts
 from lakehouse.resources.staging import stage_arrow, staged_batches
@@ -57,6 +61,8 @@ def write_table(
     *,
     mode: WriteMode,
     inputs: Mapping[str, int],
+    pinned: Collection[str] = (),
+    backfill: str = "",
 ) -> Written:
     """Write an existing table and publish it.
 
@@ -67,14 +73,20 @@ def write_table(
         data: an Arrow table, a pandas frame or a Spark frame.
         mode: `append` adds the rows, `overwrite` puts them in the place of all others.
         inputs: table → snapshot that the data were computed from.
+        pinned: those of them that were read at `main` of their time, and not at a tag that somebody else moves.
+        backfill: why newer rows may be replaced; empty if they may not.
 
     Raises:
+        NewerRows: the table holds rows of a later date, or of later snapshots, which would be replaced.
         DoesNotFit: the data are not what is declared; nothing was published.
         RulesBroken: rows break a blocking rule; nothing was published.
         CommitError: the publish did not go through, for example `Superseded`.
     """
     began = time.monotonic()
     base = read_bases(catalog, [table.name])[table.name]
+    newer = _newer_rows(catalog, base, attempt, {name: inputs[name] for name in pinned}) if mode == "overwrite" else []
+    if newer and not backfill:
+        raise NewerRows(table.name, newer)
     verdicts = Verdicts(table)
     if isinstance(data, DataFrame):
         open_branch(catalog, base, attempt)
@@ -91,6 +103,8 @@ def write_table(
         "write.total": str(total),
         "quality.rules": msgspec.json.encode(verdicts.told()).decode(),
     }
+    if newer:
+        statement[f"write.{KEY}"] = backfill
     previous = base.sealed.seal if base.sealed else None
     seal = Seal.of(attempt, "write", statement=statement, previous=previous, inputs=inputs)
     published = publish(catalog, [seal_branch(catalog, base, attempt, seal)])
@@ -103,3 +117,13 @@ def write_table(
         seconds=time.monotonic() - began,
         warnings=verdicts.warnings,
     )
+
+
+def _newer_rows(catalog: LakeCatalog, base: Base, attempt: Attempt, inputs: Mapping[str, int]) -> list[str]:
+    if (before := made(base.table, base.snapshot_id).sealed) is None:
+        return []
+    computations, origins = computations_of(before.seal), origins_of(before.seal)
+    other = {name: at for name, at in inputs.items() if before.seal.inputs.get(name) not in (None, at)}
+    reads = [Read(name, catalog.load_table(tuple(name.split("."))), at) for name, at in other.items()]
+    newer = newer_dates(attempt.runtime_date, computations, computations)
+    return newer + newer_inputs(before, reads, origins, origins)

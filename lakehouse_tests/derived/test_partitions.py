@@ -223,7 +223,7 @@ def test_a_partition_of_other_parameters_or_another_date_is_noticed_though_the_n
     one = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
     with pytest.raises(InputsDisagree, match=r'days: partition 2013-01-01: .* parameters \{"share": 2\}, run run'):
         workshop.run(one, parameters={"share": 1})
-    workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1}, day="2013-05-13", run="early")
+    workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1}, day="2013-05-13", run="early", backfill="late")
     with pytest.raises(InputsDisagree, match=r"days: partition 2013-01-01: runtime date 2013-05-13, .* run early"):
         workshop.run(one, parameters={"share": 1})
     workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1})

@@ -81,6 +81,13 @@ DERIVED = (
         guard=_INPUTS + "test_new_rows_beside_those_of_other_parameters",
     ),
     Mechanism(
+        name="newer rows",
+        promise="P3: An old run that is executed again puts its rows in the place of newer ones.",
+        keeps="lakehouse.derived.plan:_newer_rows",
+        lets_pass=gives([]),
+        guard="derived/test_newer_rows.py::test_an_older_date_over_a_newer_one[full]",
+    ),
+    Mechanism(
         name="date of the winner",
         promise="P3: A run whose race was won for another date ends as if its own table was made.",
         keeps="lakehouse.derived.step:_outdone",
