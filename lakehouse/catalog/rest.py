@@ -4,14 +4,24 @@ from collections.abc import Sequence
 
 import msgspec
 from pydantic import ValidationError
-from pyiceberg.catalog.rest import Endpoints, RestCatalog
+from pyiceberg.catalog.rest import Endpoints, RestCatalog, TableResponse
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError
-from pyiceberg.table import CommitTableRequest, Namespace, Table, TableIdentifier
-from pyiceberg.typedef import Identifier
+from pyiceberg.io import FileIO
+from pyiceberg.table import (
+    CommitTableRequest,
+    CommitTableResponse,
+    Namespace,
+    StagedTable,
+    Table,
+    TableIdentifier,
+)
+from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from requests import RequestException, Response
 from typing_extensions import override
 
 from lakehouse.catalog.change import LakeCatalog, TableChange
+from lakehouse.catalog.code_free import code_free, names_code, without_code
 from lakehouse.errors import LakehouseError
 
 _COLLECT_TRIES = 20
@@ -37,6 +47,40 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
     """PyIceberg's REST catalog with commits and consistent reads over several tables."""
 
     reads_whole_commits = False  # the specification does not promise it, though Polaris keeps it
+
+    @override
+    def _fetch_config(self) -> None:
+        """Take the server's settings, but for those that name a class: such are ours alone."""
+        ours = {key: value for key, value in self.properties.items() if names_code(key)}
+        super()._fetch_config()
+        self.properties = {**without_code(self.properties), **ours}
+
+    @override
+    def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:
+        """Storage as the settings and the server say, the latter without code."""
+        return super()._load_file_io(without_code(properties), location)
+
+    @override
+    def _response_to_table(self, identifier_tuple: tuple[str, ...], table_response: TableResponse) -> Table:
+        # Of the answer, what the server says of storage counts, and what the table says of itself does not.
+        table = super()._response_to_table(identifier_tuple, _without_properties(table_response))
+        table.metadata = code_free(table_response.metadata)
+        return table
+
+    @override
+    def _response_to_staged_table(
+        self, identifier_tuple: tuple[str, ...], table_response: TableResponse
+    ) -> StagedTable:
+        table = super()._response_to_staged_table(identifier_tuple, _without_properties(table_response))
+        table.metadata = code_free(table_response.metadata)
+        return table
+
+    @override
+    def commit_table(
+        self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
+    ) -> CommitTableResponse:
+        response = super().commit_table(table, requirements, updates)
+        return response.model_copy(update={"metadata": code_free(response.metadata)})
 
     @override
     def commit_tables(self, changes: Sequence[TableChange]) -> None:
@@ -101,6 +145,10 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
 
 class _Located(msgspec.Struct, rename="kebab"):
     metadata_location: str
+
+
+def _without_properties(response: TableResponse) -> TableResponse:
+    return response.model_copy(update={"metadata": response.metadata.model_copy(update={"properties": {}})})
 
 
 def _state(table: Table) -> tuple[str, int | None]:

@@ -29,12 +29,13 @@ from pyiceberg.exceptions import (
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.update import TableRequirement, TableUpdate
-from pyiceberg.typedef import Identifier
+from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, select, tuple_, update
 from sqlalchemy.exc import DBAPIError, OperationalError
 from typing_extensions import override
 
 from lakehouse.catalog.change import LakeCatalog, TableChange
+from lakehouse.catalog.code_free import code_free
 from lakehouse.catalog.document import Document, edited, parsed, require
 
 _log = structlog.get_logger(__name__)
@@ -76,7 +77,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             return super().commit_table(table, requirements, updates)
         after = self._stored([identifier])[identifier]
         return CommitTableResponse.model_validate(
-            {"metadata": parsed(after.document), "metadata-location": after.location}
+            {"metadata": code_free(parsed(after.document)), "metadata-location": after.location}
         )
 
     @override
@@ -94,7 +95,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return {
             identifier: Table(
                 identifier=identifier,
-                metadata=(metadata := parsed(stored.document)),
+                metadata=(metadata := code_free(parsed(stored.document))),
                 metadata_location=stored.location,
                 io=self._load_file_io(metadata.properties, stored.location),
                 catalog=self,
@@ -194,6 +195,11 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return found
 
     def _io(self, location: str) -> FileIO:
+        return load_file_io(self.properties, location)
+
+    @override
+    def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:
+        """Storage as the catalog's settings say; what a table's properties say is not asked."""
         return load_file_io(self.properties, location)
 
 

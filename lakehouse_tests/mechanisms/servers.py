@@ -1,7 +1,26 @@
 """What keeps somebody who may write elsewhere from starting runs here."""
 
-from lakehouse_tests.mechanisms.mechanism import Mechanism, gives
+from typing import Any
 
+from pyiceberg.io import FileIO, load_file_io
+
+from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, gives
+
+
+def _everything(original: Function) -> Function:
+    return lambda metadata: metadata
+
+
+def _table_decides(original: Function) -> Function:
+    """As PyIceberg has it: what a table says of storage lies over what the settings say."""
+
+    def passing(self: Any, properties: dict[str, str], location: str) -> FileIO:
+        return load_file_io({**self.properties, **properties}, location)
+
+    return passing
+
+
+_PROPERTIES = "catalog/test_foreign_properties.py::"
 _WEB = "web/test_server.py::"
 SERVERS = (
     Mechanism(
@@ -17,5 +36,19 @@ SERVERS = (
         keeps="lakehouse.web.server:_only_reads",
         lets_pass=gives(True),
         guard=_WEB + "test_a_get_reads_alone",
+    ),
+    Mechanism(
+        name="no code of a table",
+        promise="P5: A table that somebody has registered runs code here, and is handed the catalog's secrets.",
+        keeps="lakehouse.catalog.code_free:code_free",
+        lets_pass=_everything,
+        guard=_PROPERTIES + "test_what_a_commit_changes_keeps_what_others_have_set",
+    ),
+    Mechanism(
+        name="storage of the settings",
+        promise="P5: A table's property sends the catalog's secrets to an endpoint of somebody else.",
+        keeps="lakehouse.catalog.sql:SqlLakeCatalog._load_file_io",
+        lets_pass=_table_decides,
+        guard=_PROPERTIES + "test_the_properties_of_a_table_choose_neither_code_nor_storage[sql_lake]",
     ),
 )
