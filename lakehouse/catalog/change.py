@@ -1,6 +1,6 @@
 """The one thing we ask of a catalog beyond PyIceberg's own interface: change several tables together or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -16,6 +16,8 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 from pyiceberg.typedef import Identifier
+
+from lakehouse.catalog.entry import Entry
 
 _FOREVER_MS = 2**63 - 1
 
@@ -54,6 +56,10 @@ class GroupCommits(Protocol):
 
     def locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
         """Where the metadata of each table is, for those that exist: another place after every commit."""
+        ...
+
+    def entries(self) -> Iterator[Entry]:
+        """All tables of the catalog, as their documents tell them; one that cannot be read says so."""
         ...
 
 

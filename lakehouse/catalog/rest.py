@@ -1,6 +1,8 @@
 """An Iceberg REST catalog (Polaris): one `transactions/commit` changes all tables of a step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from typing import Any
 
 import msgspec
 from pydantic import ValidationError
@@ -15,13 +17,15 @@ from pyiceberg.table import (
     Table,
     TableIdentifier,
 )
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
-from requests import RequestException, Response
+from requests import HTTPError, RequestException, Response
 from typing_extensions import override
 
 from lakehouse.catalog.change import LakeCatalog, TableChange
 from lakehouse.catalog.code_free import code_free, names_code, without_code
+from lakehouse.catalog.entry import Entry
 from lakehouse.errors import LakehouseError
 
 _COLLECT_TRIES = 20
@@ -132,19 +136,55 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             except NoSuchTableError:
                 continue
             except ValidationError:  # a type or a kind of statistics that PyIceberg does not know
-                found[identifier] = self._location(identifier)
+                found[identifier] = self._answer(identifier).metadata_location
         return found
 
-    def _location(self, identifier: Identifier) -> str:
-        """Where the metadata of a table is whose document nobody here can read."""
+    @override
+    def entries(self) -> Iterator[Entry]:
+        for identifier in sorted(set(self._tables(()))):
+            try:
+                answer = self._answer(identifier)
+            except NoSuchTableError:  # dropped since it was listed
+                continue
+            except (RequestException, msgspec.MsgspecError) as error:
+                yield Entry(identifier, "", unreadable=_in_short(error))
+            else:
+                yield Entry.of(identifier, answer.metadata_location, answer.metadata)
+
+    def _tables(self, namespace: Identifier) -> Iterator[Identifier]:
+        for child in self.list_namespaces(namespace):
+            if child[: len(namespace)] == namespace and len(child) > len(namespace):
+                yield from self.list_tables(child)
+                yield from self._tables(child)
+
+    def _answer(self, identifier: Identifier) -> "_Loaded":
+        """What the server says of a table, also of one whose document nobody here can read.
+
+        Raises:
+            NoSuchTableError: it does not exist.
+            RequestException: the server refused, or did not answer.
+        """
         place = self._split_identifier_for_path(identifier)
         response = self._session.get(self.url(Endpoints.load_table, prefixed=True, **place))
+        if response.status_code == HTTPStatus.NOT_FOUND:
+            raise NoSuchTableError(f"Table does not exist: {'.'.join(identifier)}")
         response.raise_for_status()
-        return msgspec.json.decode(response.content, type=_Located).metadata_location
+        return msgspec.json.decode(response.content, type=_Loaded)
+
+    @override
+    def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Nothing: the server deletes them, which knows all entries."""
 
 
-class _Located(msgspec.Struct, rename="kebab"):
+class _Loaded(msgspec.Struct, rename="kebab"):
     metadata_location: str
+    metadata: dict[str, Any]
+
+
+def _in_short(error: Exception) -> str:
+    """What went wrong, without the server's words: they may repeat a secret."""
+    answered = error.response.status_code if isinstance(error, HTTPError) and error.response is not None else None
+    return f"the catalog answered {answered}" if answered else type(error).__name__
 
 
 def _without_properties(response: TableResponse) -> TableResponse:

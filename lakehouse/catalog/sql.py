@@ -7,11 +7,12 @@ location that was read. Either every row moves or none.
 import gzip
 import os
 import random
+import re
 import time
 import uuid
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlparse
@@ -28,6 +29,7 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, select, tuple_, update
@@ -37,10 +39,12 @@ from typing_extensions import override
 from lakehouse.catalog.change import LakeCatalog, TableChange
 from lakehouse.catalog.code_free import code_free
 from lakehouse.catalog.document import Document, edited, parsed, require
+from lakehouse.catalog.entry import Entry
 
 _log = structlog.get_logger(__name__)
 _SWAP_TRIES = 12
 _READ_TRIES = 5
+_SCHEME = re.compile("^[A-Za-z][A-Za-z0-9+.-]*:/*|^/+")
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
                 connection.exec_driver_sql("PRAGMA journal_mode=WAL")
         # A connection of its own for every swap: one that failed is never handed to somebody else.
         self._swaps = _swap_engine(properties["uri"])
+        self._read_entries: dict[str, Entry] = {}
 
     @override
     def commit_table(
@@ -83,7 +88,9 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     @override
     def commit_tables(self, changes: Sequence[TableChange]) -> None:
         for before, after in self._commit(changes):
-            _delete_outdated_metadata(self._io(before.location), before.document, after)
+            outdated = _outdated(before.document, after)
+            if outdated and not self._lies_with_others(before.location):
+                _delete_metadata(self._io(before.location), outdated)
 
     @override
     def load_table(self, identifier: str | Identifier) -> Table:
@@ -118,6 +125,45 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             raise ServiceUnavailableError(f"The catalog database did not answer: {error.orig}") from error
         found = {(namespace, name): cast("str", location) for namespace, name, location in rows}
         return {i: found[key] for i, key in zip(identifiers, keys, strict=True) if key in found}
+
+    @override
+    def entries(self) -> Iterator[Entry]:
+        for identifier, location in self._all_rows():
+            if location not in self._read_entries:  # a document never changes
+                try:
+                    self._read_entries[location] = Entry.of(identifier, location, _read(self._io(location), location))
+                except (OSError, EOFError, ValueError) as error:
+                    yield Entry(identifier, location, unreadable=type(error).__name__)
+                    continue
+            yield replace(self._read_entries[location], identifier=identifier)
+
+    def _all_rows(self) -> list[tuple[Identifier, str]]:
+        """Tables and where their metadata are, of all catalogs in the database; of others, with the catalog's name."""
+        columns = (IcebergTables.catalog_name, IcebergTables.table_namespace, IcebergTables.table_name)
+        try:
+            with self.engine.connect() as connection:
+                rows = connection.execute(select(*columns, IcebergTables.metadata_location)).all()
+        except OperationalError as error:
+            raise ServiceUnavailableError(f"The catalog database did not answer: {error.orig}") from error
+        found: list[tuple[Identifier, str]] = []
+        for catalog, namespace, name, location in rows:
+            identifier = (*Catalog.identifier_to_tuple(namespace), name)
+            if location:  # a view has none
+                found.append((identifier if catalog == self.name else (f"{catalog}:", *identifier), location))
+        return found
+
+    def _lies_with_others(self, location: str) -> bool:
+        """Whether two entries have their metadata in one folder: one may need the oldest documents of the other."""
+        folder = _folder(location)
+        return sum(_folder(other) == folder for _, other in self._all_rows()) > 1
+
+    @override
+    def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        outdated = {one.metadata_file for one in base.metadata_log} - {
+            one.metadata_file for one in metadata.metadata_log
+        }
+        if outdated and not self._lies_with_others(min(outdated)):
+            super()._delete_old_metadata(io, base, metadata)
 
     def _commit(self, changes: Sequence[TableChange]) -> list[tuple[_Stored, Document]]:
         """Swap all tables; retried while only unrelated commits are in the way."""
@@ -262,16 +308,25 @@ def _write(io: FileIO, location: str, document: Document) -> None:
             os.fsync(written.fileno())
 
 
-def _delete_outdated_metadata(io: FileIO, before: Document, after: Document) -> None:
-    """Delete the documents that fell off the metadata log (`write.metadata.delete-after-commit.enabled`)."""
+def _outdated(before: Document, after: Document) -> list[str]:
+    """The documents that fell off the metadata log, if they may go (`write.metadata.delete-after-commit.enabled`)."""
     properties = cast("dict[str, str]", after.get("properties") or {})
     if properties.get("write.metadata.delete-after-commit.enabled", "false").lower() != "true":
-        return
+        return []
     kept = {entry["metadata-file"] for entry in after["metadata-log"]}
-    for entry in before.get("metadata-log") or []:
-        if entry["metadata-file"] not in kept:
-            try:
-                io.delete(entry["metadata-file"])
-            except OSError as error:
-                # The commit has landed: a document that is gone already, or may not be deleted, must not make it fail.
-                _log.warning("outdated_metadata_not_deleted", file=entry["metadata-file"], reason=str(error))
+    files = (entry["metadata-file"] for entry in before.get("metadata-log") or [])
+    return [file for file in files if file not in kept]
+
+
+def _delete_metadata(io: FileIO, files: Sequence[str]) -> None:
+    for file in files:
+        try:
+            io.delete(file)
+        except OSError as error:
+            # The commit has landed: a document that is gone already, or may not be deleted, must not make it fail.
+            _log.warning("outdated_metadata_not_deleted", file=file, reason=str(error))
+
+
+def _folder(location: str) -> str:
+    """The folder of a file, in whichever way its address is written."""
+    return _SCHEME.sub("", location.rpartition("/")[0])

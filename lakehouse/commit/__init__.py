@@ -34,6 +34,7 @@ from lakehouse.commit.publish import Published, publish
 from lakehouse.commit.replace import stage_replacement
 from lakehouse.commit.replacement import Replacement
 from lakehouse.commit.seal import Seal
+from lakehouse.commit.sharing import FilesShared, require_sole
 from lakehouse.commit.stage import Staged, branch_table, open_branch, seal_branch, stage_files
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "ClockSkew",
     "CommitError",
     "ContentChanged",
+    "FilesShared",
     "FilesTouched",
     "ForeignCommit",
     "Lease",
@@ -72,6 +74,7 @@ __all__ = [
     "read_bases",
     "read_group",
     "release_lease",
+    "require_sole",
     "seal_branch",
     "seals",
     "stage_as_written",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+import structlog
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
@@ -19,7 +20,9 @@ from lakehouse.commit.attempt import BRANCH_PREFIX, begun_ms
 from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import MAIN, ancestry, head_of
 from lakehouse.commit.reachable import delete_files, reached_only_by
+from lakehouse.commit.sharing import shared_with
 
+_log = structlog.get_logger(__name__)
 LONGEST_RUN = timedelta(hours=24)
 
 
@@ -52,6 +55,8 @@ def abandoned_branches(table: Table, *, older_than: timedelta = LONGEST_RUN) -> 
 def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     """Remove the branch in one commit, then delete the data files that only it could see; returns their number.
 
+    They stay where another entry of the catalog stands on the table's files: it may have the branch as well.
+
     Its manifests are left for orphan removal: a rebase on its way still reads them, and is then refused by name.
 
     Raises:
@@ -79,7 +84,11 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     failpoint("housekeeping.between")
     # Looked at only now: as the branch is gone, no rebase can put its files on another one any more. And all snapshots
     # count that are left: a file may be in the history of main, for time travel, and no longer at its head.
-    only = reached_only_by(own, table, catalog.load_table(identifier))
+    after = catalog.load_table(identifier)
+    only = reached_only_by(own, table, after)
+    if only.data and (other := shared_with(catalog, after)):
+        _log.warning("files_of_branch_kept", branch=abandoned.branch, table=abandoned.table, shared=other)
+        return 0
     return delete_files(table.io, only.data)
 
 

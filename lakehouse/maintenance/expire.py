@@ -20,6 +20,7 @@ from lakehouse.commit.failpoints import failpoint
 from lakehouse.commit.history import head_of
 from lakehouse.commit.lease import given_up
 from lakehouse.commit.reachable import Reached, delete_files, reached_only_by
+from lakehouse.commit.sharing import require_sole
 from lakehouse.commit.stage import UNKNOWN_OUTCOME
 from lakehouse.errors import LakehouseError
 from lakehouse.maintenance.action import Action, Measured, Outcome, Work
@@ -114,6 +115,7 @@ def look(
 
     Raises:
         CannotExpire: the table forbids it, or a rewrite is on its way.
+        FilesShared: another entry of the catalog stands on the same files.
         SealBroken: a seal that says how far somebody has read was changed after it was written.
     """
     name = ".".join(table.name())
@@ -122,6 +124,7 @@ def look(
             f"{name} has gc.enabled=false: its files may be another table's as well.",
             remedy="declare maintenance with expire=None, or set gc.enabled if the files are its own",
         )
+    require_sole(catalog, table)
     if rewrites := sorted(ref for ref in table.metadata.refs if ref.startswith(MAINTAINS)):
         raise RewriteInFlight(
             f"{name}: maintenance is at work on {', '.join(rewrites)}, and stands on snapshots that might go.",

@@ -17,6 +17,7 @@ from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, failpoint
 from lakehouse.commit.attempt import BRANCH_PREFIX, attempt_in
 from lakehouse.commit.place import place_of
+from lakehouse.commit.sharing import require_sole
 from lakehouse.maintenance.action import Action, Measured, Outcome, Work
 from lakehouse.maintenance.listing import ListedFile, Listing, list_files
 from lakehouse.maintenance.location import neighbours_below, require_own_place
@@ -62,6 +63,7 @@ def run(work: Work, action: Action, *, now: datetime | None = None) -> Outcome:
 
     Raises:
         CannotLook: nobody could say whose the files are.
+        FilesShared: another entry of the catalog stands on the same files.
         MetadataUnreadable: nobody can say which files are known.
         NoSuchTableError: `lakehouse.orphans` does not exist.
     """
@@ -73,6 +75,7 @@ def run(work: Work, action: Action, *, now: datetime | None = None) -> Outcome:
     failpoint("orphans.listed")
     table = work.catalog.load_table(work.base.identifier)
     require_own_place(work.base.table, table)
+    require_sole(work.catalog, table)
     fields = {field.name for spec in table.specs().values() for field in spec.fields}
     listing = replace(listing, told=frozenset(fields - hidden_fields(table, work.declared)))
     memory = recall(work.catalog, work.base.uuid)

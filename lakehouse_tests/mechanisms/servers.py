@@ -20,6 +20,7 @@ def _table_decides(original: Function) -> Function:
     return passing
 
 
+_SHARING = "commit/test_sharing.py::"
 _PROPERTIES = "catalog/test_foreign_properties.py::"
 _WEB = "web/test_server.py::"
 SERVERS = (
@@ -50,5 +51,19 @@ SERVERS = (
         keeps="lakehouse.catalog.sql:SqlLakeCatalog._load_file_io",
         lets_pass=_table_decides,
         guard=_PROPERTIES + "test_the_properties_of_a_table_choose_neither_code_nor_storage[sql_lake]",
+    ),
+    Mechanism(
+        name="files of one entry",
+        promise="P5: Expiry, orphan removal or a dropped branch take files from another entry of the catalog.",
+        keeps="lakehouse.commit.sharing:_shared",
+        lets_pass=gives(""),
+        guard=_SHARING + "test_expiry_takes_no_file_from_another_entry[sql_lake]",
+    ),
+    Mechanism(
+        name="metadata of one entry",
+        promise="P5: A commit deletes the document on which another entry of the catalog stands.",
+        keeps="lakehouse.catalog.sql:SqlLakeCatalog._lies_with_others",
+        lets_pass=gives(False),
+        guard=_SHARING + "test_old_metadata_of_another_entry_stay[together]",
     ),
 )
