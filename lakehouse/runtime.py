@@ -23,6 +23,7 @@ PARAMETERS_TAG = "lakehouse/parameters"
 BACKFILL_TAG = "lakehouse/backfill"
 STREAM_TAG = "lakehouse/stream"
 MIRROR_TAG = "lakehouse/mirror"
+POSITION_TAG = "lakehouse/position"
 REBUILD_TAG = "lakehouse/rebuild"
 MAINTENANCE_TAG = "lakehouse/maintenance"  # on runs: the table that is looked after
 OPERATIONS_TAG = "lakehouse/operations"

@@ -5,10 +5,12 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from lakehouse.automation.backoff import Failures
+
 # A run costs seconds, so few records wait until they have company, though never long.
 MANY = 10_000
 PATIENCE = timedelta(seconds=5)
-# A run that failed is tried again from the same position, but not at once: most reasons need a person.
+# A position may come again (a rollback by hand), so time goes by in the name of its run.
 RETRY_AFTER = timedelta(minutes=5)
 
 
@@ -28,7 +30,16 @@ class Decision:
 
 
 def decide(
-    stream: str, *, position: str, lag: int, begun: bool, waited: bool, running: bool, cursor: str, now: datetime
+    stream: str,
+    *,
+    position: str,
+    lag: int,
+    begun: bool,
+    waited: bool,
+    running: bool,
+    failures: Failures,
+    cursor: str,
+    now: datetime,
 ) -> Decision:
     """Decide whether to start a run.
 
@@ -39,6 +50,7 @@ def decide(
         begun: whether the tables have a position at all; the first run gives them one, also from an empty topic.
         waited: whether some unread record is older than `PATIENCE`, by Kafka's timestamps.
         running: whether a run of this stream is queued or under way.
+        failures: of its newest runs, those that began at this position: whose run has moved on is not stuck.
         cursor: what the last look left: the position at which records already waited.
         now: the present moment.
     """
@@ -46,15 +58,39 @@ def decide(
         return Decision(None, "a run of this stream is under way", cursor)
     if begun and lag == 0:
         return Decision(None, "nothing unread", "")
+    unread = f"{lag} unread" if begun else "no position yet"
+    if wait := failures.reason_to_wait(now):
+        return Decision(None, f"{unread}; {wait}", cursor)
     # Timestamps are the producer's word. What was unread at the last look has waited, whatever they say.
     if begun and lag < MANY and not waited and cursor != position:
         return Decision(None, f"{lag} unread, none older than {PATIENCE.total_seconds():.0f} s", position)
-    return Decision(run_key(stream, position, now), f"{lag} unread" if begun else "no position yet", position)
+    return Decision(run_key(stream, position, failures, now), unread, position)
 
 
-def run_key(stream: str, position: str, now: datetime) -> str:
+def decide_refusal(
+    name: str, message: str, *, kind: str, running: bool, failures: Failures, now: datetime, cursor: str = ""
+) -> Decision:
+    """Decide whether to start a run of a table that will refuse by name, where people look.
+
+    Args:
+        name: of the stream or mirror.
+        message: why it will refuse.
+        kind: class of the refusal. Its message may change from look to look, as a lost range grows.
+        running: whether a run is queued or under way.
+        failures: of its newest runs.
+        now: the present moment.
+        cursor: what the last look left.
+    """
+    if running:
+        return Decision(None, message, cursor)
+    if wait := failures.reason_to_wait(now):
+        return Decision(None, f"{message} {wait}", cursor)
+    return Decision(run_key(name, position_digest(kind), failures, now), message, cursor)
+
+
+def run_key(name: str, position: str, failures: Failures, now: datetime) -> str:
     """Name the run from a position: the same for `RETRY_AFTER`, so that Dagster starts it once in that time."""
-    return f"{stream}:{position}:{int(now.timestamp() // RETRY_AFTER.total_seconds())}"
+    return f"{name}:{position}:{failures.count}:{int(now.timestamp() // RETRY_AFTER.total_seconds())}"
 
 
 def position_digest(position: object) -> str:

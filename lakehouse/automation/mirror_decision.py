@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from lakehouse.automation.backoff import Failures
 from lakehouse.automation.decision import RETRY_AFTER, Decision
 from lakehouse.cdc.standing import MirrorStanding
 
@@ -9,12 +10,10 @@ from lakehouse.cdc.standing import MirrorStanding
 SHARE = 0.25
 # So many changes are worth a run, however young they are.
 MANY = 100_000
-FIRST_PAUSE = timedelta(minutes=1)
-LONGEST_PAUSE = timedelta(hours=1)
 
 
 def decide_mirror(
-    found: MirrorStanding, *, target_lag: timedelta, running: bool, failures: int, failed_at: datetime, now: datetime
+    found: MirrorStanding, *, target_lag: timedelta, running: bool, failures: Failures, now: datetime
 ) -> Decision:
     """Decide whether to start a run.
 
@@ -22,26 +21,20 @@ def decide_mirror(
         found: where the mirror stands.
         target_lag: how old the oldest change that is not in the mirror may be.
         running: whether a run of this mirror is queued or under way.
-        failures: how many of its newest runs did not succeed, one after the other.
-        failed_at: when the last of them ended; of no matter where there are none.
+        failures: of its newest runs.
         now: the present moment.
     """
     if running:
         return Decision(None, "a run of this mirror is under way", "")
     if not found.lags:
         return Decision(None, "the changelog is empty" if found.newest is None else "every change is in the mirror", "")
-    if failures and now < (again := failed_at + pause(failures)):
-        return Decision(None, f"{_waiting(found)}; {_failed(failures)}, the next try is at {again:%H:%M:%S} UTC", "")
+    if wait := failures.reason_to_wait(now):
+        return Decision(None, f"{_waiting(found)}; {wait}", "")
     patience = target_lag * SHARE
     young = found.since is not None and now - found.since < patience
     if young and found.waiting < MANY and not (found.to_begin or found.doubt):
         return Decision(None, f"{_waiting(found)}, none for longer than {patience.total_seconds():g} s", "")
-    return Decision(_run_key(found, failures, now), _waiting(found), "")
-
-
-def pause(failures: int) -> timedelta:
-    """How long to wait after so many failures: what stops a mirror mostly needs a person, and is to stay visible."""
-    return min(FIRST_PAUSE * 2 ** min(failures - 1, 16), LONGEST_PAUSE)
+    return Decision(_run_key(found, failures.count, now), _waiting(found), "")
 
 
 def _run_key(found: MirrorStanding, failures: int, now: datetime) -> str:
@@ -59,7 +52,3 @@ def _waiting(found: MirrorStanding) -> str:
     if found.waiting:
         return f"{found.waiting:,} changes wait"
     return "the mirror is to begin from its initial table" if found.to_begin else "the position is to move on"
-
-
-def _failed(failures: int) -> str:
-    return "the last run failed" if failures == 1 else f"the last {failures} runs failed"

@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from lakehouse.automation.decision import Decision, position_digest, run_key
+from lakehouse.automation.backoff import Failures
+from lakehouse.automation.decision import Decision, decide_refusal
 from lakehouse.automation.mirror_decision import decide_mirror
 from lakehouse.cdc.standing import mirror_standing
 from lakehouse.commit import SealBroken
 from lakehouse.resources import Lake
-from lakehouse.resources.runs import ended_at, failures, under_way
+from lakehouse.resources.runs import failures, under_way
 from lakehouse.runtime import MIRROR_TAG
 from lakehouse.tables import MirrorTables
 
@@ -51,24 +52,10 @@ def mirror_sensor(tables: MirrorTables, keys: Sequence[dg.AssetKey]) -> dg.Senso
 def _look(tables: MirrorTables, lake: Lake, instance: dg.DagsterInstance) -> Decision:
     name, now = tables.mirror.name, datetime.now(UTC)
     running = bool(under_way(instance, {MIRROR_TAG: name}))
+    failed = Failures.of(failures(instance, {MIRROR_TAG: name}))
     try:
         found = mirror_standing(lake.catalog, tables)
     except SealBroken as broken:
         # The run will refuse by name, where people look; once in a while, not at every look.
-        key = run_key(name, position_digest(broken.message), now)
-        return Decision(None if running else key, broken.message, "")
-    failed, failed_at = _failures(instance, name)
-    return decide_mirror(
-        found,
-        target_lag=tables.mirror.target_lag,
-        running=running,
-        failures=failed,
-        failed_at=failed_at,
-        now=now,
-    )
-
-
-def _failures(instance: dg.DagsterInstance, name: str) -> tuple[int, datetime]:
-    """How many of the mirror's newest runs in a row did not succeed, and when the last of them ended."""
-    failed = failures(instance, {MIRROR_TAG: name})
-    return len(failed), ended_at(failed[0]) if failed else datetime.min.replace(tzinfo=UTC)
+        return decide_refusal(name, broken.message, kind="SealBroken", running=running, failures=failed, now=now)
+    return decide_mirror(found, target_lag=tables.mirror.target_lag, running=running, failures=failed, now=now)

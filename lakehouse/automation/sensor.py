@@ -1,17 +1,19 @@
 """A sensor per stream: compares stored position and topic every few seconds, and starts a run when one is due."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import dagster as dg
 
-from lakehouse.automation.decision import PATIENCE, Decision, decide, position_digest, run_key
+from lakehouse.automation.backoff import Failures
+from lakehouse.automation.decision import PATIENCE, Decision, decide, decide_refusal, position_digest
 from lakehouse.ingest.refusals import IngestRefused
 from lakehouse.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, offsets_at
 from lakehouse.resources import Lake
-from lakehouse.resources.runs import under_way
+from lakehouse.resources.runs import failures, under_way
 from lakehouse.resources.standing import Standing, standing
-from lakehouse.runtime import STREAM_TAG
+from lakehouse.runtime import POSITION_TAG, STREAM_TAG
 from lakehouse.tables import Stream
 
 EVERY_SECONDS = 5
@@ -34,43 +36,62 @@ def lag_sensor(stream: Stream, keys: Sequence[dg.AssetKey]) -> dg.SensorDefiniti
     )
     def lag(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
         try:
-            decision = _look(stream, lake, _running(context.instance, stream), context.cursor or "")
+            looked = _look(stream, lake, context.instance, context.cursor or "")
         except (BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing) as trouble:
             # Said on the sensor's page, and tried again: a broker that is away for a while is no failure of ours.
             return dg.SensorResult(skip_reason=str(trouble), cursor=context.cursor)
+        decision = looked.decision
         if decision.run_key is None:
             return dg.SensorResult(skip_reason=decision.reason, cursor=decision.cursor)
-        request = dg.RunRequest(run_key=decision.run_key, tags={STREAM_TAG: stream.name})
+        tags = {STREAM_TAG: stream.name, POSITION_TAG: looked.position}
+        request = dg.RunRequest(run_key=decision.run_key, tags=tags)
         return dg.SensorResult(run_requests=[request], cursor=decision.cursor)
 
     return lag
 
 
-def _look(stream: Stream, lake: Lake, running: bool, cursor: str) -> Decision:  # noqa: FBT001
+@dataclass(frozen=True)
+class _Looked:
+    """What to do, and the digest of the position, or of what stands in its way, that a run will begin at."""
+
+    decision: Decision
+    position: str
+
+
+def _look(stream: Stream, lake: Lake, instance: dg.DagsterInstance, cursor: str) -> _Looked:
     now = datetime.now(UTC)
+    running = bool(under_way(instance, {STREAM_TAG: stream.name}))
     try:
         found = standing(lake, stream)
     except IngestRefused as refusal:
-        # The run will refuse by name, where people look; once in a while, not at every look.
-        key = run_key(stream.name, position_digest(refusal.message), now)
-        return Decision(None if running else key, refusal.message, cursor)
-    return decide(
+        kind = type(refusal).__name__
+        failed = _failures(instance, stream, position_digest(kind))
+        decision = decide_refusal(
+            stream.name, refusal.message, kind=kind, running=running, failures=failed, now=now, cursor=cursor
+        )
+        return _Looked(decision, position_digest(kind))
+    position = position_digest({"topic": found.topic.topic_id, "position": found.position})
+    decision = decide(
         stream.name,
-        position=position_digest({"topic": found.topic.topic_id, "position": found.position}),
+        position=position,
         lag=found.lag,
         begun=found.sealed is not None,
         waited=found.lag > 0 and _has_older(lake, found, now),
         running=running,
+        failures=_failures(instance, stream, position),
         cursor=cursor,
         now=now,
     )
+    return _Looked(decision, position)
+
+
+def _failures(instance: dg.DagsterInstance, stream: Stream, position: str) -> Failures:
+    """Of the newest runs that did not succeed, one after the other, those that began where the stream stands now."""
+    failed = failures(instance, {STREAM_TAG: stream.name})
+    return Failures.of([record for record in failed if record.dagster_run.tags.get(POSITION_TAG) == position])
 
 
 def _has_older(lake: Lake, found: Standing, now: datetime) -> bool:
     """Whether an unread record is older than the patience: asked by offsets, without fetching a record."""
     recent = offsets_at(lake.kafka, found.topic.topic, now - PATIENCE)
     return any(recent.get(partition, 0) > position for partition, position in found.position.items())
-
-
-def _running(instance: dg.DagsterInstance, stream: Stream) -> bool:
-    return bool(under_way(instance, {STREAM_TAG: stream.name}))

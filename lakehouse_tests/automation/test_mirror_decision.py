@@ -1,8 +1,9 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from lakehouse.automation.backoff import FIRST_PAUSE, LONGEST_PAUSE, Failures, pause
 from lakehouse.automation.decision import RETRY_AFTER, Decision
-from lakehouse.automation.mirror_decision import FIRST_PAUSE, LONGEST_PAUSE, MANY, SHARE, decide_mirror, pause
+from lakehouse.automation.mirror_decision import MANY, SHARE, decide_mirror
 from lakehouse.cdc.standing import MirrorStanding
 
 NOW = datetime(2026, 5, 14, 12, 0, tzinfo=UTC)
@@ -11,9 +12,8 @@ BEHIND = MirrorStanding("mirror.flights", snapshot_id=7, newest=11, waiting=3, s
 
 
 def due(found: MirrorStanding = BEHIND, *, running: bool = False, failures: int = 0, now: datetime = NOW) -> Decision:
-    return decide_mirror(
-        found, target_lag=TARGET, running=running, failures=failures, failed_at=NOW - timedelta(seconds=10), now=now
-    )
+    failed = Failures(failures, NOW - timedelta(seconds=10))
+    return decide_mirror(found, target_lag=TARGET, running=running, failures=failed, now=now)
 
 
 def test_a_mirror_that_has_every_change_is_left_alone() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import dagster as dg
 import pytest
 
-from lakehouse.runtime import STREAM_TAG
+from lakehouse.runtime import POSITION_TAG, STREAM_TAG
 from lakehouse_tests.assets.house import House
 
 pytestmark = pytest.mark.kafka
@@ -53,6 +53,19 @@ def test_a_run_that_is_under_way_is_waited_for(house: House) -> None:
     assert look(house).run_requests
     house.instance.create_run_for_job(house.defs().resolve_implicit_global_asset_job_def(), tags={STREAM_TAG: "birds"})
     assert "under way" in look(house).skip_reason
+
+
+def test_a_run_that_failed_is_tried_again_later_from_the_same_position_and_at_once_from_another(house: House) -> None:
+    [request] = look(house).run_requests
+    job = house.defs().resolve_implicit_global_asset_job_def()
+    for told in ("the last run failed", "the last 2 runs failed"):
+        house.instance.report_run_failed(house.instance.create_run_for_job(job, tags=dict(request.tags)))
+        assert f"no position yet; {told}, the next try is at" in look(house).skip_reason
+    house.birds(1)
+    assert f"no position yet; {told}" in look(house).skip_reason, "what arrives is no reason to try again"
+    moved = dict(request.tags) | {POSITION_TAG: "elsewhere"}
+    house.instance.report_run_failed(house.instance.create_run_for_job(job, tags=moved))
+    assert "the last 2 runs failed" in look(house).skip_reason, "another position's failure is none of this one"
 
 
 def test_an_absent_broker_is_a_reason_to_skip_and_not_an_error(house: House) -> None:

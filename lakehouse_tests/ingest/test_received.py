@@ -4,7 +4,7 @@ import itertools
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakehouse.ingest.received import NAMED_GAPS, TOMBSTONE, Received, Stretch, last_refused
@@ -27,6 +27,7 @@ def pieces(fates: dict[int, str], cuts: list[int]) -> list[dict[int, str]]:
     return [part for part in parts if part]
 
 
+@settings(max_examples=50)
 @given(FATES, st.lists(st.integers(0, 60), max_size=4))
 def test_batches_of_a_task_are_one_stretch_that_names_what_it_lacks(fates: dict[int, str], cuts: list[int]) -> None:
     received = Received()
@@ -39,6 +40,7 @@ def test_batches_of_a_task_are_one_stretch_that_names_what_it_lacks(fates: dict[
     assert stretch.missing == len(missing)
 
 
+@settings(max_examples=50)
 @given(FATES, st.lists(st.integers(0, 60), max_size=4), st.integers(0, 5), st.randoms(use_true_random=False))
 def test_the_last_refused_records_are_counted_over_tasks_and_runs(fates, cuts, before, random) -> None:  # type: ignore[no-untyped-def]
     tasks = [Received() for _ in pieces(fates, cuts)]

@@ -133,10 +133,17 @@ INGEST = (
     ),
     Mechanism(
         name="last refused records",
-        promise="P1: A quiet topic goes to quarantine one record a run, never enough of them for a share to count.",
+        promise="P1: All of a quiet topic goes to quarantine, a record a run, and nothing stops it.",
         keeps="lakehouse.ingest.gate:refused_ends",
         lets_pass=gives({}),
         guard=_GATE + "test_a_quiet_topic_whose_last_records_were_all_refused_stops_in_the_twentieth_run",
+    ),
+    Mechanism(
+        name="back-off",
+        promise="P5: What fails for want of a person is tried all day long.",
+        keeps="lakehouse.automation.backoff:Failures.reason_to_wait",
+        lets_pass=gives(""),
+        guard="automation/test_decision.py::test_after_a_failure_a_stream_waits_longer_each_time_whatever_arrives",
     ),
     Mechanism(
         name="short folders",
