@@ -17,7 +17,7 @@ from lakehouse.cdc.narrow import holding
 from lakehouse.cdc.plan import Range
 from lakehouse.cdc.planner import MergePlan, Mode, Narrowed, Rows, choose, narrow, replacing
 from lakehouse.cdc.reading import changes_of, history_of, initial_rows, kept, rows_at, small_shuffles, touched_by
-from lakehouse.cdc.refusals import ReadDiffers, WithoutPosition
+from lakehouse.cdc.refusals import ReadDiffers, WithoutKey, WithoutPosition
 from lakehouse.cdc.resolve import Delta, resolve
 from lakehouse.cdc.scope import Memory, Scope
 from lakehouse.cdc.statement import Applied, MirrorStatement
@@ -170,6 +170,8 @@ def _require_sound(work: Work, found: Range, seen: Survey) -> None:
         raise ReadDiffers(mirror, found.name, found.end, found.changes, seen.rows)
     if seen.unplaced:
         raise WithoutPosition(mirror, found.name, found.end, seen.unplaced)
+    if seen.unkeyed:
+        raise WithoutKey(mirror, found.name, found.end, seen.unkeyed)
 
 
 def _shaped(spark: SparkSession, work: Work, found: Range, raw: DataFrame) -> tuple[DataFrame, str]:

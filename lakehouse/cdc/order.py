@@ -17,6 +17,7 @@ from lakehouse.cdc.consumed import refused_places
 from lakehouse.cdc.evidence import Evidence, MirrorLink
 from lakehouse.cdc.frames import offsets_between
 from lakehouse.cdc.late_share import LateShare, late_share
+from lakehouse.cdc.live_keys import inserts_onto_live_keys
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.tables import MirrorTables
 
@@ -42,6 +43,8 @@ class OrderProof:
         latest: how much older, by the source's time, a change was than one before it in its partition.
         allowed: the declared lateness.
         late: what the newest runs refused for coming too late.
+        onto_live: inserts of keys that were there already: the declared key is none, or a delete is missing.
+        live_examples: some of them, for a person.
     """
 
     looked_at: str = "nothing"
@@ -55,6 +58,8 @@ class OrderProof:
     latest: timedelta = timedelta(0)
     allowed: timedelta = timedelta(0)
     late: LateShare = field(default_factory=LateShare)
+    onto_live: int = 0
+    live_examples: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -87,6 +92,7 @@ def check_order(tables: MirrorTables, seen: Evidence, *, limit: int | None = Non
     rows = judged.filter(pl.col("_operation").is_in(_OF_A_ROW) & pl.col("_epoch").is_not_null())
     wrong = _contradictions(rows, key)
     newest = wrong.filter(pl.col("_newest"))
+    onto_live = inserts_onto_live_keys(judged, key)
     out_of_order, latest = _lateness(held)
     return OrderProof(
         looked_at=told,
@@ -100,6 +106,8 @@ def check_order(tables: MirrorTables, seen: Evidence, *, limit: int | None = Non
         latest=latest,
         allowed=tables.mirror.lateness,
         late=late_share(seen.links, tables.mirror.max_late_share),
+        onto_live=onto_live.height,
+        live_examples=tuple(_live_shown(onto_live.head(_SHOWN), tables)),
         seconds=round(time.monotonic() - began, 3),
     )
 
@@ -187,8 +195,19 @@ def _lateness(held: pl.DataFrame) -> tuple[int, timedelta]:
     return int(seen["older"].sum()), latest if isinstance(latest, timedelta) else timedelta(0)
 
 
+def _live_shown(inserts: pl.DataFrame, tables: MirrorTables) -> Iterator[str]:
+    shown = _keys_shown(tables)
+    for row in inserts.iter_rows(named=True):
+        yield f"{named(shown.key_shown(row))} (partition {row['_partition']} offset {row['_offset']})"
+
+
+def _keys_shown(tables: MirrorTables) -> Comparison:
+    """Shows keys without what is sensitive of them."""
+    return Comparison(tables.changelog.key, (), {c.name for c in tables.changelog.key_columns if c.sensitive})
+
+
 def _shown(wrong: pl.DataFrame, tables: MirrorTables) -> Iterator[str]:
-    shown = Comparison(tables.changelog.key, (), {c.name for c in tables.changelog.key_columns if c.sensitive})
+    shown = _keys_shown(tables)
     for row in wrong.iter_rows(named=True):
         at = "/".join(str(row[part]) for part in _POSITION)
         places = ", ".join(f"partition {place['_partition']} offset {place['_offset']}" for place in row["_places"])

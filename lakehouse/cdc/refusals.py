@@ -98,6 +98,17 @@ class WithoutPosition(MirrorRefused):
         )
 
 
+class WithoutKey(MirrorRefused):
+    """Changes from before the changelog's key was declared do not say which row they are of."""
+
+    def __init__(self, mirror: str, changelog: str, snapshot_id: int, changes: int) -> None:
+        super().__init__(
+            f"Mirror {mirror}: {changes} changes of {changelog} up to snapshot {snapshot_id} have no key: they came "
+            "before one was declared.",
+            remedy="let the source send a new snapshot to another changelog, declared with the key, and follow that",
+        )
+
+
 class ChangelogUnsealed(MirrorRefused):
     """The changelog holds rows, and no seal of an ingest says up to where they are whole."""
 

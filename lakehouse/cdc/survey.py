@@ -33,6 +33,7 @@ class Survey:
         truncated: position of the newest truncate.
         lone_tombstones: tombstones without position.
         unplaced: changes that need a position and have none; they cannot be folded.
+        unkeyed: changes of a row without a key, from before one was declared; they cannot be folded.
         unavailable: columns that some change does not send.
         oldest: least source position of a change of a row, or of a truncate.
         moved: greatest position of a change of key that leaves values out.
@@ -50,6 +51,7 @@ class Survey:
     truncated: Position | None = None
     lone_tombstones: int = 0
     unplaced: int = 0
+    unkeyed: int = 0
     unavailable: frozenset[str] = frozenset()
     oldest: Position | None = None
     moved: Position | None = None
@@ -84,6 +86,7 @@ def survey(changes: DataFrame, log: Changelog, arrival: Arrival | None = None) -
             sql.max(sql.when(operation == "truncate", position)).alias("truncated"),
             sql.count_if(lone).alias("lone"),
             sql.count_if(position.isNull() & ~operation.isin("tombstone", "control")).alias("unplaced"),
+            sql.count_if(sql.col("key").isNull() & of_a_row).alias("unkeyed"),
             sql.array_distinct(sql.flatten(sql.collect_set("unavailable"))).alias("unavailable"),
             sql.min(sql.when(operation != "control", position)).alias("least"),
             sql.max(sql.when(left_out(), position)).alias("moved"),
@@ -138,6 +141,7 @@ def _together(partitions: list[dict[str, Any]]) -> Survey:
         truncated=newest("truncated"),
         lone_tombstones=sum(known("lone")),
         unplaced=sum(known("unplaced")),
+        unkeyed=sum(known("unkeyed")),
         unavailable=frozenset[str]().union(*known("unavailable")),
         oldest=min((Position(*struct) for struct in known("least")), default=None),
         moved=newest("moved"),

@@ -14,7 +14,8 @@ ORDER_DESCRIPTION = (
     "Of the changes that the mirror has consumed: at one position the source says one thing (another one has to be in "
     "the mirror's quarantine), and no change arrives later, by the source's time, than the mirror's declared lateness "
     "allows. A change that is later than that, and of a deleted row, might be refused: then this check warns. "
-    "It fails where the newest runs have refused more than the declared share."
+    "It fails where the newest runs have refused more than the declared share. It warns of an insert of a key that is "
+    "there already: the declared key is not unique at the source, or a delete is missing."
 )
 DELAY = "delay"
 DELAY_DESCRIPTION = (
@@ -38,14 +39,19 @@ def order_result(proof: OrderProof, key: dg.AssetKey) -> dg.AssetCheckResult:
         "allowed lateness (s)": proof.allowed.total_seconds(),
         "refused as too late, of the newest runs": proof.late.refused,
         "share refused as too late": round(proof.late.share, 6),
+        "inserts of keys that were there": proof.onto_live,
         "seconds": proof.seconds,
     }
     if proof.examples:
         metadata["examples"] = rows_shown({"contradiction": "string"}, [(example,) for example in proof.examples])
+    if proof.live_examples:
+        metadata["keys that were there"] = rows_shown(
+            {"insert": "string"}, [(example,) for example in proof.live_examples]
+        )
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=ORDER,
-        passed=proof.holds and proof.in_time and proof.late.holds,
+        passed=proof.holds and proof.in_time and proof.late.holds and not proof.onto_live,
         # Late is not wrong yet; a contradiction that nobody refused is, and so is it when many changes are refused.
         severity=dg.AssetCheckSeverity.WARN if proof.holds and proof.late.holds else dg.AssetCheckSeverity.ERROR,
         description=_order_told(proof),
@@ -61,6 +67,11 @@ def _order_told(proof: OrderProof) -> str:
         )
     if not proof.late.holds:
         return str(proof.late)
+    if proof.onto_live:
+        return (
+            f"{proof.onto_live:,} inserts are of keys that were there already: the declared key is not unique at the "
+            f"source, and several of its rows are one here, or a delete is missing: {'; '.join(proof.live_examples)}."
+        )
     if not proof.in_time:
         return f"A change was {_span(proof.latest)} late, longer than the {_span(proof.allowed)} that are declared."
     if not proof.changes:

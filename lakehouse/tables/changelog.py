@@ -45,7 +45,7 @@ class Changelog:
         name: `namespace.table` of the changelog.
         topic: the Kafka topic.
         row: a pandera model of the *source table's* row: columns, documentation, rules.
-        key: the source's primary key.
+        key: the source's primary key; `()` for a table that has none: its changes are kept, and no mirror can follow.
         description: what one row of the source table is.
         owner: who answers for it.
         format: how changes are written into messages.
@@ -92,9 +92,10 @@ class Changelog:
             DeclarationError: says what and what to do.
         """
         table_identifier(self.name)
-        if isinstance(self.key, str) or not self.key:
+        if isinstance(self.key, str):
             raise DeclarationError(
-                f"{self.name}, key: changes need the key of their rows.", remedy="write it as (…,) with a comma."
+                f"{self.name}, key: '{self.key}' is no tuple of columns.",
+                remedy="write it as (…,) with a comma, or () for a table without a key.",
             )
         if not isinstance(self.format, ChangeFormat):
             raise DeclarationError(
@@ -160,13 +161,7 @@ def _changelog_columns(log: Changelog) -> tuple[Column, ...]:
     secret_key = any(column.sensitive for column in log.key_columns)
     key = _struct(log.key_columns)
     image = _struct(log.row_columns)
-    return (
-        Column(
-            "operation",
-            spark.StringType(),
-            required=True,
-            doc="insert, update, delete, read (of a snapshot), truncate, tombstone, or control (no change at all)",
-        ),
+    keys = (
         Column("key", key, required=False, doc="Key of the changed row", sensitive=secret_key),
         Column(
             "other_key",
@@ -175,6 +170,15 @@ def _changelog_columns(log: Changelog) -> tuple[Column, ...]:
             doc="Where a change of key is a delete and an insert: the key on the other side",
             sensitive=secret_key,
         ),
+    )
+    return (
+        Column(
+            "operation",
+            spark.StringType(),
+            required=True,
+            doc="insert, update, delete, read (of a snapshot), truncate, tombstone, or control (no change at all)",
+        ),
+        *(keys if log.key else ()),
         Column("before", image, required=False, doc="The row before, as far as the source told", sensitive=sensitive),
         Column("after", image, required=False, doc="The row after", sensitive=sensitive),
         Column(

@@ -141,7 +141,18 @@ class _Found:
                 f"{file}: the mirror {mirror.name} follows {mirror.changelog_name}, which is no declared changelog.",
                 remedy=f"declare it, or use one of {', '.join(sorted(self._changelogs)) or '(none yet)'}.",
             )
-        return self._changelogs[mirror.changelog_name][0]
+        log = self._changelogs[mirror.changelog_name][0]
+        _require_key(mirror, log, file)
+        return log
+
+
+def _require_key(mirror: Mirror, log: Changelog, file: Path) -> None:
+    if not log.key:
+        raise DeclarationError(
+            f"{file}: the mirror {mirror.name} follows {log.name}, whose source table has no key (`key=()`): nobody "
+            "could say which row a change is of.",
+            remedy="give the source table a primary key and declare it, or read the changelog without a mirror.",
+        )
 
 
 def _refuse_reserved(item: Item, file: Path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from lakehouse.catalog import open_catalog
@@ -11,6 +12,7 @@ from lakehouse.cdc.backlog import backlog
 from lakehouse.cdc.contract import check_contract
 from lakehouse.cdc.evidence import read_evidence
 from lakehouse.cdc.order import OrderProof, check_order
+from lakehouse.checks.mirror_order import order_result
 from lakehouse.tables import Mirror
 from lakehouse_tests.cdc.mirrored import BIRDS, LOG, MirroredLake, change, insert
 from lakehouse_tests.fixtures.lakes import sql_settings
@@ -76,6 +78,17 @@ def test_a_contradiction_that_newer_changes_made_void_is_only_counted(lake: Mirr
     proof = order(lake)
     assert proof.holds
     assert proof.void == 1
+
+
+def test_an_insert_of_a_key_that_is_there_is_reported(lake: MirroredLake) -> None:
+    """Two equal rows of a table without a key: one in the mirror, and none after the next delete."""
+    lake.ingest(insert(5, 1), insert(6, 1))
+    lake.apply()
+    proof = order(lake)
+    assert (proof.onto_live, proof.live_examples) == (1, ("id=1 (partition 0 offset 1)",))
+    result = order_result(proof, dg.AssetKey("birds"))
+    assert (result.passed, result.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert str(result.description).startswith("1 inserts are of keys that were there already: the declared key is not")
 
 
 def test_of_many_changes_the_newest_runs_are_looked_at(lake: MirroredLake) -> None:

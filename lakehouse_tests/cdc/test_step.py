@@ -27,6 +27,7 @@ from lakehouse.cdc.refusals import (
     NoChangelog,
     StatementsDiffer,
     Unparsed,
+    WithoutKey,
 )
 from lakehouse.cdc.step import recompute_digest
 from lakehouse.commit import leases, release_lease
@@ -124,6 +125,13 @@ def test_progress_and_low_watermark(mirrored: MakeMirror) -> None:
     assert (report.refused, things.quarantined()) == (1, [("too_late", 1)])
     assert _named(things) == {1: "n1", 2: "n2"}
     assert things.agree().low_watermark_us == low  # it never goes back
+
+
+def test_changes_from_before_a_key_was_declared_are_no_changes_of_one_row(mirrored: MakeMirror) -> None:
+    things = mirrored()
+    things.feed.append([change("insert", None, 1, after={"id": 1}), change("insert", None, 2, after={"id": 2})])
+    with pytest.raises(WithoutKey, match=r"2 changes of changelog\.things .* have no key"):
+        things.run()
 
 
 def _ahead(number: int, position: int) -> Change:

@@ -85,6 +85,20 @@ CHANGES = (
         guard="cdc/test_late_share.py::test_many_changes_that_came_too_late_fail_the_check",
     ),
     Mechanism(
+        name="inserts of live keys",
+        promise="P4: Rows of a table without that key become one, and then none, with every check green.",
+        keeps="lakehouse.cdc.live_keys:inserts_onto_live_keys",
+        lets_pass=answers(lambda inserts: inserts.clear()),
+        guard="cdc/test_live_keys.py::test_two_equal_rows_are_reported",
+    ),
+    Mechanism(
+        name="mirror without a key",
+        promise="P4: A mirror is kept of a table whose changes do not say which row they are of.",
+        keeps="lakehouse.tables.declarations:_require_key",
+        lets_pass=gives(None),
+        guard="tables/test_declarations.py::test_a_source_table_without_a_key_has_a_changelog_and_no_mirror",
+    ),
+    Mechanism(
         name="low watermark",
         promise="P4: Deletes are remembered for ever, or what was too late becomes early again.",
         keeps="lakehouse.cdc.folding:state",

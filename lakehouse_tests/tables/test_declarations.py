@@ -96,6 +96,17 @@ mirror = Mirror(name="{mirror}", changelog="{log}")
 """
 
 
+def test_a_source_table_without_a_key_has_a_changelog_and_no_mirror(tmp_path: Path) -> None:
+    text = CHANGES.format(log="changes.log", mirror="mirror.a").replace('key=("id",)', "key=()")
+    file = write(tmp_path, "keyless.py", text)
+    assert f"{file}: the mirror mirror.a follows changes.log, whose source table has no key" in refusal(tmp_path)
+    write(tmp_path, "keyless.py", text.replace("mirror = Mirror", "Mirror"))
+    columns = [column.name for column in load_declarations([tmp_path]).tables["changes.log"].columns]
+    assert not {"key", "other_key"} & set(columns)
+    write(tmp_path, "keyless.py", text.replace("key=()", 'key="id"'))
+    assert "write it as (…,) with a comma, or () for a table without a key" in refusal(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

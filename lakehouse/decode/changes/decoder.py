@@ -32,10 +32,11 @@ _NOTHING = RecordError("tombstone", "the record has neither value nor key")
 
 @dataclass(frozen=True)
 class _Way:
-    """How messages of one changelog are read."""
+    """How messages of one changelog are read; of a table without a key, a tombstone has none either."""
 
     form: Form
     rows: RowBuilder
+    keyed: bool
 
 
 class ChangeDecoder:
@@ -118,14 +119,16 @@ class ChangeDecoder:
     def _way(self, name: str, schema: MessageSchema) -> _Way:
         """How messages of one changelog with this schema are read."""
         table, encoding = self._tables[name], beside(schema, _encoding(self._format))
-        return _Way(_form(self._format, table, encoding), RowBuilder(table, encoding, self._format.epoch))
+        return _Way(
+            _form(self._format, table, encoding), RowBuilder(table, encoding, self._format.epoch), bool(table.key)
+        )
 
     def _alike(self, way: _Way, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> Part:
         """Messages that are written in one way."""
         values, keys, headers, offsets = columns
         read = way.form.read(values)
         for row in read.tombstones:
-            if keys is None or not keys[row].is_valid:
+            if way.keyed and (keys is None or not keys[row].is_valid):
                 read.errors[row] = _NOTHING
         facts = way.form.facts(read, offsets)
         batch, broken = way.rows.build(facts, Messages(values, keys, headers, way.form.image))

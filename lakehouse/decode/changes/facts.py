@@ -34,8 +34,9 @@ class ChangeTable:
 
     @property
     def key(self) -> pa.StructType:
-        """The key's columns."""
-        return self.schema.field("key").type
+        """The key's columns; none of a table without a key."""
+        place = self.schema.get_field_index("key")
+        return pa.struct([]) if place < 0 else self.schema.field(place).type
 
     @property
     def row(self) -> pa.StructType:

@@ -49,7 +49,8 @@ class Router:
     A message goes where its source table has a changelog, and otherwise to the one for all others, or to the first,
     which keeps control records and refuses changes of what is not its own. A tombstone has no source table. Where
     there are several changelogs it must come from its key: from the name of the key's schema, or from the field that
-    Debezium's topic router adds. Otherwise nobody can tell whose row it deletes.
+    Debezium's topic router adds. Otherwise nobody can tell whose row it deletes. One without a key is of a table that
+    has none.
     """
 
     error = RecordError("unknown_source", "neither the message nor its key tells which source table it is of")
@@ -58,6 +59,7 @@ class Router:
         self._all = list(tables)
         self._routes = {source: name for name, table in tables.items() for source in table.sources}
         self._default = self._routes.get(None, self._all[0])
+        self._keyless = next((name for name, table in tables.items() if not table.key), self._default)
         self._envelope = RecordParser(_Debezium if isinstance(form, Debezium) else _Dms)
         self._name = _of_debezium if isinstance(form, Debezium) else _of_dms
         self._named = isinstance(form, Debezium | Dms)
@@ -73,7 +75,7 @@ class Router:
         for row, value in enumerate(values.to_pylist()):
             if value is None:
                 key = None if keys is None else keys[row].as_py()
-                name = self._default if key is None else self._of_tombstone(key)
+                name = self._keyless if key is None else self._of_tombstone(key)
             else:
                 name = self._routes.get(self._source(value), self._default)
             found.setdefault(name, []).append(row)

@@ -35,6 +35,10 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 
 _FIRST_MICRO, _LAST_MICRO = -62_135_596_800_000_000, 253_402_300_799_999_999
 
+_NO_ROW = RecordError(
+    "missing_key", "neither a key nor `before` tells which row was deleted: a table without a key needs whole images"
+)
+
 
 @dataclass(frozen=True)
 class Messages:
@@ -74,8 +78,6 @@ class RowBuilder:
         has_after = bools(after.present) & np.isin(facts.operation, (INSERT, UPDATE, READ))
         columns = {
             "operation": pa.array(OPERATIONS).take(pa.array(facts.operation)),
-            "key": _struct(key, ~np.isin(facts.operation, (TRUNCATE, CONTROL)), self._table.key),
-            "other_key": self._other_key(facts, before, key, messages),
             "before": _struct(before.columns, bools(before.present), self._table.row),
             "after": _struct(after.columns, has_after & ~deleted, self._table.row),
             "unavailable": self._unavailable(after, has_after, schema.field("unavailable").type),
@@ -85,11 +87,17 @@ class RowBuilder:
             "transaction_id": facts.transaction_id,
             "source_time": _moments(facts.source_time, schema.field("source_time").type),
         }
+        if key:
+            columns["key"] = _struct(key, ~np.isin(facts.operation, (TRUNCATE, CONTROL)), self._table.key)
+            columns["other_key"] = self._other_key(facts, before, key, messages)
         return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema), errors
 
     def _key(self, facts: Facts, before: Image, after: Image, messages: Messages, errors: Errors) -> list[pa.Array]:
-        """The key's columns: of the image that has the row, else of the Kafka key."""
+        """The key's columns: of the image that has the row, else of the Kafka key; none of a table without a key."""
         deleted = facts.operation == DELETE
+        if not self._key_places:
+            report(errors, np.flatnonzero(deleted & ~bools(before.present)), _NO_ROW)
+            return []
         columns = [after.columns[place] for place in self._key_places]
         if deleted.any():
             mask = pa.array(deleted)

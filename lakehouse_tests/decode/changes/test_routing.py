@@ -57,3 +57,8 @@ def test_decoders_travel() -> None:
     routed = decoder.decode(pa.array([as_bytes(debezium("c", ROW))], pa.binary()))
     assert list(routed.parts) == ["cdc.things"]
     assert decoder.decode(pa.array([], pa.binary())).parts == {}
+
+
+def test_a_tombstone_without_a_key_is_of_the_table_that_has_none() -> None:
+    keyless = changelog(name="cdc.readings", source="public.readings", key=())
+    assert decode([None, debezium("c", ROW)], *LOGS, keyless, keys=[None, None]).tables[0] == "cdc.readings"
