@@ -192,6 +192,12 @@ def test_a_type_that_changes_between_messages_is_followed() -> None:
     assert list(read.errors) == [3]
 
 
+def test_however_many_schemas_there_are_each_message_has_its_own() -> None:
+    scales = [*range(12), *range(12), 5]
+    read = decode([message(precise(10**scale), decimal(scale)) for scale in scales], log_of(AMOUNT))
+    assert [row["after"]["c"] for row in read.rows.values()] == [Decimal("1.00")] * len(scales)
+
+
 @pytest.mark.parametrize("kind", [AMOUNT, TEXT, T.BinaryType(), AT, T.ArrayType(AMOUNT)], ids=str)
 @pytest.mark.parametrize("described", [decimal(4), {"type": "string"}, {"type": "bytes"}], ids=str)
 def test_a_value_that_was_not_sent_is_none(kind: T.DataType, described: Described) -> None:
