@@ -15,7 +15,8 @@ from pyiceberg.table import Table
 
 from lakehouse.audit.proof import Finding
 from lakehouse.commit import SealBroken
-from lakehouse.commit.history import Sealed, ancestry, attempt_of, is_rewrite
+from lakehouse.commit.covered import in_words, unsealed_commits
+from lakehouse.commit.history import Sealed, ancestry, summary_of
 from lakehouse.commit.seal import Seal
 from lakehouse.kafka.statement import LOST, KafkaStatement
 from lakehouse.kafka.tally import Tally, added, over_tables
@@ -46,12 +47,11 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
     """The seals of a table, oldest first, and what is wrong with the commits themselves."""
     name = ".".join(table.name())
     links: list[Link] = []
-    findings: list[Finding] = []
-    adopted = False
+    told = (f"{name}: {in_words(one)} came from outside the protocol." for one in unsealed_commits(table, head))
+    findings = [Finding("unsealed_commit", message, name) for message in told]
     for snapshot in ancestry(table, head):
-        summary = snapshot.summary.additional_properties if snapshot.summary else {}
         try:
-            seal = Seal.from_summary(summary, where=f"{name} snapshot {snapshot.snapshot_id}")
+            seal = Seal.from_summary(summary_of(snapshot), where=f"{name} snapshot {snapshot.snapshot_id}")
             statement = KafkaStatement.from_keys(seal.statement) if seal else None
         except SealBroken as error:
             findings.append(Finding("seal_edited", str(error), name))
@@ -60,20 +60,7 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
             told = f"{name} snapshot {snapshot.snapshot_id}: the seal cannot be read ({type(error).__name__}: {error})."
             findings.append(Finding("seal_edited", told, name))
             continue
-        if seal is None:
-            if attempt_of(snapshot) is None and not is_rewrite(snapshot) and not adopted:
-                operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
-                findings.append(
-                    Finding(
-                        "unsealed_commit",
-                        f"{name}: snapshot {snapshot.snapshot_id} ({operation}, {summary.get('added-records', 0)} rows "
-                        f"added, {summary.get('deleted-records', 0)} deleted) came from outside the protocol.",
-                        name,
-                    )
-                )
-            continue
-        adopted = adopted or seal.kind == "adopt"
-        if statement is not None:
+        if seal is not None and statement is not None:
             links.append(Link(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
     return links[::-1], findings
 

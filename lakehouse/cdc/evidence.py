@@ -14,7 +14,8 @@ from lakehouse.audit import Finding
 from lakehouse.catalog import LakeCatalog
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.commit import Pinned, SealBroken, read_group
-from lakehouse.commit.history import Sealed, ancestry, attempt_of, has_rows, is_rewrite, summary_of
+from lakehouse.commit.covered import in_words, unsealed_commits
+from lakehouse.commit.history import Sealed, ancestry, has_rows, summary_of
 from lakehouse.commit.seal import Seal
 from lakehouse.tables import MirrorTables
 
@@ -88,8 +89,8 @@ def _progress(link: MirrorLink) -> tuple[int, int]:
 
 def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Finding]]:
     links: list[MirrorLink] = []
-    findings: list[Finding] = []
-    attempts: set[str] = set()
+    unsealed = unsealed_commits(pinned.table, pinned.snapshot_id)
+    findings = [_unsealed(name, snapshot) for snapshot in unsealed]
     newer: Seal | None = None
     for snapshot in ancestry(pinned.table, pinned.snapshot_id):
         where = f"{name} snapshot {snapshot.snapshot_id}"
@@ -98,20 +99,15 @@ def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Findi
             statement = MirrorStatement.from_keys(seal.statement) if seal else None
         except SealBroken as error:
             findings.append(Finding("seal_edited", str(error), name))
-            attempts.add(attempt_of(snapshot) or "")
             newer = None
             continue
         except (KeyError, TypeError, ValueError, MsgspecError) as error:
             told = f"{where}: the seal cannot be read ({type(error).__name__}: {error})."
             findings.append(Finding("seal_edited", told, name))
-            attempts.add(attempt_of(snapshot) or "")
             newer = None
             continue
         if seal is None:
-            if not is_rewrite(snapshot) and attempt_of(snapshot) not in attempts:
-                findings.append(_unsealed(name, snapshot))
             continue
-        attempts.add(seal.attempt)
         if newer is not None and newer.previous != seal.digest:
             told = f"{name}: the seal of run {newer.run_id} does not follow on the one before it, of run {seal.run_id}."
             findings.append(Finding("chain_broken", told, name))
@@ -122,14 +118,7 @@ def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Findi
 
 
 def _unsealed(name: str, snapshot: Snapshot) -> Finding:
-    summary = summary_of(snapshot)
-    operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
-    return Finding(
-        "unsealed_commit",
-        f"{name}: snapshot {snapshot.snapshot_id} ({operation}, {summary.get('added-records', 0)} rows added, "
-        f"{summary.get('deleted-records', 0)} deleted) came from outside the protocol.",
-        name,
-    )
+    return Finding("unsealed_commit", f"{name}: {in_words(snapshot)} came from outside the protocol.", name)
 
 
 def _judge_sibling(name: str, pinned: Pinned, mine: MirrorLink | None, latest: MirrorLink | None) -> Iterator[Finding]:

@@ -1,19 +1,20 @@
 """The inputs of a step as it found them: at which snapshot, for which date, with which parameters, from which run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pyiceberg.table import Table
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Pinned, read_group
+from lakehouse.commit.covered import in_words, unsealed_commits
 from lakehouse.commit.seal import Seal
 from lakehouse.derived.component import component_of, external_inputs
 from lakehouse.derived.pins import Pin, pin_inputs
-from lakehouse.derived.refusals import InputMissing
+from lakehouse.derived.refusals import InputMissing, InputWrittenTo
 from lakehouse.lineage.computations import Computation, computations_of
 from lakehouse.lineage.sealed import made
-from lakehouse.tables import Declarations, Derived
+from lakehouse.tables import Declarations, Derived, Mirror, Stream
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,43 @@ def read_inputs(catalog: LakeCatalog, one: Derived, declarations: Declarations, 
     if missing or empty:
         raise InputMissing(one.name, missing, empty)
     return {argument: _input(argument, name, found, declarations) for argument, name in one.inputs.items()}
+
+
+def require_sealed(table: str, inputs: Iterable[Input], declarations: Declarations) -> None:
+    """Refuse to compute from what came from outside the protocol.
+
+    A table that nobody has ever sealed, and that nothing declared here writes, is somebody else's: it is read as it is.
+
+    Raises:
+        InputWrittenTo: names every such commit of every input, and what to do.
+    """
+    told: list[str] = []
+    remedies: list[str] = []
+    for one in inputs:
+        writer = declarations.writer(one.name)
+        foreign = unsealed_commits(one.table, one.snapshot_id)
+        if foreign and (one.seal is not None or writer is not None):
+            told.append(f"{one.name}: {', '.join(map(in_words, foreign))}")
+            remedies.append(_remedy(one.name, writer))
+    if told:
+        raise InputWrittenTo(
+            f"{table} cannot be computed: its inputs hold what came from outside the protocol ({'; '.join(told)}).",
+            remedy=f"roll {'them' if len(told) > 1 else 'it'} back; or {'; '.join(dict.fromkeys(remedies))}; "
+            "then start a new run.",
+        )
+
+
+def _remedy(name: str, writer: object) -> str:
+    match writer:
+        case Stream():
+            return f"take the rows of {name} over as they are, by `lakehouse adopt {writer.name}`"
+        case Mirror():
+            return f"build {name} anew, by `lakehouse rebuild {writer.name}`"
+        case Derived():
+            rebuild = " --rebuild" if writer.mode == "incremental" else ""
+            return f"compute {name} anew, by `lakehouse derive {name}{rebuild}`"
+        case _:
+            return f"write {name} anew as a whole"
 
 
 def _input(argument: str, name: str, found: Mapping[str, Pinned], declarations: Declarations) -> Input:

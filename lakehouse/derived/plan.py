@@ -9,10 +9,11 @@ from pyspark.sql import SparkSession
 
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, Base, leases, read_bases, take_lease
+from lakehouse.commit.covered import in_words, unsealed_commits
 from lakehouse.commit.lease import lease_tag
 from lakehouse.derived.agreement import Asked, agree
 from lakehouse.derived.increment import Increment, next_increment
-from lakehouse.derived.inputs import Input, read_inputs
+from lakehouse.derived.inputs import Input, read_inputs, require_sealed
 from lakehouse.derived.mixture import moved_since, put_aside
 from lakehouse.derived.parts import Part
 from lakehouse.derived.pins import Pin
@@ -100,13 +101,14 @@ def prepare(step: DeriveStep) -> Work:
         SealBroken: a seal was changed after it was written.
     """
     base = read_bases(step.catalog, [step.name])[step.name]
-    if base.unsealed and not step.whole:
+    if not step.whole and (foreign := unsealed_commits(base.table, base.snapshot_id)):
         raise RowsOfOthers(
-            f"{step.name}: snapshot {base.unsealed[0].snapshot_id} was written outside the protocol, and what this run "
-            "computes would stand beside its rows.",
+            f"{step.name}: {in_words(foreign[0])} was written outside the protocol, and what this run computes would "
+            "stand beside its rows.",
             remedy="roll it back, or compute the whole table anew.",
         )
     inputs = read_inputs(step.catalog, step.derived, step.declarations, step.pin)
+    require_sealed(step.name, inputs.values(), step.declarations)
     asked = Asked(step.name, step.attempt, step.parameters, step.backfill)
     at = {one.name: one.snapshot_id for one in inputs.values()}
     vintage = check_vintage(lambda name: step.catalog.load_table(tuple(name.split("."))), at)

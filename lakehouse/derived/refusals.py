@@ -34,6 +34,10 @@ class InputMissing(DeriveRefused):
         )
 
 
+class InputWrittenTo(DeriveRefused):
+    """An input holds what no seal accounts for, so nobody can say what it would be computed from."""
+
+
 class HistoryLost(DeriveRefused):
     """What an incremental table has read before is not followed by what it would read now."""
 

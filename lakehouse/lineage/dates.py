@@ -22,6 +22,7 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.utils.datetime import days_to_date
 
 from lakehouse.commit import SealBroken
+from lakehouse.commit.covered import in_words, unsealed_commits
 from lakehouse.commit.manifests import Manifests
 from lakehouse.lineage.expected_dates import CannotCheckDates, ExpectedDates, expectation
 from lakehouse.tables import Derived
@@ -34,7 +35,8 @@ class DateFinding:
     """A file whose rows do not carry the date that they should.
 
     Args:
-        kind: `other_date`, `null_date`, `unsealed` (nobody said for which date the rows are) or `seal_edited`.
+        kind: `other_date`, `null_date`, `unsealed` (nobody said for which date the rows are, or by whom they were
+            written or removed) or `seal_edited`.
         message: what is wrong, for a person.
         file: its name; empty where the finding is not about one.
     """
@@ -96,6 +98,12 @@ def check_dates(table: Table, snapshot_id: int, declared: Derived) -> DatesRepor
     if snapshot is None:
         raise CannotCheckDates(f"{declared.name}: snapshot {snapshot_id} has expired.", remedy="check a newer one")
     found = _Judged(table, declared, snapshot)
+    found.findings += [
+        DateFinding(
+            "unsealed", f"{in_words(commit)} came from outside the protocol: no run of this table has sealed it."
+        )
+        for commit in unsealed_commits(table, snapshot_id)
+    ]
     try:
         found.look()
     except SealBroken as broken:

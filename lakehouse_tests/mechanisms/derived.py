@@ -81,6 +81,20 @@ DERIVED = (
         guard=_INPUTS + "test_new_rows_beside_those_of_other_parameters",
     ),
     Mechanism(
+        name="commits of strangers",
+        promise="P3: What somebody writes to a computed table outside the protocol passes every audit.",
+        keeps="lakehouse.commit.covered:unsealed_commits",
+        lets_pass=gives([]),
+        guard="lineage/test_foreign_commits.py::test_what_is_buried_below_newer_seals_is_named",
+    ),
+    Mechanism(
+        name="inputs of strangers",
+        promise="P3: A table is computed from what somebody wrote to its input outside the protocol.",
+        keeps="lakehouse.derived.inputs:require_sealed",
+        lets_pass=gives(None),
+        guard=_INPUTS + "test_an_input_that_was_written_to_outside_the_protocol",
+    ),
+    Mechanism(
         name="newer rows",
         promise="P3: An old run that is executed again puts its rows in the place of newer ones.",
         keeps="lakehouse.derived.plan:_newer_rows",
