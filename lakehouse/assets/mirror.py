@@ -8,6 +8,7 @@ import dagster as dg
 from lakehouse.assets.mirror_results import mirror_results
 from lakehouse.assets.specs import mirror_digest, mirror_specs, mirror_step
 from lakehouse.assets.stream import row_counts
+from lakehouse.cdc.doubt import find_doubt
 from lakehouse.cdc.report import MirrorReport
 from lakehouse.cdc.step import MirrorStep, mirror
 from lakehouse.commit import Attempt, Superseded, failpoint
@@ -16,6 +17,8 @@ from lakehouse.runtime import asks_for_rebuild, attempt_of
 from lakehouse.tables import MirrorTables
 
 KINDS = ("iceberg", "spark")
+# Changes that a step looks at to tell which keys are in doubt; where it were more, only the check tells.
+MAX_LOOKED_AT = 2_000_000
 
 
 def mirror_asset(tables: MirrorTables) -> dg.AssetsDefinition:
@@ -47,7 +50,8 @@ def mirror_asset(tables: MirrorTables) -> dg.AssetsDefinition:
             return
         failpoint("dagster.mirror.before")
         totals = row_counts(lake, report.published)
-        yield from mirror_results(report, tables, attempt, lake.catalog, totals)
+        doubt = find_doubt(lake.catalog, tables, lake.declarations, limit=MAX_LOOKED_AT)
+        yield from mirror_results(report, tables, attempt, lake.catalog, totals, doubt)
 
     return mirror_changes
 

@@ -18,6 +18,7 @@ from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.assets.operations import operations_markdown
 from lakehouse.catalog import LakeCatalog
+from lakehouse.cdc.doubt import Doubt
 from lakehouse.cdc.planner import MergePlan
 from lakehouse.cdc.report import MirrorReport
 from lakehouse.cdc.standing import delay, moment
@@ -47,7 +48,12 @@ class Written:
 
 
 def mirror_results(
-    report: MirrorReport, tables: MirrorTables, attempt: Attempt, catalog: LakeCatalog, totals: Mapping[str, int]
+    report: MirrorReport,
+    tables: MirrorTables,
+    attempt: Attempt,
+    catalog: LakeCatalog,
+    totals: Mapping[str, int],
+    doubt: Doubt | None = None,
 ) -> Iterator[MaterializeResult[Any]]:
     """One result for each table that the step published.
 
@@ -57,6 +63,7 @@ def mirror_results(
         attempt: who wrote.
         catalog: for the sizes of what was written.
         totals: table → rows that it holds now.
+        doubt: which keys may be stale; None where it was not looked for.
     """
     assert report.published is not None
     assert report.statement is not None
@@ -68,7 +75,7 @@ def mirror_results(
         if table.name not in published:
             continue
         is_mirror = table.name == tables.mirror.name
-        own = _mirror_metadata(said, tables) if is_mirror else {"rows added": written[table.name].rows}
+        own = _mirror_metadata(said, tables, doubt) if is_mirror else {"rows added": written[table.name].rows}
         yield MaterializeResult(
             asset_key=AssetKey(list(table.identifier)),
             metadata={
@@ -99,7 +106,7 @@ def written_by(table: IcebergTable, attempt: str) -> Written:
     return Written(rows, files, size, published)
 
 
-def _mirror_metadata(said: MirrorStatement, tables: MirrorTables) -> dict[str, Any]:
+def _mirror_metadata(said: MirrorStatement, tables: MirrorTables, doubt: Doubt | None) -> dict[str, Any]:
     applied = said.applied
     metadata: dict[str, Any] = {
         "rows inserted": applied.inserted,
@@ -111,6 +118,8 @@ def _mirror_metadata(said: MirrorStatement, tables: MirrorTables) -> dict[str, A
         "too late": applied.too_late,
         "dagster/column_lineage": column_lineage(tables),
     }
+    if doubt is not None:
+        metadata |= {"keys in doubt": doubt.keys, "refused changes of unknown key": doubt.unknown}
     if picture := operations_markdown(said.operations, _rows(applied), _refused(applied)):
         metadata["changes and rows"] = MetadataValue.md(picture)
     return metadata

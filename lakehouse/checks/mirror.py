@@ -13,11 +13,12 @@ import dagster as dg
 from lakehouse.cdc.backlog import backlog
 from lakehouse.cdc.balance import check_balance
 from lakehouse.cdc.contract import check_contract
+from lakehouse.cdc.doubt import find_doubt
 from lakehouse.cdc.evidence import Evidence, read_evidence
 from lakehouse.cdc.order import check_order
 from lakehouse.cdc.unique import check_keys
 from lakehouse.cdc.verify import check_fold
-from lakehouse.checks import mirror_balance, mirror_contract, mirror_fold, mirror_order
+from lakehouse.checks import mirror_balance, mirror_contract, mirror_doubt, mirror_fold, mirror_order
 from lakehouse.resources import Lake
 from lakehouse.tables import Declarations, MirrorTables
 
@@ -55,6 +56,12 @@ def _order(asked: Question) -> dg.AssetCheckResult:
     return mirror_order.order_result(check_order(asked.tables, asked.evidence), asked.key)
 
 
+def _doubt(asked: Question) -> dg.AssetCheckResult:
+    found = find_doubt(asked.lake.catalog, asked.tables, asked.lake.declarations, evidence=asked.evidence)
+    assert found is not None  # without a limit it never gives up
+    return mirror_doubt.doubt_result(found, asked.key)
+
+
 def _contract(asked: Question) -> dg.AssetCheckResult:
     return mirror_contract.contract_result(check_contract(asked.tables, asked.evidence.mirror), asked.key)
 
@@ -70,6 +77,7 @@ _CHECKS: Mapping[str, tuple[str, Answer]] = {
     mirror_order.DELAY: (mirror_order.DELAY_DESCRIPTION, _delay),
     mirror_balance.KEYS: (mirror_balance.KEYS_DESCRIPTION, _keys),
     mirror_order.ORDER: (mirror_order.ORDER_DESCRIPTION, _order),
+    mirror_doubt.NAME: (mirror_doubt.DESCRIPTION, _doubt),
     mirror_contract.NAME: (mirror_contract.DESCRIPTION, _contract),
     mirror_fold.NAME: (mirror_fold.DESCRIPTION, _fold),
 }

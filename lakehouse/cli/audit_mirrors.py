@@ -10,7 +10,8 @@ from lakehouse.cli.context import Context
 
 
 def _prove(auditing: Auditing, name: str) -> MirrorProof:
-    return audit_mirror(auditing.catalog, auditing.declared.mirrors[name], full=auditing.full)
+    declared = auditing.declared
+    return audit_mirror(auditing.catalog, declared.mirrors[name], declared, full=auditing.full)
 
 
 def _show(context: Context, proofs: Sequence[MirrorProof]) -> None:
@@ -19,17 +20,26 @@ def _show(context: Context, proofs: Sequence[MirrorProof]) -> None:
         Column("rows", justify="right"),
         Column("changes", justify="right"),
         Column("in quarantine", justify="right"),
+        Column("keys in doubt", justify="right"),
         Column("compared"),
         title="Mirrors, each against its changelog",
         title_justify="left",
     )
     for proof in proofs:
-        counts = (f"{proof.keys.rows:,}", f"{proof.fold.changes:,}", f"{proof.fold.refused:,}")
+        counts = (
+            f"{proof.keys.rows:,}",
+            f"{proof.fold.changes:,}",
+            f"{proof.fold.refused:,}",
+            f"{proof.doubt.count:,}",
+        )
         lines.add_row(proof.mirror, *counts, plain(proof.fold.looked_at or "nothing yet"))
     context.out.print(lines)
     for proof in proofs:
         for finding in proof.findings:
             show_finding(context, finding)
+        if proof.doubt.count and proof.doubt.bearable:
+            told = f"IN DOUBT {proof.doubt}: {'; '.join(proof.doubt.examples)}."
+            context.out.print(told, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 MIRRORS = Kind("mirrors", lambda declared: sorted(declared.mirrors), _prove, _show)

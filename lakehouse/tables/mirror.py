@@ -49,6 +49,8 @@ class Mirror:
         sort_order: of the mirror.
         properties: further Iceberg table properties.
         maintenance: how it and its two further tables are maintained.
+        max_doubtful_keys: above how many keys with a refused change, and refused changes of unknown key, the check
+            `doubtful_keys` fails; it warns at one.
         full_check_rows: up to how many changes and rows the fold check compares everything; beyond, sampled buckets.
     """
 
@@ -63,6 +65,7 @@ class Mirror:
     sort_order: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     maintenance: Maintenance = field(default_factory=Maintenance)
+    max_doubtful_keys: int = 100
     full_check_rows: int = 3_000_000
 
     def __post_init__(self) -> None:
@@ -82,6 +85,8 @@ class Mirror:
             raise DeclarationError(
                 f"{self.name}: max_late_share is {self.max_late_share}.", remedy="write a share from 0 to 1."
             )
+        if self.max_doubtful_keys < 0:
+            raise DeclarationError(f"{self.name}: max_doubtful_keys is negative.", remedy="write 0 or more.")
         if self.full_check_rows < 0:
             raise DeclarationError(f"{self.name}: full_check_rows is negative.", remedy="write 0 or more.")
         if self.initial is not None:

@@ -69,6 +69,11 @@ def insert(commit: int, key: int, **more: Any) -> Row:
     return change("insert", commit, key, **{"name": f"bird {key}", "weight": 1.0, "song": f"song {key}"} | more)
 
 
+def refusal(key: bytes | None, value: bytes | None, /, *, partition: int = 0, error: str = "wrong_type") -> Row:
+    """A message that the stream refuses."""
+    return {"_refused": {"key": key, "value": value, "error_class": error}, "_kafka_partition": partition}
+
+
 def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row], dict[int, Row]]:
     """Rows and tombstones by key, from the definition: registers, change by change, in plain Python."""
     registers: dict[int, dict[str, tuple[Position, Any]]] = {}
@@ -239,24 +244,28 @@ class MirroredLake:
         sealed = bases[LOG].sealed
         before = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
         start = dict(before.end) if before else {0: 0, 1: 0}
-        end, tallies = dict(start), dict[int, Tally]()
-        rows = []
+        end, tallies = dict(start), dict[str, dict[int, Tally]]()
+        rows, refused = [], []
         for one in changes:
             p, o = one["_kafka_partition"], end[one["_kafka_partition"]]
             end[p] = o + 1
-            tallies[p] = tallies.get(p, Tally()) + Tally(1, o, o * o)
+            mine = tallies.setdefault(names["_refused" in one], {})
+            mine[p] = mine.get(p, Tally()) + Tally(1, o, o * o)
             self.arrived += timedelta(seconds=1)
-            rows.append(
-                one | {"_kafka_topic": "birds", "_kafka_offset": o, "_kafka_timestamp": self.arrived, "source": "birds"}
-            )
+            place = {"_kafka_topic": "birds", "_kafka_offset": o, "_kafka_timestamp": self.arrived}
+            if "_refused" in one:
+                told = {"error_message": "refused", "run_id": attempt.run_id, "_kafka_partition": p}
+                refused.append(one["_refused"] | place | told)
+            else:
+                rows.append(one | place | {"source": "birds"})
         self.changes += rows
-        counts = Counts(read=len(rows), written=len(rows))
-        statement = KafkaStatement(
-            "cluster", "birds", "topic-id", start, end, {LOG: tallies} if rows else {}, counts=counts
-        ).after(before)
+        counts = Counts(read=len(rows) + len(refused), written=len(rows), quarantined=len(refused))
+        statement = KafkaStatement("cluster", "birds", "topic-id", start, end, tallies, counts=counts).after(before)
         keys = statement.to_keys() | {"changes.operations": _json({LOG: _counted(rows)})}
         if rows:
             stage_files(self.catalog, bases[LOG], attempt, self.files(LOG, rows))
+        if refused:
+            stage_files(self.catalog, bases[names[1]], attempt, self.files(names[1], refused))
         staged = [self._seal(bases[name], attempt, "ingest", keys) for name in names]
         return publish(self.catalog, staged).snapshots[LOG]
 

@@ -70,7 +70,7 @@ def test_both_folds_agree_run_by_run(sql_lake: Lake, spark_on: SparkOn, deletes:
             lake.ingest(*history(chance, 1 + run * 60, 60))
             attempt = Attempt(run_id=f"run-{run}", step=f"mirror:{BIRDS}")
             mirror(MirrorStep(lake.tables, lake.catalog, lambda: nullcontext(spark), attempt))
-            proof = audit_mirror(lake.catalog, lake.tables)
+            proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
             assert not proof.fold.findings, (run, proof.fold.findings)
             assert proof.holds, (run, proof.findings)
             if run == 1:
@@ -83,5 +83,5 @@ def test_both_folds_agree_run_by_run(sql_lake: Lake, spark_on: SparkOn, deletes:
                 lake.tables, lake.catalog, lambda: nullcontext(spark), Attempt(run_id="rebuild", step="m"), rebuild=True
             )
         )
-        proof = audit_mirror(lake.catalog, lake.tables)
+        proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
         assert proof.holds, proof.findings

@@ -17,7 +17,7 @@ from lakehouse.cli import app
 from lakehouse.resources import Lake
 from lakehouse.tables import Mirror
 from lakehouse_tests.assets.house import House, checks
-from lakehouse_tests.cdc.mirrored import BIRDS, LOG, TOMBSTONES, MirroredLake, Saved, change, insert
+from lakehouse_tests.cdc.mirrored import BIRDS, LOG, TOMBSTONES, MirroredLake, Saved, change, insert, refusal
 from lakehouse_tests.fixtures.lakes import sql_settings
 
 pytestmark = pytest.mark.slow
@@ -27,6 +27,7 @@ NAMES = {
     "delay",
     "unique_key",
     "order",
+    "doubtful_keys",
     "contract",
     "mirror_is_its_changelog",
 }
@@ -114,6 +115,12 @@ def _waiting(lake: MirroredLake) -> None:
     lake.ingest(insert(20, 20))
 
 
+def _refused(lake: MirroredLake) -> None:
+    lake.ingest(refusal(b'{"id": 4}', b'{"op": "u", "after": {"id": 4, "weight": "secret"}}'))
+    lake.ingest(insert(20, 20))
+    lake.apply()
+
+
 def _broken_rule(lake: MirroredLake) -> None:
     lake.ingest(insert(20, 20, weight=-31.5))
     lake.apply()
@@ -128,6 +135,7 @@ def _broken_rule(lake: MirroredLake) -> None:
         (_contradiction, {"order"}, "2 different changes (partition 0 offset 7, partition 0 offset 8)"),
         (_late, {"order"}, "0:00:50 late, longer than the 0:00:30"),
         (_waiting, {"delay"}, "1 changes are not in the mirror yet"),
+        (_refused, {"doubtful_keys"}, "id=4: wrong_type at partition 0 offset 7"),
         (_broken_rule, {"contract"}, "weight: greater_than(0) (1 rows)"),
     ],
 )

@@ -176,6 +176,20 @@ CHANGES = (
         guard=_PROOFS + "test_a_row_that_was_changed_behind_the_mirrors_back",
     ),
     Mechanism(
+        name="doubt",
+        promise="P4: A row whose newest change the stream refused is stale, and nothing says so.",
+        keeps="lakehouse.decode.changes.routing:Router.may_be",
+        lets_pass=gives(False),
+        guard="cdc/test_doubt.py::test_a_refused_change_of_a_stale_row_is_named_by_the_audit",
+    ),
+    Mechanism(
+        name="healing",
+        promise="P4: Any change heals a key in doubt, also one that came before or does not say all of a row.",
+        keeps="lakehouse.cdc.doubt:_later",
+        lets_pass=lambda original: lambda pairs: pairs["_row"],
+        guard="cdc/test_doubt.py::test_what_heals_a_key[not later]",
+    ),
+    Mechanism(
         name="balance",
         promise="P4: A range that a mirror left out is not found.",
         keeps="lakehouse.cdc.balance:_judge_step",

@@ -1,6 +1,6 @@
 """A stream's change messages to rows of its changelogs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -17,6 +17,7 @@ from lakehouse.decode.changes.facts import ChangeTable, Errors
 from lakehouse.decode.changes.flat import FlatForm
 from lakehouse.decode.changes.message_schemas import MessageSchemas
 from lakehouse.decode.changes.reading import Form
+from lakehouse.decode.changes.refused import RefusedKeys, refused_keys
 from lakehouse.decode.changes.routing import NOBODY, Router
 from lakehouse.decode.changes.rows import Messages, RowBuilder
 from lakehouse.decode.changes.schema_encoding import beside
@@ -100,6 +101,17 @@ class ChangeDecoder:
                 if len(part.rows):
                     parts[name] = part
         return Routed(parts, errors)
+
+    def refused(self, name: str, values: Sequence[bytes | None], keys: Sequence[bytes | None]) -> RefusedKeys:
+        """Of messages that were refused, those that may be about rows of a changelog, and their keys.
+
+        Args:
+            name: the changelog.
+            values: Kafka's values.
+            keys: Kafka's keys.
+        """
+        way = self._ways(name, ())
+        return refused_keys(self._router, way.form, way.rows.key_reader, name, values, keys)
 
     def _part(self, name: str, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> Part:
         if len(rows) < len(columns[0]):

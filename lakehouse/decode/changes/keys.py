@@ -88,6 +88,11 @@ class KeyReader:
         self._schemas = MessageSchemas(key_schema)
         self._readers = lru_cache(maxsize=_READERS)(self._reader)
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The key's columns."""
+        return self._names
+
     def read(self, keys: Sequence[bytes | None]) -> Keys:
         """Every key as a row or an error."""
         refused: Errors = {}

@@ -81,6 +81,16 @@ class Router:
             found.setdefault(name, []).append(row)
         return {name: np.array(rows) for name, rows in found.items()}
 
+    def may_be(self, name: str, value: bytes | None, key: bytes | None) -> bool:
+        """Whether a message that was refused is about rows of a changelog, or nobody can tell whose they are."""
+        if value is None:
+            told = table_of_key(key)
+            return key is not None and (told is None or self._named_in(told) == name)
+        source = self._source(value) if self._named else None
+        if source is None or "None" in source.split("."):
+            return True
+        return self._routes.get(source, self._routes.get(None, NOBODY)) == name
+
     def _only(
         self, values: pa.BinaryArray, keys: pa.BinaryArray | None, everything: np.ndarray
     ) -> dict[str, np.ndarray]:
@@ -94,8 +104,10 @@ class Router:
 
     def _of_tombstone(self, key: bytes | None, otherwise: str = NOBODY) -> str:
         told = table_of_key(key)
-        if told is None:
-            return otherwise
+        return otherwise if told is None else self._named_in(told)
+
+    def _named_in(self, told: str) -> str:
+        """The changelog for a table that a key names, whatever stands before its name."""
         parts = told.split(".")
         for length in range(2, min(len(parts), _MAX_NAME) + 1):
             name = self._routes.get(".".join(parts[-length:]))

@@ -66,6 +66,11 @@ class RowBuilder:
         self._header_keys = KeyReader(table, in_headers)
         self._key_places = [self._images.names.index(field.name) for field in table.key]
 
+    @property
+    def key_reader(self) -> KeyReader:
+        """Reads Kafka keys."""
+        return self._keys
+
     def build(self, facts: Facts, messages: Messages) -> tuple[pa.RecordBatch, Errors]:
         """A row for each fact, and why some are none."""
         errors = dict(facts.errors)
