@@ -5,7 +5,7 @@ Tests and users exchange parts by `resource_overrides`. What a declaration file 
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import dagster as dg
@@ -106,7 +106,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
             *([follows] if (follows := following_sensor(declarations)) else []),
         ],
         resources={
-            "lake": Lake(settings, declarations),
+            "lake": _of_each_run(Lake(settings, declarations)),
             "spark": LakehouseSpark(conf=str(settings.conf)),
             **(resource_overrides or {}),
         },
@@ -114,6 +114,18 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         executor=dg.in_process_executor,
     )
     return dg.Definitions.merge(ours, own)
+
+
+def _of_each_run(lake: Lake) -> dg.ResourceDefinition:
+    """The lake, which lets go of what the last step has pinned when a run ends, however it ends."""
+
+    def opened(_: dg.InitResourceContext) -> Generator[Lake]:
+        try:
+            yield lake
+        finally:
+            lake.let_go()
+
+    return dg.ResourceDefinition(opened)
 
 
 def _checking(own: dg.Definitions) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:

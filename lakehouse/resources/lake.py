@@ -10,9 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.catalog import LakeCatalog, open_catalog
 from lakehouse.commit import Pinned, read_group
+from lakehouse.derived.pins import Pin
 from lakehouse.errors import LakehouseError
 from lakehouse.release.reading import OpenRelease, open_release
 from lakehouse.resources.materialized import materialized
+from lakehouse.resources.pinning import pin_of, pinned_tables, release_pins
 from lakehouse.resources.writing import WriteMode, WrittenByStream, write_table
 from lakehouse.runtime import StepContext, attempt_of, backfill_reason
 from lakehouse.settings import KafkaSettings, Settings
@@ -39,7 +41,9 @@ class Lake:
     """Tables, by name. `lake: dg.ResourceParam[Lake]` in an asset's signature is all it takes.
 
     What a step reads is pinned on the first read: a table that is read twice is the same twice, and all tables of one
-    stream are those of one moment. A later write says in its seal which snapshots were read.
+    stream are those of one moment. A tag keeps what is pinned until the step ends, whatever is published or expired
+    meanwhile. A later write says in its seal which snapshots were read. Outside of a run (a notebook, a test) there is
+    no step, and no tag.
     """
 
     def __init__(self, settings: Settings, declarations: Declarations | None = None) -> None:
@@ -52,6 +56,7 @@ class Lake:
         self.settings = settings
         self._given = declarations
         self._step: object = None
+        self._pin: Pin | None = None
         self._pins: dict[str, Pinned] = {}
         self._releases: dict[str, OpenRelease] = {}
         self._read: dict[str, int] = {}
@@ -113,11 +118,13 @@ class Lake:
         Raises:
             NoSuchTableError: one of them does not exist.
             ReadsNeverSettled: on a REST catalog, the tables changed during every try.
+            CommitFailedException: other commits came before the tags too often.
         """
         self._follow_step()
         wanted = [name for name in self._with_siblings(names) if name not in self._pins]
         if wanted:
-            self._pins |= read_group(self.catalog, wanted)
+            pin = self._pin
+            self._pins |= pinned_tables(self.catalog, wanted, pin) if pin else read_group(self.catalog, wanted)
         for name in names:
             if (snapshot_id := self._pins[name].snapshot_id) is not None:
                 self._read[name] = snapshot_id
@@ -215,7 +222,8 @@ class Lake:
             pinned=[one for one, at in self._read.items() if one in self._pins and self._pins[one].snapshot_id == at],
             backfill=backfill_reason(context.run),
         )
-        self._pins.pop(name, None)
+        if self._pins.pop(name, None) is not None and self._pin is not None:
+            release_pins(self.catalog, [name], self._pin)  # what is read of it from here on is what was written
         return materialized(table, attempt, written)
 
     def _with_siblings(self, names: Iterable[str]) -> list[str]:
@@ -235,4 +243,11 @@ class Lake:
         except DagsterInvariantViolationError:  # outside a run: a notebook, a test, a sensor
             step = None
         if step != self._step:
-            self._step, self._pins, self._releases, self._read = step, {}, {}, {}
+            self.let_go()
+            self._step, self._pin = step, pin_of(*step) if step else None
+
+    def let_go(self) -> None:
+        """Forget what a step has pinned and read, and remove its tags: it has ended."""
+        if self._pin is not None and self._pins:
+            release_pins(self.catalog, self._pins, self._pin)
+        self._step, self._pin, self._pins, self._releases, self._read = None, None, {}, {}, {}
