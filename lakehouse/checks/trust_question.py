@@ -96,7 +96,17 @@ class Question:
         text = seal.statement.get("derived.parameters", "{}")
         parameters = msgspec.json.decode(text, type=dict[str, bool | int | float | str])
         run = Attempt(seal.run_id, seal.step, runtime_date=seal.runtime_date)
-        return f"To repair: {agreement.repair(agreement.Asked(self.declared.name, run, parameters), rebuild=rebuild)}"
+        asked = agreement.Asked(self.declared.name, run, parameters)
+        return f"To repair: {agreement.repair(asked, rebuild=rebuild, dates=self._dates())}"
+
+    def _dates(self) -> set[str]:
+        """That the inputs are of, as far as anybody can tell."""
+        try:
+            return {
+                date for given in self.inputs for date in (given.runtime_date, *(p.runtime_date for p in given.parts))
+            }
+        except SealBroken:
+            return set()
 
     def nothing_yet(self) -> dg.AssetCheckResult:
         """Before the first run."""

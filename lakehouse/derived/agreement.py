@@ -6,15 +6,15 @@ else is refused with one message that lists all inputs, unless the run was decla
 its seal says why.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from lakehouse.commit import Attempt
 from lakehouse.derived.inputs import Input
 from lakehouse.derived.refusals import DeriveRefused, command
-from lakehouse.derived.statement import DeriveStatement
+from lakehouse.derived.statement import KIND, DeriveStatement
 from lakehouse.lineage.computations import Computation
 from lakehouse.lineage.vintage import Vintage
 from lakehouse.settings import Parameters
@@ -61,26 +61,35 @@ def agree(asked: Asked, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
     differing += vintage.broken
     if differing and not asked.backfill:
         by_hand = [one.name for one in inputs if one.external and wrong[one.name]]
-        remedy = repair(asked, by_hand, rebuild=vintage.rebuild)
+        remedy = repair(asked, by_hand, rebuild=vintage.rebuild, dates=_dates(inputs, vintage))
         raise InputsDisagree(_message(asked, inputs, differing), remedy=remedy, inputs=inputs)
     return differing
 
 
-def repair(asked: Asked, by_hand: Sequence[str] = (), *, rebuild: bool = False) -> str:
+def repair(asked: Asked, by_hand: Sequence[str] = (), *, rebuild: bool = False, dates: Iterable[str] = ()) -> str:
     """What makes the inputs agree: all derived tables above, and what is computed from these, in one run.
 
     Args:
         asked: what the run asks for.
         by_hand: inputs that no derivation writes, and that have to be written anew before.
         rebuild: whether incremental tables have to be computed from all rows, as new ones would not mend the old.
+        dates: that the tables above are of; the newest counts, as no table is computed for an older date than it has.
     """
     flags = ["--upstream", "--downstream", *(["--rebuild"] if rebuild else [])]
-    again = command(asked.table, *flags, attempt=asked.attempt, parameters=asked.parameters)
+    attempt = replace(asked.attempt, runtime_date=max(asked.attempt.runtime_date, *dates, ""))
+    again = command(asked.table, *flags, attempt=attempt, parameters=asked.parameters)
     first = f"materialize {', '.join(by_hand)} for the same date and parameters, and then " if by_hand else ""
     return (
         f"{first}compute it with all derived tables above it and below these, in one run: `{again}`. "
         "If the inputs are meant to differ, say why with `--backfill <reason>` (run tag lakehouse/backfill)."
     )
+
+
+def _dates(inputs: Sequence[Input], vintage: Vintage) -> set[str]:
+    """Of all derived tables above, and of inputs that carry one."""
+    found = {part.runtime_date for one in inputs for part in one.parts}
+    sealed = (reading.seal for reading in vintage.readings)
+    return found | {seal.runtime_date for seal in sealed if seal is not None and seal.kind == KIND}
 
 
 def _differs(asked: Asked, one: Input) -> list[str]:

@@ -51,12 +51,13 @@ class ComputedOtherwise(DeriveRefused):
 
     def __init__(self, table: str, winner: Seal, attempt: Attempt, parameters: Parameters) -> None:
         again = command(table, "--upstream", "--downstream", attempt=attempt, parameters=parameters)
+        older = attempt.runtime_date < winner.runtime_date
         super().__init__(
             f"{table}: while this run computed it for runtime date {attempt.runtime_date} with parameters "
             f"{attempt.parameters_digest}, run {winner.run_id} has published it for {winner.runtime_date} with "
             f"{winner.parameters_digest}. Nothing of this run was published.",
             remedy=f"decide which it is to be; for this run's compute it again, with all derived tables above it and "
-            f"below these: `{again}`.",
+            f"below these: `{again}`{', and since its date is the older one, `--backfill <reason>`' if older else ''}.",
         )
 
 

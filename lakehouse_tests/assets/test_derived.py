@@ -195,7 +195,7 @@ def test_a_middle_table_of_another_date_stops_the_next_run_and_the_named_command
     shop: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(shop).success
-    assert run(shop, "mart.totals", day=OTHER_DAY).success
+    assert run(shop, "mart.totals", day=OTHER_DAY, **{BACKFILL_TAG: "Monday again"}).success
     refused = run(shop, "mart.best")
     assert not refused.success
     failed = failure(refused).step_failure_data
