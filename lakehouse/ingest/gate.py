@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from lakehouse.errors import LakehouseError
+from lakehouse.ingest.broken_columns import reasons_shown
 from lakehouse.ingest.plan import Plan
 from lakehouse.ingest.report import Landed
 from lakehouse.kafka.statement import KafkaStatement
@@ -41,12 +42,12 @@ def require_acceptable(stream: Stream, landed: Landed, branch: str, refused_last
         refused_last: partition → how many of its newest records were refused, see `refused_ends`.
 
     Raises:
-        TooMuchQuarantined: with the share and the most frequent reasons, or with the partition.
+        TooMuchQuarantined: with the share or the partition, the most frequent reasons, and the columns that were broken.
     """
     counts = landed.counts
     broken = counts.quarantined - counts.tombstones
     allowed = stream.max_quarantine_share
-    reasons = ", ".join(f"{reason}: {times}" for reason, times in sorted(landed.errors.items(), key=lambda e: -e[1]))
+    reasons = reasons_shown(landed.errors, landed.columns)
     where = f"look at them in branch {branch} of {stream.quarantine_table}"
     # Who allows none means none, also of the first few.
     if broken > (stream.max_quarantine_records if allowed else 0) and broken / counts.read > allowed:

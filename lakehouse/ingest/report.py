@@ -21,6 +21,7 @@ class Landed:
         spooled: table → Parquet files that Spark's own writer still has to write into the table.
         tallies: table → partition → tally of the offsets written there.
         errors: error class → number of quarantined records.
+        columns: error class → column → number of quarantined records whose error names it.
         warnings: table → rule → number of rows that break it and were let through.
         operations: changelog → operation → rows, of a stream of changes.
         arrivals: minute since the epoch (of Kafka's timestamp) → records.
@@ -32,6 +33,7 @@ class Landed:
     counts: Counts
     spooled: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
     errors: Mapping[str, int] = field(default_factory=dict[str, int])
+    columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     warnings: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     operations: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     arrivals: Mapping[int, int] = field(default_factory=dict[int, int])

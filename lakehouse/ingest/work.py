@@ -31,13 +31,14 @@ _Key = TypeVar("_Key", str, int)
 
 @dataclass(frozen=True)
 class Work:
-    """A plan and what to do with its records."""
+    """A plan and what to do with its records; `keep` as in `IngestTask`."""
 
     plan: Plan
     stream: Stream
     declarations: Declarations
     bases: Mapping[str, Base]
     attempt: Attempt
+    keep: bool = True
 
 
 def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: Work, *, min_partitions: int) -> Landed:
@@ -68,6 +69,7 @@ def make_task(work: Work, beyond: set[str]) -> IngestTask:
         rules={name: compile_rules(tables[name].without_coordinates()) for name in stream.tables},
         targets={name: _target(base, work.attempt, spool=name in beyond) for name, base in work.bases.items()},
         quarantine=stream.quarantine_table,
+        keep=work.keep,
     )
 
 
@@ -127,6 +129,7 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
     spooled: dict[str, list[str]] = {}
     tallies: dict[str, dict[int, Tally]] = {}
     errors: dict[str, int] = {}
+    columns: dict[str, dict[str, int]] = {}
     warnings: dict[str, dict[str, int]] = {}
     operations: dict[str, dict[str, int]] = {}
     arrivals: dict[int, int] = {}
@@ -135,6 +138,8 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
     for report in reports:
         read, size = read + report.read, size + report.bytes
         _count(errors, report.errors)
+        for reason, broken in report.columns.items():
+            _count(columns.setdefault(reason, {}), broken)
         _count(arrivals, report.arrivals)
         for partition, stretches in report.received.items():
             received.setdefault(partition, []).extend(stretches)
@@ -170,6 +175,7 @@ def add_up(work: Work, beyond: set[str], reports: Iterable[TaskReport]) -> Lande
             bytes=size,
         ),
         errors=errors,
+        columns=columns,
         warnings=warnings,
         operations=operations,
         arrivals=arrivals,

@@ -17,6 +17,7 @@ import pyarrow.compute
 
 from lakehouse.decode import JsonDecoder, RecordError, Routed, RoutedDecoder
 from lakehouse.decode.changes import ChangeDecoder, read_headers
+from lakehouse.ingest.broken_columns import count_column
 from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget
 from lakehouse.ingest.received import Received, Stretch
 from lakehouse.ingest.solid import solid
@@ -35,6 +36,7 @@ class TaskReport(msgspec.Struct):
     Attributes:
         files: table → Arrow IPC bytes of the rows that tell of its files.
         tallies: table → partition → count, sum and sum of squares of the offsets written, in decimal.
+        columns: error class → column → records.
         operations: changelog → operation → rows; only of streams of changes.
         arrivals: minute since the epoch → records.
         received: partition → what arrived, also where it was not written.
@@ -43,6 +45,7 @@ class TaskReport(msgspec.Struct):
     files: dict[str, bytes] = msgspec.field(default_factory=dict)
     tallies: dict[str, dict[int, tuple[str, str, str]]] = msgspec.field(default_factory=dict)
     errors: dict[str, int] = msgspec.field(default_factory=dict)
+    columns: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     warnings: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     operations: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     arrivals: dict[int, int] = msgspec.field(default_factory=dict)
@@ -60,6 +63,7 @@ class IngestTask:
         tables: route → table; the one route of a single table is the empty string, and changelogs are their own.
         rules: table → its compiled contract rules.
         targets: table → where its files go, quarantine included.
+        keep: whether what is written is wanted; otherwise it is removed again, and only shows what can be read.
     """
 
     topic: str
@@ -70,6 +74,7 @@ class IngestTask:
     rules: Mapping[str, Rules]
     targets: Mapping[str, WriteTarget]
     quarantine: str
+    keep: bool = True
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Work through a task's records; yields one row with the encoded `TaskReport`."""
@@ -78,6 +83,8 @@ class IngestTask:
             for batch in batches:
                 work.take(batch)
             report = work.finish()
+            if not self.keep:
+                work.discard()
         except BaseException:
             # The task failed or was stopped: nobody will ever hear of these files.
             work.discard()
@@ -184,6 +191,7 @@ class _TaskWork:
         headers = pa.array([_headers(text) for text in raw.column("headers").to_pylist()], _HEADERS)
         for error in told:
             self.report.errors[error.error_class] = self.report.errors.get(error.error_class, 0) + 1
+            count_column(self.report.columns, error)
         columns = pa.RecordBatch.from_arrays(
             [
                 raw.column("key"),
