@@ -13,6 +13,7 @@ from lakehouse.commit import Attempt, Published, Superseded, failpoint
 from lakehouse.commit.history import summary_of
 from lakehouse.ingest.report import IngestReport
 from lakehouse.ingest.step import IngestStep, ingest
+from lakehouse.ingest.unreadable import CannotRead
 from lakehouse.resources import Lake, LakehouseSpark
 from lakehouse.runtime import attempt_of
 from lakehouse.tables import Declarations, Stream, Table
@@ -59,21 +60,26 @@ def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinit
         attempt = attempt_of(context, lake.settings, step=f"ingest:{stream.name}", code_version=version)
         for name in lake.ensure(table.name for table in tables):
             context.log.info(f"created table {name}")
-        report = _ingest(context, stream, lake, spark, attempt)
-        if report is None or report.published is None:
-            return
-        totals = row_counts(lake, report.published)
-        failpoint("dagster.before")
-        yield from ingest_results(report, report.published, lake.declarations, attempt, totals)
-        compact_tables(context, tables, lake, spark, attempt)
+        report, unread = _ingest(context, stream, lake, spark, attempt)
+        if report is not None and report.published is not None:
+            totals = row_counts(lake, report.published)
+            failpoint("dagster.before")
+            yield from ingest_results(report, report.published, lake.declarations, attempt, totals)
+        if unread is not None:
+            raise unread  # what could be read before it is published, and told
+        if report is not None and report.published is not None:
+            compact_tables(context, tables, lake, spark, attempt)
 
     return ingest_stream
 
 
 def _ingest(
     context: dg.AssetExecutionContext, stream: Stream, lake: Lake, spark: LakehouseSpark, attempt: Attempt
-) -> IngestReport | None:
-    """Run the step; None if another run has published the same records first, which is a good end and no error."""
+) -> tuple[IngestReport | None, CannotRead | None]:
+    """Run the step: what was published, and which offsets could not be read.
+
+    Neither if another run has published the same records first, which is a good end and no error.
+    """
     step = IngestStep(
         stream=stream,
         declarations=lake.declarations,
@@ -85,10 +91,12 @@ def _ingest(
         inform=context.log.info,
     )
     try:
-        return ingest(step)
+        return ingest(step), None
+    except CannotRead as unread:
+        return unread.report, unread
     except Superseded as superseded:
         context.log.info(f"superseded, nothing to materialize: {superseded.message}")
-        return None
+        return None, None
 
 
 def row_counts(lake: Lake, published: Published) -> dict[str, int]:

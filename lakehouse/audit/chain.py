@@ -18,6 +18,7 @@ from lakehouse.commit import SealBroken
 from lakehouse.commit.covered import in_words, unsealed_commits
 from lakehouse.commit.history import Sealed, ancestry, summary_of
 from lakehouse.commit.seal import Seal
+from lakehouse.kafka.loss_ledger import is_accepted
 from lakehouse.kafka.statement import LOST, KafkaStatement
 from lakehouse.kafka.tally import Tally, added, over_tables
 
@@ -69,6 +70,7 @@ def judge_chain(name: str, links: Sequence[Link]) -> Iterator[Finding]:
     """Compare every seal with the one before it, and with itself."""
     for link in links:
         yield from _judge_balance(name, link)
+        yield from _judge_lost(name, link)
     for before, after in pairwise(links):
         yield from _judge_step(name, before, after)
 
@@ -83,6 +85,7 @@ def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
         return
     if not rebases_totals(after):
         yield from _judge_offsets(name, before.statement, after.statement, run)
+    yield from _judge_ledger(name, before, after)
     if after.kind == "adopt":
         return
     yield from _judge_retired(name, before, after)
@@ -95,6 +98,30 @@ def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
             partition,
             f"[{after.statement.start.get(partition)}, {after.statement.end.get(partition)})",
         )
+
+
+def _judge_ledger(name: str, before: Link, after: Link) -> Iterator[Finding]:
+    """A command that accepts a loss adds to the loss ledger; every other step repeats it."""
+    was, now, run = before.statement.losses, after.statement.losses, after.sealed.seal.run_id
+    # Where a stream begins anew, what it had not lost yet goes from the ledger.
+    kept = after.kind == "new_epoch" or now[: len(was)] == was
+    if not kept or (after.kind not in ("loss", "new_epoch") and len(now) != len(was)):
+        yield Finding("balance", f"{name}: the seal of run {run} ({after.kind}) changes the loss ledger.", name)
+
+
+def _judge_lost(name: str, link: Link) -> Iterator[Finding]:
+    """What a step says it lost is tallied, and somebody accepted it."""
+    statement, run = link.statement, link.sealed.seal.run_id
+    tallied = statement.tallies.get(LOST, {})
+    for partition in sorted({*statement.lost, *tallied}):
+        spans = statement.lost.get(partition, [])
+        named = sum((Tally.of_range(*span) for span in spans), Tally())
+        # Before there was a ledger, a loss had a seal of its own.
+        nobodys = link.kind == "ingest" and not is_accepted(statement.losses, statement.topic_id, {partition: spans})
+        if named != tallied.get(partition, Tally()) or nobodys:
+            told = "offsets that nobody gave up" if nobodys else "other offsets as lost than it counts"
+            where = ", ".join(f"[{start}, {end})" for start, end in spans)
+            yield Finding("balance", f"{name}: run {run} names {told}.", name, partition, where)
 
 
 def _judge_retired(name: str, before: Link, after: Link) -> Iterator[Finding]:

@@ -9,7 +9,6 @@ from lakehouse.audit.chain import Link, rebases_totals
 from lakehouse.audit.coordinates import Offsets, coordinates_there
 from lakehouse.audit.proof import Finding
 from lakehouse.commit import Pinned
-from lakehouse.kafka.statement import LOST
 from lakehouse.kafka.tally import Tally, over_tables
 
 _SHOWN = 10
@@ -84,10 +83,11 @@ def _judge_range(place: _Place, link: Link) -> Iterator[Finding]:
     if Tally.of(here) == expected:
         return
     missing = ""
-    read = {name: tally for name, tally in statement.tallies.items() if name != LOST}
-    if over_tables(read).get(place.partition, Tally()) == Tally.of_range(start, end):
-        # Every offset of this range carried a record, so one that is in no table is lost.
+    if over_tables(statement.tallies).get(place.partition, Tally()) == Tally.of_range(start, end):
+        # Every offset of this range carried a record or was given up, so another one that is in no table is lost.
         absent = np.setdiff1d(np.arange(start, end, dtype=np.int64), place.everywhere)
+        for first, until in statement.lost.get(place.partition, []):
+            absent = absent[(absent < first) | (absent >= until)]
         missing = f" Missing: {_some(absent)}." if len(absent) else ""
     yield place.finding(
         f"run {link.sealed.seal.run_id} sealed {expected.count} rows of partition {place.partition} offsets "

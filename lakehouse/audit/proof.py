@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from lakehouse.kafka.loss_ledger import AcceptedLoss
+
 DecidedBy = Literal["manifests", "scan", "manifests and scan", "empty"]
 
 
@@ -43,6 +45,9 @@ class StreamProof:
     Args:
         position: partition → first offset that is not read yet.
         read: records since the beginning, by the last seal.
+        lost: offsets that were given up, of those that the position has passed.
+        losses: the loss ledger: what was given up, also ahead of the position, by which run and why. What was given up
+            before there was a ledger is in `lost` alone.
         invisible: offsets without a record (transaction markers, compaction); no proof can tell them from lost ones.
         proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before. Where
             a person adopted rows, also by which run: of those it is only proven that they are the ones adopted.
@@ -55,6 +60,7 @@ class StreamProof:
     position: dict[int, int] = field(default_factory=dict[int, int])
     read: int = 0
     lost: int = 0
+    losses: tuple[AcceptedLoss, ...] = ()
     invisible: int = 0
     proven_from: str = ""
     seals: int = 0

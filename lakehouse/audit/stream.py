@@ -159,6 +159,7 @@ def _report(
         position=dict(last.end) if last else {},
         read=last.total_counts.read if last else 0,
         lost=last.total_counts.lost if last else 0,
+        losses=last.losses if last else (),
         invisible=_invisible(last) if last else 0,
         proven_from=f"{_told(oldest)}{adopted}" if oldest else "",
         seals=len(links),

@@ -36,6 +36,7 @@ def exactly_once_result(proof: StreamProof, table: str, key: dg.AssetKey) -> dg.
             "records read by the stream": proof.read,
             "offsets without a record": proof.invisible,
             "records accepted as lost": proof.lost,
+            **({"losses": _losses(proof)} if proof.losses else {}),
             "seals": proof.seals,
             "oldest seal": proof.proven_from or "none yet",
             "seconds": round(proof.seconds, 3),
@@ -52,8 +53,10 @@ def _told(proof: StreamProof, table: str, findings: Sequence[Finding], rows: int
         return "Nothing was ingested yet, so there is nothing to prove."
     if rows == 0:
         return f"Snapshot {snapshot} holds no rows, and by its seals it should hold none."
+    but = f" but the {proof.lost:,} that somebody gave up" if proof.lost else ""
     return (
-        f"All {rows:,} rows of snapshot {snapshot} are accounted for: no Kafka record is missing, none is there twice."
+        f"All {rows:,} rows of snapshot {snapshot} are accounted for: no Kafka record is missing{but}, none is there "
+        "twice."
     )
 
 
@@ -61,6 +64,20 @@ def _ranges(ranges: Sequence[RangeProof]) -> dg.TableMetadataValue:
     columns = {"partition": "int", "first offset": "string", "read up to": "int", "rows": "int", "decided by": "string"}
     return rows_shown(
         columns, [(r.partition, "-" if r.first is None else str(r.first), r.end, r.rows, r.decided_by) for r in ranges]
+    )
+
+
+def _losses(proof: StreamProof) -> dg.TableMetadataValue:
+    """The loss ledger."""
+    columns = {"partition": "int", "offsets": "string", "reason": "string", "run": "string", "reached": "string"}
+    return rows_shown(
+        columns,
+        [
+            (p, f"[{start}, {end})", loss.reason, loss.run_id, "yes" if end <= proof.position.get(p, 0) else "not yet")
+            for loss in proof.losses
+            for p, spans in sorted(loss.ranges.items())
+            for start, end in spans
+        ],
     )
 
 

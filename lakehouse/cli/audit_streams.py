@@ -1,12 +1,14 @@
 """`lakehouse audit` of streams: each Kafka record is in one table, once."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from rich.table import Column, Table
 
 from lakehouse.audit import StreamProof, audit_stream
 from lakehouse.cli.auditing import Auditing, Kind, plain, show_finding
 from lakehouse.cli.context import Context
+from lakehouse.kafka.loss_ledger import AcceptedLoss
 
 
 def _prove(auditing: Auditing, name: str) -> StreamProof:
@@ -34,8 +36,21 @@ def _show_one(context: Context, proof: StreamProof) -> None:
         span = f"[{proven.first}, {proven.end})" if proven.first is not None else f"none below {proven.end}"
         lines.add_row(proven.table, str(proven.partition), plain(span), f"{proven.rows:,}", proven.decided_by)
     context.out.print(lines)
+    for loss in proof.losses:
+        context.out.print(_loss(loss, proof), style="yellow", soft_wrap=True, markup=False, highlight=False)
     for finding in proof.findings:
         show_finding(context, finding)
+
+
+def _loss(loss: AcceptedLoss, proof: StreamProof) -> str:
+    """One line of the loss ledger."""
+    ranges = ", ".join(
+        f"partition {p} offsets [{start}, {end}){'' if end <= proof.position.get(p, 0) else ' (not reached yet)'}"
+        for p, spans in sorted(loss.ranges.items())
+        for start, end in spans
+    )
+    accepted = datetime.fromtimestamp(loss.accepted_at_ms / 1000, UTC)
+    return f"GIVEN UP {ranges} by run {loss.run_id}, {accepted:%Y-%m-%d %H:%M} UTC: {loss.reason}"
 
 
 STREAMS = Kind("streams", lambda declared: sorted(declared.streams), _prove, _show)

@@ -156,6 +156,7 @@ def _statement(
             lost=before.lost,
             bytes=before.bytes,
         ),
+        losses=previous.losses if previous else (),
     )
 
 

@@ -42,7 +42,7 @@ def require_acceptable(stream: Stream, landed: Landed, branch: str, refused_last
         refused_last: partition → how many of its newest records were refused, see `refused_ends`.
 
     Raises:
-        TooMuchQuarantined: with the share or the partition, the most frequent reasons, and the columns that were broken.
+        TooMuchQuarantined: with the share or partition, the most frequent reasons, and the broken columns.
     """
     counts = landed.counts
     broken = counts.quarantined - counts.tombstones

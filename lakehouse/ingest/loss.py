@@ -1,7 +1,8 @@
 """What a person may give up, in so many offsets, and how it is sealed: through the same protocol as everything else.
 
-A loss record moves the position to where the log begins now. The offsets in between are named in the seal and counted
-under `(lost)`, as if that were a table, so that totals still cover every offset since the beginning.
+A loss record moves the position to where the log begins now, or behind offsets that cannot be read. The offsets in
+between are named in the seal and counted under `(lost)`, as if that were a table, so that totals still cover every
+offset since the beginning. What is given up goes to the loss ledger (see `lakehouse.kafka.loss_ledger`) with a reason.
 
 A new epoch begins where positions of the past mean nothing: another topic of the same name, another cluster, a log that
 ends before the position. Totals go on, but they are of several logs then, so no range vouches for them (`origin` is
@@ -9,6 +10,7 @@ empty). Another log is read from its earliest offset. In the same log a position
 and otherwise moves to its end: what lies before has been read, and nothing may land twice.
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -20,6 +22,7 @@ from lakehouse.ingest.plan import lost_ranges, position_in, require_same_log, st
 from lakehouse.ingest.refusals import IngestRefused, Ranges
 from lakehouse.ingest.step import IngestStep, seal_all
 from lakehouse.kafka import read_topic
+from lakehouse.kafka.loss_ledger import AcceptedLoss, Range, reached
 from lakehouse.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.kafka.tally import Tally
 from lakehouse.kafka.topics import TopicState
@@ -37,20 +40,30 @@ class Loss:
         kind: of the seal, `loss` or `new_epoch`.
         lost: partition → offsets that are given up for good.
         doubtful: partition → the range that the refusal named: nobody can tell what of it was read.
-        reason: the refusal that this answers.
-        statement: what every table of the stream will say.
+        reason: the refusal that this answers, or why somebody gives up what could be read.
+        statement: what every table of the stream will say, but for the new line of the ledger.
+        accepted: partition → all that is given up now, also what lies ahead of the position and is not lost before the
+            stream gets there.
     """
 
     kind: str
-    lost: dict[int, tuple[int, int]]
-    doubtful: dict[int, tuple[int, int]]
+    lost: dict[int, Range]
+    doubtful: dict[int, Range]
     reason: str
     statement: KafkaStatement
+    accepted: dict[int, list[Range]]
+
+    @property
+    def ahead(self) -> dict[int, list[Range]]:
+        """Of what is given up, what lies ahead of the position."""
+        end = self.statement.end
+        later = {p: [span for span in spans if span[0] >= end[p]] for p, spans in self.accepted.items()}
+        return {p: spans for p, spans in sorted(later.items()) if spans}
 
     @property
     def offsets(self) -> int:
         """How many offsets are given up."""
-        return sum(end - start for start, end in self.lost.values())
+        return sum(end - start for spans in self.accepted.values() for start, end in spans)
 
 
 def find_loss(step: IngestStep, bases: Mapping[str, Base], *, new_epoch: bool) -> Loss:
@@ -82,8 +95,12 @@ def accept_loss(step: IngestStep, bases: Mapping[str, Base], loss: Loss) -> Publ
     Raises:
         CommitError: something else was published meanwhile; nothing was changed.
     """
+    statement, now = loss.statement, time.time_ns() // 1_000_000
+    if loss.accepted:
+        accepted = AcceptedLoss(statement.topic_id, loss.accepted, loss.reason, step.attempt.run_id, now)
+        statement = replace(statement, losses=(*statement.losses, accepted))
     told = {"loss.reason": loss.reason, "loss.doubtful": msgspec.json.encode(_texts(loss.doubtful)).decode()}
-    return publish(step.catalog, seal_all(step, bases, loss.statement, dict.fromkeys(bases, told), kind=loss.kind))
+    return publish(step.catalog, seal_all(step, bases, statement, dict.fromkeys(bases, told), kind=loss.kind))
 
 
 def _loss(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
@@ -96,7 +113,8 @@ def _loss(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
         )
     start = position_in(previous, topic)
     end = {p: lost[p][1] if p in lost else start[p] for p in start}
-    return Loss("loss", lost, {}, "RetentionOvertook", _statement(topic, start, end, lost, previous))
+    statement = _statement(topic, start, end, lost, previous)
+    return Loss("loss", lost, {}, "RetentionOvertook", statement, _spans(lost))
 
 
 def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
@@ -112,8 +130,10 @@ def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
         lost = lost_ranges(previous, topic)
         start = {p: min(at, topic.partitions[p].last_stable) for p, at in position_in(previous, topic).items()}
         end = {p: lost[p][1] if p in lost else start[p] for p in start}
-    statement = replace(_statement(topic, start, end, lost, previous), origin={})
-    return Loss("new_epoch", lost, reason.ranges, type(reason).__name__, statement)
+    # What was given up ahead of the position of a log that is no more, was never lost.
+    ledger = reached(previous.losses, previous.topic_id, previous.end)
+    statement = replace(_statement(topic, start, end, lost, previous), origin={}, losses=ledger)
+    return Loss("new_epoch", lost, reason.ranges, type(reason).__name__, statement, _spans(lost))
 
 
 def _why_not_the_same(stream: str, previous: KafkaStatement, topic: TopicState) -> IngestRefused | None:
@@ -135,9 +155,13 @@ def _statement(
         start=start,
         end=end,
         tallies={LOST: tallies} if tallies else {},
-        lost={p: [span] for p, span in lost.items()},
+        lost=_spans(lost),
         counts=Counts(lost=sum(tally.count for tally in tallies.values())),
     ).after(previous)
+
+
+def _spans(ranges: Ranges) -> dict[int, list[Range]]:
+    return {partition: [span] for partition, span in ranges.items()}
 
 
 def _texts(ranges: Mapping[int, tuple[int, int]]) -> dict[str, tuple[int, int]]:

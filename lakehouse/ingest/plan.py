@@ -5,7 +5,7 @@ stable offset, so a plan can be read again and gives the same records.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakehouse.commit import Base
@@ -21,6 +21,7 @@ from lakehouse.ingest.refusals import (
     TopicRecreated,
     UnsealedCommit,
 )
+from lakehouse.kafka.loss_ledger import AcceptedLoss, Range, next_accepted
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.kafka.topics import TopicState
 
@@ -31,7 +32,8 @@ class Plan:
 
     Args:
         start: partition → first offset, for every partition of the topic.
-        end: partition → offset after the last.
+        end: partition → offset after the last: the position that the tables will tell.
+        skipped: partition → the end of its range that is not read, but stepped over, because a person gave it up.
         previous: what the tables said; None on a first start.
         made_at_ms: when, milliseconds since the epoch.
     """
@@ -41,15 +43,17 @@ class Plan:
     end: dict[int, int]
     previous: KafkaStatement | None
     made_at_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    skipped: dict[int, Range] = field(default_factory=dict[int, Range])
 
     @property
     def ranges(self) -> dict[int, tuple[int, int]]:
-        """The partitions with something to read."""
-        return {p: (self.start[p], self.end[p]) for p in sorted(self.end) if self.end[p] > self.start[p]}
+        """What is to be read, of the partitions with something to read."""
+        until = {p: self.skipped[p][0] if p in self.skipped else end for p, end in sorted(self.end.items())}
+        return {p: (self.start[p], end) for p, end in until.items() if end > self.start[p]}
 
     @property
     def offsets(self) -> int:
-        """How many offsets the plan covers."""
+        """How many offsets are to be read."""
         return sum(end - start for start, end in self.ranges.values())
 
     @property
@@ -59,7 +63,7 @@ class Plan:
 
     @property
     def needed(self) -> bool:
-        """Whether there is anything to write: records, or a position that no seal holds yet."""
+        """Whether there is anything to write: records, a loss, or a position that no seal holds yet."""
         return self.previous is None or self.end != self.previous.end
 
 
@@ -172,8 +176,9 @@ def plan_range(
     *,
     first: Mapping[int, int],
     max_records: int,
+    accepted: Sequence[AcceptedLoss] = (),
 ) -> Plan:
-    """Plan the next range.
+    """Plan the next range, up to what was given up next, and over it.
 
     Args:
         stream: the stream's name, for messages.
@@ -181,6 +186,7 @@ def plan_range(
         topic: what the broker says.
         first: partition → offset for a first start, already resolved; partitions not named start at earliest.
         max_records: at most this many offsets, shared fairly over partitions.
+        accepted: what is being given up now, besides what the tables say was given up before.
 
     Raises:
         IngestRefused: the stored position and the topic do not fit together.
@@ -192,9 +198,17 @@ def plan_range(
         if lost := lost_ranges(previous, topic):
             raise RetentionOvertook(stream, topic.topic, lost)
         start = position_in(previous, topic)
-    available = {p: limits.last_stable - start[p] for p, limits in topic.partitions.items()}
-    taken = share(available, max_records)
-    return Plan(topic, start, {p: start[p] + taken[p] for p in start}, previous)
+    ledger = (*(previous.losses if previous else ()), *accepted)
+    ahead = next_accepted(ledger, topic.topic_id, start)
+    until = {
+        p: min(ahead[p][0], limits.last_stable) if p in ahead else limits.last_stable
+        for p, limits in topic.partitions.items()
+    }
+    taken = share({p: until[p] - start[p] for p in start}, max_records)
+    end = {p: start[p] + taken[p] for p in start}
+    # Offsets that the log does not have yet are not stepped over: nobody has seen what will be there.
+    skipped = {p: span for p, span in ahead.items() if end[p] == span[0] and span[1] <= topic.partitions[p].last_stable}
+    return Plan(topic, start, end | {p: span[1] for p, span in skipped.items()}, previous, skipped=skipped)
 
 
 def _first_offsets(stream: str, topic: TopicState, first: Mapping[int, int]) -> dict[int, int]:

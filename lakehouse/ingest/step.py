@@ -19,12 +19,15 @@ from lakehouse.ingest.applied import require_applied
 from lakehouse.ingest.gate import refused_ends, require_acceptable
 from lakehouse.ingest.landing import stage_tables
 from lakehouse.ingest.plan import Plan, plan_range, require_unchanged, stored_position
+from lakehouse.ingest.readable import Readable, Reading, read_what_can_be_read
 from lakehouse.ingest.received import last_refused
 from lakehouse.ingest.report import IngestReport, Landed
 from lakehouse.ingest.staged_audit import require_staged
-from lakehouse.ingest.work import Work, read_and_write
-from lakehouse.kafka import offsets_at, read_topic, sample_record_bytes
-from lakehouse.kafka.statement import Counts, KafkaStatement
+from lakehouse.ingest.unreadable import CannotRead
+from lakehouse.ingest.work import Work
+from lakehouse.kafka import first_oversized, offsets_at, read_topic, sample_record_bytes
+from lakehouse.kafka.statement import LOST, Counts, KafkaStatement
+from lakehouse.kafka.tally import Tally
 from lakehouse.kafka.topics import TopicState
 from lakehouse.quality import compile_rules
 from lakehouse.settings import IngestSettings, KafkaSettings
@@ -62,6 +65,7 @@ def ingest(step: IngestStep) -> IngestReport:
     Raises:
         NotApplied: a table is not as declared.
         IngestRefused: stored position and topic do not fit together; nothing was read.
+        CannotRead: offsets cannot be read; what lies before them was published, and the error has the report.
         TooMuchQuarantined: more records were unacceptable than the stream allows; nothing was published.
         CommitError: the publish did not go through, for example `Superseded`; nothing was published.
     """
@@ -73,7 +77,11 @@ def ingest(step: IngestStep) -> IngestReport:
         step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
         return IngestReport.idle(step.stream, plan, time.monotonic() - began)
     step.inform(f"{step.stream.name}: {plan.offsets} offsets of {plan.topic.topic} in {len(plan.ranges)} partitions")
-    landed = _land(step, plan, bases)
+    readable = _land(step, plan, bases)
+    plan, landed = readable.plan, readable.landed
+    if readable.unreadable and (readable.spark_ended or not plan.needed):
+        ended = readable.spark_ended
+        raise CannotRead(step.stream.name, plan.topic.topic, readable.unreadable, None, spark_ended=ended)
     statement = state(plan, landed)
     step.inform(
         f"{step.stream.name}: {landed.counts.written} rows and {landed.counts.quarantined} for quarantine written, "
@@ -84,7 +92,10 @@ def ingest(step: IngestStep) -> IngestReport:
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
-    return IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began)
+    report = IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began)
+    if readable.unreadable:
+        raise CannotRead(step.stream.name, plan.topic.topic, readable.unreadable, report)
+    return report
 
 
 def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> Plan:
@@ -126,15 +137,24 @@ def _record_limit(step: IngestStep, topic: TopicState, previous: KafkaStatement 
     return max(1, min(step.limits.max_records_per_run, by_bytes))
 
 
-def _land(step: IngestStep, plan: Plan, bases: Mapping[str, Base]) -> Landed:
+def _land(step: IngestStep, plan: Plan, bases: Mapping[str, Base]) -> Readable:
+    def look() -> None:
+        require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
+
     if not plan.ranges:
-        return Landed.nothing()
+        return Readable(plan, Landed.nothing())
     with step.session() as spark:
         work = Work(plan, step.stream, step.declarations, bases, step.attempt)
-        landed = read_and_write(spark, step.kafka, work, min_partitions=step.limits.min_partitions)
-        require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
-        stage_tables(spark, step.catalog, bases, step.attempt, landed)
-    return landed
+        reading = Reading(spark, step.kafka, work, step.limits.min_partitions)
+        readable = read_what_can_be_read(
+            *(plan, reading.land, reading.attempt),
+            look=look,
+            oversized=lambda plan: first_oversized(step.kafka, plan.topic.topic, plan.ranges),
+            inform=step.inform,
+        )
+        look()
+        stage_tables(spark, step.catalog, bases, step.attempt, readable.landed)
+    return readable
 
 
 def state(plan: Plan, landed: Landed) -> KafkaStatement:
@@ -142,14 +162,16 @@ def state(plan: Plan, landed: Landed) -> KafkaStatement:
     at_end = plan.lag_after == 0
     refused = (plan.previous.refused_last if plan.previous else None) or {}
     refused_last = {p: last_refused(landed.received.get(p, []), refused.get(p, 0)) for p in plan.end}
+    lost = {p: Tally.of_range(*span) for p, span in plan.skipped.items()}
     return KafkaStatement(
         cluster_id=plan.topic.cluster_id,
         topic=plan.topic.topic,
         topic_id=plan.topic.topic_id,
         start=plan.start,
         end=plan.end,
-        tallies=landed.tallies,
-        counts=landed.counts,
+        tallies={**landed.tallies, LOST: lost} if lost else landed.tallies,
+        lost={p: [span] for p, span in plan.skipped.items()},
+        counts=landed.counts + Counts(lost=sum(tally.count for tally in lost.values())),
         valid_through_ms=plan.made_at_ms if at_end else 0,
         refused_last={p: times for p, times in refused_last.items() if times},
     ).after(plan.previous)

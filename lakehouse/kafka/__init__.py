@@ -3,6 +3,7 @@
 from lakehouse.kafka.clients import ClientProperties, UnsupportedKafkaSecurity, client_config, spark_options
 from lakehouse.kafka.connection import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
 from lakehouse.kafka.local_broker import BrokerFailed, LocalBroker
+from lakehouse.kafka.oversized import Oversized, first_oversized
 from lakehouse.kafka.peek import oldest_unread_time, sample_record_bytes
 from lakehouse.kafka.produce import NotDelivered, Record, send
 from lakehouse.kafka.topics import PartitionRange, TopicState, create_topic, offsets_at, read_topic, topic_names
@@ -15,6 +16,7 @@ __all__ = [
     "KafkaRefused",
     "LocalBroker",
     "NotDelivered",
+    "Oversized",
     "PartitionRange",
     "Record",
     "TopicMissing",
@@ -22,6 +24,7 @@ __all__ = [
     "UnsupportedKafkaSecurity",
     "client_config",
     "create_topic",
+    "first_oversized",
     "offsets_at",
     "oldest_unread_time",
     "read_topic",

@@ -14,18 +14,22 @@ from lakehouse.settings import KafkaSettings
 _FIRST_MS, _LAST_MS = (
     int(end.timestamp()) * 1000 for end in (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
 )
+_PACKED = (KafkaError._BAD_COMPRESSION, KafkaError._BAD_MSG)  # noqa: SLF001
 SAMPLE = 20  # records per partition: enough for a mean that bounds a run, few enough to cost one fetch
 
 
 def sample_record_bytes(kafka: KafkaSettings, topic: str, starts: Mapping[int, int]) -> float:
     """Mean size (key, value and headers) of the first records from `starts` on; 0.0 if there are none to read.
 
+    Records from one on that is too large to be unpacked, or broken, are not in the sample: the run will name it.
+
     Args:
         kafka: How to reach the cluster.
         topic: The topic.
         starts: The offset of the first record of interest, for each partition of interest.
     """
-    sizes = [_size(message) for messages in _first(kafka, topic, starts, SAMPLE).values() for message in messages]
+    first = _first(kafka, topic, starts, SAMPLE, packed=True)
+    sizes = [_size(message) for messages in first.values() for message in messages]
     return sum(sizes) / len(sizes) if sizes else 0.0
 
 
@@ -47,8 +51,13 @@ def _moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(min(max(milliseconds, _FIRST_MS), _LAST_MS) / 1000, UTC)
 
 
-def _first(kafka: KafkaSettings, topic: str, starts: Mapping[int, int], limit: int) -> dict[int, list[Message]]:
-    """Up to `limit` committed records of each partition, from its start (or the earliest that is left) on."""
+def _first(
+    kafka: KafkaSettings, topic: str, starts: Mapping[int, int], limit: int, *, packed: bool = False
+) -> dict[int, list[Message]]:
+    """Up to `limit` committed records of each partition, from its start (or the earliest that is left) on.
+
+    With `packed`, a partition may end before a record that cannot be unpacked.
+    """
     limits = read_topic(kafka, topic).partitions
     unread = {
         partition: max(start, limits[partition].earliest)
@@ -60,13 +69,13 @@ def _first(kafka: KafkaSettings, topic: str, starts: Mapping[int, int], limit: i
     consumer = Consumer(_config(kafka), logger=LIBRDKAFKA_LOG)
     try:
         consumer.assign([TopicPartition(topic, partition, offset) for partition, offset in unread.items()])
-        return _collect(consumer, kafka, topic, set(unread), limit)
+        return _collect(consumer, kafka, topic, set(unread), limit, packed=packed)
     finally:
         consumer.close()
 
 
 def _collect(
-    consumer: Consumer, kafka: KafkaSettings, topic: str, waiting: set[int], limit: int
+    consumer: Consumer, kafka: KafkaSettings, topic: str, waiting: set[int], limit: int, *, packed: bool
 ) -> dict[int, list[Message]]:
     found: dict[int, list[Message]] = {partition: [] for partition in waiting}
     deadline = time.monotonic() + TIMEOUT
@@ -83,7 +92,7 @@ def _collect(
             error = message.error()
             if error is None:
                 found[partition].append(message)
-            elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
+            elif error.code() != KafkaError._PARTITION_EOF and not (packed and error.code() in _PACKED):  # noqa: SLF001
                 with Connection(kafka) as connection:
                     raise connection.explained(error, topic)
             if error is not None or len(found[partition]) == limit:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from lakehouse.kafka.loss_ledger import AcceptedLoss, Ledger
 from lakehouse.kafka.tally import Tally, added
 
 Offsets = dict[int, int]
@@ -17,7 +18,7 @@ Ranges = dict[int, list[tuple[int, int]]]
 """Partition → ranges, each from start up to, not including, end."""
 Tallies = dict[str, dict[int, Tally]]
 LOST = "(lost)"
-"""Stands for a table in tallies: the offsets that were gone before they could be read, accepted by a person."""
+"""Stands for a table in tallies: offsets that were gone, or could not be read, accepted by a person."""
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -29,7 +30,7 @@ class Counts(msgspec.Struct, frozen=True):
         quarantined: landed in quarantine; tombstones are among them.
         tombstones: records without a value.
         filtered: neither, by declaration.
-        lost: offsets that were gone before they could be read, accepted by a person.
+        lost: offsets that were gone before they could be read, or could not be read, accepted by a person.
         bytes: keys, values and headers of the records read.
     """
 
@@ -64,6 +65,7 @@ class KafkaStatement:
         retired: table → partition → tally of rows that retention has removed since the beginning; totals count them.
         refused_last: partition → how many of its last records were refused, one after the other, tombstones aside; 0
             is left out. None: the step read nothing, or its seal is of a version that did not count them.
+        losses: the loss ledger, everything that was ever accepted, this step included; newest last.
     """
 
     cluster_id: str
@@ -80,6 +82,7 @@ class KafkaStatement:
     valid_through_ms: int = 0
     retired: Tallies = field(default_factory=dict[str, dict[int, Tally]])
     refused_last: Offsets | None = None
+    losses: Ledger = ()
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -98,6 +101,7 @@ class KafkaStatement:
             "kafka.valid_through_ms": str(self.valid_through_ms),
             **({"kafka.retired": _text(self.retired)} if self.retired else {}),
             **({"kafka.refused_last": _text(self.refused_last)} if self.refused_last is not None else {}),
+            **({"kafka.losses": msgspec.json.encode(self.losses).decode()} if self.losses else {}),
         }
 
     @classmethod
@@ -120,10 +124,11 @@ class KafkaStatement:
             valid_through_ms=int(keys["kafka.valid_through_ms"]),
             retired=_tallies(keys.get("kafka.retired", "{}")),
             refused_last=msgspec.json.decode(keys.get("kafka.refused_last", "null"), type=dict[int, int] | None),
+            losses=msgspec.json.decode(keys.get("kafka.losses", "[]"), type=tuple[AcceptedLoss, ...]),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":
-        """The same statement with running totals (and their origin) on top of the previous one's."""
+        """The same statement with running totals (and their origin) and losses on top of the previous one's."""
         origin = self.start
         if previous is not None:
             # Totals that span several topics, or rows of unknown origin, go on doing so.
@@ -135,6 +140,7 @@ class KafkaStatement:
             total_counts=(previous.total_counts if previous else Counts()) + self.counts,
             retired=previous.retired if previous else {},
             refused_last=previous.refused_last if previous and self.refused_last is None else self.refused_last,
+            losses=(*(previous.losses if previous else ()), *self.losses),
         )
 
     @property

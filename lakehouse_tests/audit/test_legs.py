@@ -11,7 +11,8 @@ import pytest
 from lakehouse.audit.chain import Link, judge_chain
 from lakehouse.commit import Seal, Sealed
 from lakehouse.commit.history import head_of
-from lakehouse.kafka.statement import Counts, KafkaStatement
+from lakehouse.kafka.loss_ledger import AcceptedLoss
+from lakehouse.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.kafka.tally import Tally
 from lakehouse_tests.audit.simulated import A, SimulatedStream, to_a
 
@@ -76,3 +77,42 @@ def test_bounds_of_a_file_that_no_attempt_has_written_prove_nothing(events: Simu
     events.ingest({0: 4}, to_a)
     events.replace(A, events.live_files(A), [(0, 0), (0, 1), (0, 1), (0, 3)])
     assert "rows_differ" in audited(events)
+
+
+def given_up(before: Link, kind: str, *, lost: bool, accepted: bool) -> Link:
+    """A seal that gives up offsets 10 to 12: with a line in the ledger, as a step says what it lost, or both."""
+    span = Tally.of_range(10, 13)
+    own = KafkaStatement(
+        *("c", "events", "t", {0: 10}, {0: 13 if lost else 10}),
+        tallies={LOST: {0: span}} if lost else {},
+        lost={0: [(10, 13)]} if lost else {},
+        counts=Counts(lost=3 if lost else 0),
+        losses=(AcceptedLoss("t", {0: [(10, 13)]}, "because", "run", 0),) if accepted else (),
+    )
+    statement = own.after(before.statement)
+    seal = Seal(kind, "r", "s", "a", statement=statement.to_keys(), previous=before.sealed.seal.digest)
+    return Link(Sealed(99, 0, seal), statement)
+
+
+def test_a_loss_that_somebody_accepted() -> None:
+    first = linked(None, 0, 10)
+    assert kinds(first, given_up(first, "loss", lost=True, accepted=True)) == set()
+    ahead = given_up(first, "loss", lost=False, accepted=True)
+    assert kinds(first, ahead, given_up(ahead, "ingest", lost=True, accepted=False)) == set()
+
+
+def test_a_loss_that_nobody_accepted_and_a_ledger_that_a_step_changes() -> None:
+    first = linked(None, 0, 10)
+    assert kinds(first, given_up(first, "ingest", lost=True, accepted=False)) == {"balance"}
+    assert kinds(first, given_up(first, "ingest", lost=False, accepted=True)) == {"balance"}
+    ahead = given_up(first, "loss", lost=False, accepted=True)
+    forgotten = replace(ahead, statement=replace(ahead.statement, losses=()))
+    after = given_up(ahead, "ingest", lost=False, accepted=False)
+    assert kinds(ahead, after) == set()
+    assert kinds(ahead, replace(after, statement=forgotten.statement)) == {"balance"}
+
+
+def test_a_seal_that_loses_other_offsets_than_it_counts() -> None:
+    first = linked(None, 0, 10)
+    loss = given_up(first, "loss", lost=True, accepted=True)
+    assert kinds(replace(loss, statement=replace(loss.statement, lost={0: [(10, 12)]}))) == {"balance"}

@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
 from lakehouse.commit import Attempt, read_bases, stage_files
 from lakehouse.ingest.adoption import GoOnFrom, adopt, find_adoption
 from lakehouse.ingest.replay import Compared, replay
+from lakehouse.ingest.unreadable import CannotRead
+from lakehouse.kafka import client_config
 from lakehouse_tests.ingest.conftest import BY_KIND, Landing, MakeLanding, thing
 from lakehouse_tests.ingest.test_refusals import recreate, retire, write_by_hand
 
@@ -33,8 +36,8 @@ stream = Stream(name="things", topic="{topic}", route=ToTable("raw.things"), max
 
 @pytest.fixture
 def stream(landing: MakeLanding) -> Landing:
-    """Five records, read."""
-    made = landing()
+    """Five records, read, in a topic that takes any time as a record's."""
+    made = landing(config={"message.timestamp.after.max.ms": str(2**63 - 1)})
     made.send([thing(n) for n in range(4)] + [b"broken"])
     made.ingest()
     return made
@@ -52,6 +55,13 @@ def lakehouse(stream: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("LAKEHOUSE__CATALOG__URI", stream.settings.uri)
     monkeypatch.setenv("LAKEHOUSE__CATALOG__WAREHOUSE", stream.settings.warehouse)
     return lambda *words: CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+
+
+def send_from_the_far_future(stream: Landing) -> None:
+    """A good record, but for its time in Kafka, which Spark cannot tell in microseconds."""
+    producer = Producer(client_config(stream.kafka))
+    producer.produce(stream.stream.topic, json.dumps(thing(7)).encode(), partition=0, timestamp=2**62)
+    assert producer.flush(30) == 0
 
 
 def head(stream: Landing) -> int | None:
@@ -78,6 +88,41 @@ def test_accept_loss_shows_first_and_seals_with_yes(stream: Landing, lakehouse: 
     audited = json.loads(lakehouse("audit", "things", "--json").stdout)
     assert (audited["holds"], audited["streams"][0]["lost"]) == (True, 2)
     assert lakehouse("accept-loss", "things", "--yes").exit_code == 2
+
+
+def test_an_offset_that_cannot_be_read_is_named_and_given_up(stream: Landing, lakehouse: Callable[..., Result]) -> None:
+    stream.send([thing(5), thing(6)])
+    send_from_the_far_future(stream)
+    stream.send([thing(8)])
+    with pytest.raises(CannotRead, match="partition 0 offset 7: ArithmeticException: long overflow") as failed:
+        stream.ingest()
+    command = "accept-loss things --offsets 0:7 --reason"
+    assert command in failed.value.remedy
+    report = failed.value.report
+    assert report is not None
+    assert (report.counts.read, report.lag) == (2, 2)
+    assert stream.column("raw.things", "id") == [0, 1, 2, 3, 5, 6]
+    assert stream.holds().position == {0: 7}
+    with pytest.raises(CannotRead, match="Nothing lies before that is not published yet"):
+        stream.ingest()
+
+    shown = lakehouse(*command.split(), "its timestamp overflows")
+    assert shown.exit_code == 0, shown.output
+    assert "[7, 8)" in shown.stdout
+    assert "things gives up 1 offsets (its timestamp overflows)." in shown.stdout
+    assert stream.audit().lost == 0
+    assert lakehouse(*command.split(), "", "--yes").exit_code == 2
+    done = lakehouse(*command.split(), "its timestamp overflows", "--yes")
+    assert done.exit_code == 0, done.output
+    stream.ingest()
+    assert stream.column("raw.things", "id") == [0, 1, 2, 3, 5, 6, 8]
+    assert stream.holds().lost == 1
+    audited = lakehouse("audit", "things")
+    assert audited.exit_code == 0, audited.output
+    assert "GIVEN UP partition 0 offsets [7, 8) by run cli-" in audited.stdout
+    assert "its timestamp overflows" in audited.stdout
+    refused = lakehouse(*command.split(), "once more", "--yes")
+    assert (refused.exit_code, "begins before offset 9" in refused.stderr) == (2, True)
 
 
 def test_a_topic_made_anew_needs_a_new_epoch(stream: Landing, lakehouse: Callable[..., Result]) -> None:

@@ -1,5 +1,6 @@
 """What is read next, and when nothing is read: by seals and topic alone."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from lakehouse.ingest.refusals import (
     StartNotInLog,
     TopicRecreated,
 )
+from lakehouse.kafka.loss_ledger import AcceptedLoss
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.kafka.topics import PartitionRange, TopicState
 
@@ -103,3 +105,34 @@ def test_a_cap_is_used_fully_and_fairly(available: dict[int, int], limit: int) -
     assert all(0 <= taken[p] <= available[p] for p in available)
     cut_short = [taken[p] for p in available if taken[p] < available[p]]
     assert not cut_short or max(taken.values()) - min(cut_short) <= len(available)
+
+
+def given_up(ends: dict[int, int], ranges: dict[int, list[tuple[int, int]]], topic: str = "i") -> KafkaStatement:
+    return replace(stored(ends), losses=(AcceptedLoss(topic, ranges, "because", "run", 0),))
+
+
+def test_a_run_reads_up_to_what_was_given_up_and_steps_over_it() -> None:
+    previous = given_up({0: 10, 1: 0, 2: 5}, {0: [(23, 25)], 2: [(5, 7)], 1: [(90, 95)]})
+    found = plan(previous, topic({0: (0, 100), 1: (0, 50), 2: (0, 40)}))
+    assert found.ranges == {0: (10, 23), 1: (0, 50)}
+    assert found.end == {0: 25, 1: 50, 2: 7}
+    assert found.skipped == {0: (23, 25), 2: (5, 7)}
+    assert (found.offsets, found.lag_after, found.needed) == (63, 75 + 33, True)
+
+
+def test_a_run_that_does_not_get_there_steps_over_nothing() -> None:
+    previous = given_up({0: 10}, {0: [(23, 25)]})
+    assert plan(previous, topic({0: (0, 100)}), limit=13).end == {0: 25}
+    short = plan(previous, topic({0: (0, 100)}), limit=12)
+    assert (short.ranges, short.end, short.skipped) == ({0: (10, 22)}, {0: 22}, {})
+
+
+def test_what_is_behind_or_in_another_log_or_not_written_yet_is_not_stepped_over() -> None:
+    for previous in (
+        given_up({0: 10}, {0: [(3, 10)]}),
+        given_up({0: 10}, {0: [(23, 25)]}, topic="another"),
+        given_up({0: 10}, {4: [(23, 25)]}),
+        given_up({0: 10}, {0: [(30, 35)]}),
+    ):
+        found = plan(previous, topic({0: (0, 30)}))
+        assert (found.ranges, found.skipped) == ({0: (10, 30)}, {})
