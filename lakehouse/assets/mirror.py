@@ -49,7 +49,8 @@ def mirror_asset(tables: MirrorTables) -> dg.AssetsDefinition:
         if report is None or report.published is None:
             return
         failpoint("dagster.mirror.before")
-        totals = row_counts(lake, report.published)
+        rows = {declared.name: report.statement.rows} if report.statement else {}
+        totals = row_counts(lake, report.published, rows)
         doubt = find_doubt(lake.catalog, tables, lake.declarations, limit=MAX_LOOKED_AT)
         yield from mirror_results(report, tables, attempt, lake.catalog, totals, doubt)
 

@@ -80,7 +80,7 @@ def mirror_results(
             asset_key=AssetKey(list(table.identifier)),
             metadata={
                 **own,
-                "dagster/row_count": totals[table.name],
+                **({"dagster/row_count": totals[table.name]} if table.name in totals else {}),
                 "snapshot id": str(published[table.name]),
                 "files written": written[table.name].files,
                 "bytes written": written[table.name].size,

@@ -32,7 +32,7 @@ def ingest_results(
             asset_key=AssetKey(list(table.identifier)),
             metadata={
                 "rows added": report.rows.get(name, 0),
-                "dagster/row_count": totals[name],
+                **({"dagster/row_count": totals[name]} if name in totals else {}),
                 "snapshot id": str(snapshot_id),
                 **shared,
                 **table_metadata(table),

@@ -1,6 +1,6 @@
 """The assets of a stream: all of its tables and its quarantine, changed by one step together or not at all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -10,7 +10,7 @@ from lakehouse.assets.inline import compact_tables
 from lakehouse.assets.results import ingest_results
 from lakehouse.assets.specs import declaration_digest, table_spec
 from lakehouse.commit import Attempt, Published, Superseded, failpoint
-from lakehouse.commit.history import summary_of
+from lakehouse.commit.row_count import row_count
 from lakehouse.ingest.report import IngestReport
 from lakehouse.ingest.step import IngestStep, ingest
 from lakehouse.ingest.unreadable import CannotRead
@@ -39,6 +39,11 @@ def pool_of(stream: Stream) -> str:
     return f"stream_{stream.name}"
 
 
+def stream_step(stream: Stream) -> str:
+    """The name of the step that lands the stream."""
+    return f"ingest_{stream.name}"
+
+
 def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinition:
     """Make the assets of one stream.
 
@@ -49,7 +54,7 @@ def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinit
     version = "-".join(declaration_digest(table, stream)[:8] for table in tables)
 
     @dg.multi_asset(
-        name=f"ingest_{stream.name}",
+        name=stream_step(stream),
         specs=[table_spec(table, group=stream.name, kinds=KINDS, skippable=True, stream=stream) for table in tables],
         pool=pool_of(stream),
         description=f"Lands the next range of topic {stream.topic} in {len(tables)} tables, exactly once.",
@@ -99,8 +104,14 @@ def _ingest(
         return None, None
 
 
-def row_counts(lake: Lake, published: Published) -> dict[str, int]:
-    """Rows that each published table holds, as its snapshot's summary counts them."""
+def row_counts(lake: Lake, published: Published, sealed: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Table → rows that a reader sees, of published tables; one that nobody can count is left out.
+
+    Args:
+        lake: where they are.
+        published: the snapshots.
+        sealed: table → rows, where a seal says it, which spares a look at delete files.
+    """
     tables: Sequence[IcebergTable] = list(
         lake.catalog.load_tables([tuple(name.split(".")) for name in published.snapshots]).values()
     )
@@ -110,5 +121,7 @@ def row_counts(lake: Lake, published: Published) -> dict[str, int]:
         snapshot = table.metadata.snapshot_by_id(published.snapshots[name])
         # It may be expired already: then the newest one counts, which is what a reader sees.
         found = snapshot or table.current_snapshot()
-        counts[name] = int(summary_of(found).get("total-records", "0")) if found else 0
+        rows = sealed[name] if sealed and name in sealed else row_count(table, found.snapshot_id if found else None)
+        if rows is not None:
+            counts[name] = rows
     return counts

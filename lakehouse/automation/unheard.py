@@ -15,7 +15,8 @@ from pyiceberg.table import Table as IcebergTable
 from lakehouse.automation.run_history import FINISHED
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import SealBroken, Sealed
-from lakehouse.commit.history import head_of, seals, summary_of
+from lakehouse.commit.history import head_of, seals
+from lakehouse.commit.row_count import row_count
 from lakehouse.resources.materialized import table_metadata
 from lakehouse.runtime import MIRROR_TAG, RUNTIME_DATE_TAG, STREAM_TAG
 from lakehouse.tables import Declarations, Mirror, Stream, Table
@@ -100,7 +101,7 @@ def _told(
     table: Table, found: IcebergTable, sealed: Sealed, declarations: Declarations
 ) -> Iterator[AssetMaterialization]:
     seal, snapshot = sealed.seal, found.metadata.snapshot_by_id(sealed.snapshot_id)
-    rows = summary_of(snapshot).get("total-records") if snapshot else None
+    rows = row_count(found, sealed.snapshot_id) if snapshot else None
     tags = {
         RUNTIME_DATE_TAG: seal.runtime_date,
         "lakehouse/attempt": seal.attempt,
@@ -120,7 +121,7 @@ def _told(
                 "runtime date": seal.runtime_date,
                 "published by run": seal.run_id,
                 "reconciled": True,
-                **({"dagster/row_count": int(rows)} if rows is not None else {}),
+                **({"dagster/row_count": rows} if rows is not None else {}),
             },
             tags={key: value for key, value in tags.items() if value},
         )

@@ -13,7 +13,8 @@ from lakehouse.cdc.plan import appended, ingested, next_range, stored_statement,
 from lakehouse.cdc.refusals import MirrorRefused
 from lakehouse.cdc.statement import KIND_REBUILD, MirrorStatement
 from lakehouse.commit import Base, read_bases, seals
-from lakehouse.commit.history import ancestry, head_of, summary_of
+from lakehouse.commit.history import ancestry, head_of
+from lakehouse.commit.row_count import row_count
 from lakehouse.tables import MirrorTables
 
 
@@ -27,7 +28,7 @@ class MirrorStanding:
         snapshot_id: of the mirror.
         published: when that seal was committed.
         rebuilt: whether a rebuild wrote it.
-        rows: that the mirror holds.
+        rows: that a reader of the mirror sees; None where deletes by value leave that open.
         newest: the changelog's newest seal, up to which a run could go; None before the first ingest.
         waiting: changes up to there that are not in the mirror.
         since: when the oldest of them came into the changelog.
@@ -41,7 +42,7 @@ class MirrorStanding:
     snapshot_id: int | None = None
     published: datetime | None = None
     rebuilt: bool = False
-    rows: int = 0
+    rows: int | None = 0
     newest: int | None = None
     waiting: int = 0
     since: datetime | None = None
@@ -114,13 +115,21 @@ def _mirror_part(found: MirrorStanding, base: Base | None) -> MirrorStanding:
     head = base and base.table.metadata.snapshot_by_id(base.snapshot_id or -1)
     if base is None or head is None:
         return found
-    found = replace(found, snapshot_id=head.snapshot_id, rows=int(summary_of(head).get("total-records", "0")))
+    found = replace(found, snapshot_id=head.snapshot_id)
     # Maintenance seals as well, and says nothing about changes.
     for sealed in seals(base.table, head.snapshot_id):
         if statement := MirrorStatement.from_keys(sealed.seal.statement):
             rebuilt = sealed.seal.kind == KIND_REBUILD
-            return replace(found, sealed=statement, published=moment(sealed.timestamp_ms), rebuilt=rebuilt)
-    return found
+            found = replace(found, sealed=statement, published=moment(sealed.timestamp_ms), rebuilt=rebuilt)
+            break
+    return replace(found, rows=_rows(found, base))
+
+
+def _rows(found: MirrorStanding, base: Base) -> int | None:
+    """As many as its seal says, which spares a look at files; where somebody wrote after it, as many as there are."""
+    if found.sealed is not None and not base.unsealed:
+        return found.sealed.rows
+    return row_count(base.table, base.snapshot_id)
 
 
 def _newest_ingest(changelog: Table) -> int | None:

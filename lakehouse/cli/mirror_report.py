@@ -7,7 +7,7 @@ from rich.table import Column, Table
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.outcome import Mirrored, Outcome
-from lakehouse.cli.standings import MirrorState, mirror_states, span
+from lakehouse.cli.standings import MirrorState, counted, mirror_states, span
 from lakehouse.resources import Lake
 
 _SHOWN = 20
@@ -32,8 +32,8 @@ def _done(states: Sequence[MirrorState], outcome: Outcome) -> Table:
     shown = Table(*columns, show_edge=False)  # with edges, numbers of a million do not fit into 80 columns
     for state in states:
         done = outcome.mirrored.get(state.mirror, Mirrored())
-        counts = (done.changes, done.inserted, done.updated, done.deleted, done.refused, state.rows)
-        shown.add_row(state.mirror, *(f"{count:,}" for count in counts))
+        counts = (done.changes, done.inserted, done.updated, done.deleted, done.refused)
+        shown.add_row(state.mirror, *(f"{count:,}" for count in counts), counted(state.rows))
     return shown
 
 

@@ -8,6 +8,7 @@ from rich.table import Column, Table
 from lakehouse.cdc.standing import mirror_standing
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.standings import counted
 from lakehouse.commit import SealBroken, read_group
 from lakehouse.commit.history import summary_of
 from lakehouse.errors import LakehouseError
@@ -82,7 +83,7 @@ def _show(context: Context, tables: MirrorTables) -> None:
     changes = int(summary_of(snapshot).get("total-records", "0")) if snapshot else 0
     try:
         found = mirror_standing(catalog, tables)
-        rows, position = f"{found.rows:,}", str((found.sealed and found.sealed.position) or "nothing yet")
+        rows, position = counted(found.rows), str((found.sealed and found.sealed.position) or "nothing yet")
     except SealBroken as broken:  # which a rebuild may be the remedy for
         rows, position = "?", broken.message
     shown = Table(

@@ -10,9 +10,10 @@ from lakehouse.cli.context import Context
 from lakehouse.cli.demo_report import show_demo
 from lakehouse.cli.mirror_report import show_mirrored
 from lakehouse.cli.outcome import Outcome
+from lakehouse.cli.standings import counted, mirror_states
 from lakehouse.cli.trust_report import show_derived, show_plots, show_releases
 from lakehouse.commit import Pinned, read_group
-from lakehouse.commit.history import summary_of
+from lakehouse.commit.row_count import row_count
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.resources import Lake
 from lakehouse.tables import Stream
@@ -26,10 +27,11 @@ def show_report(context: Context, lake: Lake, outcome: Outcome) -> None:
     names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(tuple(name.split("."))))
     group = read_group(lake.catalog, names) if names else {}
     context.out.print()
-    context.out.print(_tables(group, outcome, snapshots=context.out.width >= _WIDE))
+    rows = _rows_of(group, lake)
+    context.out.print(_tables(group, rows, outcome, snapshots=context.out.width >= _WIDE))
     context.out.print(_streams(group, lake.declarations.streams.values(), outcome))
     for stream in lake.declarations.streams.values():
-        _show_balance(context, group, stream)
+        _show_balance(context, group, rows, stream)
     show_mirrored(context, lake, outcome)
     show_demo(context, lake, group)
     show_derived(context, lake, group, outcome)
@@ -53,13 +55,16 @@ def _say(context: Context, text: str, style: str = "") -> None:
     context.out.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
-def rows_of(pinned: Pinned) -> int:
-    """Rows of the pinned snapshot, as its summary counts them."""
-    snapshot = pinned.table.snapshot_by_id(pinned.snapshot_id) if pinned.snapshot_id is not None else None
-    return int(summary_of(snapshot).get("total-records", "0")) if snapshot else 0
+def _rows_of(group: Mapping[str, Pinned], lake: Lake) -> dict[str, int | None]:
+    """Table → rows that a reader sees; of mirrors by their seals, without a look at delete files."""
+    mirrors = {s.mirror: s.rows for s in mirror_states(lake.declarations, lake.catalog) if not s.problem}
+    return {
+        name: mirrors[name] if name in mirrors else row_count(pinned.table, pinned.snapshot_id)
+        for name, pinned in group.items()
+    }
 
 
-def _tables(group: Mapping[str, Pinned], outcome: Outcome, *, snapshots: bool) -> Table:
+def _tables(group: Mapping[str, Pinned], rows: Mapping[str, int | None], outcome: Outcome, *, snapshots: bool) -> Table:
     shown = Table(
         Column("table", no_wrap=True),
         Column("rows added", justify="right", no_wrap=True),
@@ -70,7 +75,7 @@ def _tables(group: Mapping[str, Pinned], outcome: Outcome, *, snapshots: bool) -
     for name, pinned in group.items():
         checks = [check for (table, _), check in outcome.checks.items() if table == name]
         snapshot = [str(pinned.snapshot_id or "")] if snapshots else []
-        shown.add_row(name, f"{outcome.added.get(name, 0):,}", f"{rows_of(pinned):,}", *snapshot, _verdict(checks))
+        shown.add_row(name, f"{outcome.added.get(name, 0):,}", counted(rows[name]), *snapshot, _verdict(checks))
     return shown
 
 
@@ -114,9 +119,11 @@ def _statement(group: Mapping[str, Pinned], stream: Stream) -> KafkaStatement | 
     return KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
 
 
-def _show_balance(context: Context, group: Mapping[str, Pinned], stream: Stream) -> None:
+def _show_balance(
+    context: Context, group: Mapping[str, Pinned], rows: Mapping[str, int | None], stream: Stream
+) -> None:
     """Messages of a topic = rows of its tables: the promise in one line."""
-    held = {name: rows_of(group[name]) for name in (*stream.tables, stream.quarantine_table) if name in group}
+    held = {name: rows[name] or 0 for name in (*stream.tables, stream.quarantine_table) if name in group}
     statement = _statement(group, stream)
     if statement is None:
         return

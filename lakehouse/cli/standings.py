@@ -36,6 +36,7 @@ class MirrorState:
     """A mirror.
 
     Attributes:
+        rows: that a reader sees; None where nobody can say without reading all of them.
         position: greatest source position in it, epoch/commit/sequence.
         source_time: newest source time reached, ISO.
         unmirrored: changes in the changelog that are not in the mirror.
@@ -46,7 +47,7 @@ class MirrorState:
 
     mirror: str
     changelog: str
-    rows: int = 0
+    rows: int | None = 0
     position: str | None = None
     source_time: str | None = None
     unmirrored: int | None = None
@@ -138,7 +139,7 @@ def show_mirrors(context: Context, states: list[MirrorState]) -> None:
     for state in states:
         shown.add_row(
             state.mirror,
-            f"{state.rows:,}",
+            counted(state.rows),
             state.position or "nothing yet",
             (state.source_time or "")[:19].replace("T", " "),
             "?" if state.unmirrored is None else f"{state.unmirrored:,}",
@@ -148,6 +149,11 @@ def show_mirrors(context: Context, states: list[MirrorState]) -> None:
     for state in states:
         if state.problem:
             context.out.print(f"{state.mirror}: {state.problem}", style="red", highlight=False, markup=False)
+
+
+def counted(rows: int | None) -> str:
+    """A number of rows for people."""
+    return "?" if rows is None else f"{rows:,}"
 
 
 def span(seconds: float | None) -> str:

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from pyiceberg.table.snapshots import Snapshot
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
-from lakehouse.cli.standings import MirrorState, StreamState, mirror_states, show_mirrors, stream_states
+from lakehouse.cli.standings import MirrorState, StreamState, counted, mirror_states, show_mirrors, stream_states
 from lakehouse.commit import Pinned, SealBroken, read_group
+from lakehouse.commit.row_count import row_count
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.tables import Declarations, Mirror, Stream
 
@@ -25,7 +25,7 @@ class TableState:
     Attributes:
         stream: the stream that writes it.
         mirror: the mirror that writes it.
-        rows: as the snapshot counts them.
+        rows: that a reader sees; None where nobody can say without reading all of them.
         run_id: the Dagster run of the last seal.
         position: Kafka partition → the next offset to read, from the last seal.
         unread: what its stream has not read (offsets), or its mirror not applied (changes); None where nobody can say.
@@ -36,7 +36,7 @@ class TableState:
     stream: str | None
     exists: bool
     mirror: str | None = None
-    rows: int = 0
+    rows: int | None = 0
     snapshot_id: int | None = None
     committed_at: str | None = None
     run_id: str | None = None
@@ -65,8 +65,13 @@ def tables(
     streams = stream_states(context, declarations, group)
     mirrors = mirror_states(declarations, catalog)
     unread = {state.stream: state.unread for state in streams} | {state.mirror: state.unmirrored for state in mirrors}
+    rows = {state.mirror: state.rows for state in mirrors if not state.problem}
     for state in states:
         state.unread = unread.get(state.writer)
+        if state.table in rows:  # by its seal, without a look at delete files
+            state.rows = rows[state.table]
+        elif state.table in group:
+            state.rows = row_count(group[state.table].table, state.snapshot_id)
     if as_json:
         typer.echo(json.dumps([asdict(state) for state in states], indent=2))
     else:
@@ -89,7 +94,6 @@ def _read(pinned: Pinned, state: TableState) -> None:
     snapshot = pinned.table.snapshot_by_id(pinned.snapshot_id) if pinned.snapshot_id is not None else None
     if snapshot is None:
         return
-    state.rows = _rows(snapshot)
     state.snapshot_id = snapshot.snapshot_id
     state.committed_at = datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC).isoformat()
     try:
@@ -101,10 +105,6 @@ def _read(pinned: Pinned, state: TableState) -> None:
         statement = KafkaStatement.from_keys(sealed.seal.statement)
         state.run_id, state.runtime_date = sealed.seal.run_id, sealed.seal.runtime_date
         state.position = statement.end if statement else None
-
-
-def _rows(snapshot: Snapshot) -> int:
-    return int((snapshot.summary.get("total-records") if snapshot.summary else None) or 0)
 
 
 def _show(
@@ -120,7 +120,7 @@ def _show(
     for state in states:
         shown.add_row(
             state.table,
-            f"{state.rows:,}" if state.exists else "not created",
+            counted(state.rows) if state.exists else "not created",
             str(state.snapshot_id or ""),
             (state.committed_at or "")[:16].replace("T", " "),
         )

@@ -12,6 +12,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.commit import Seal, SealBroken
 from lakehouse.commit.history import attempt_of, is_rewrite, summary_of
+from lakehouse.commit.row_count import rows_by_summary
 from lakehouse.commit.seal import VERSION_KEY
 from lakehouse.journal.event import Event, moment
 
@@ -69,9 +70,8 @@ def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, Moved]) -> Event
 
 
 def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, Moved]) -> Event:
-    name, summary = _name(table), summary_of(snapshot)
+    name = _name(table)
     added, removed = rows.get(seal.attempt, (0, 0))
-    total = summary.get("total-records")
     is_release = _RELEASE in seal.statement
     said = f"{seal.kind}: now at {seal.statement[_RELEASE]}" if is_release else f"{seal.kind}: {_told(added, removed)}"
     if differs := seal.statement.get("derived.differs"):
@@ -96,7 +96,7 @@ def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, Mov
             "inputs": dict(seal.inputs),
             "rows_written": added,
             "rows_removed": removed,
-            "rows": int(total) if total is not None else None,
+            "rows": rows_by_summary(snapshot),
             **{key: seal.statement[key] for key in _KEPT if seal.statement.get(key)},
         },
     )

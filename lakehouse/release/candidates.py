@@ -15,12 +15,11 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse.commit import Sealed
 from lakehouse.commit.history import ancestry, head_of, is_rewrite, is_seal_only, summary_of
 from lakehouse.commit.judge import MAINTENANCE
+from lakehouse.commit.row_count import rows_by_summary
 from lakehouse.commit.seal import PREFIX
 from lakehouse.lineage.sealed import made
 from lakehouse.lineage.vintage import Reading
 from lakehouse.release.statement import Member
-
-_DELETES = ("total-position-deletes", "total-equality-deletes")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Candidate:
             uuid=str(self.table.metadata.table_uuid),
             snapshot_id=snapshot_id,
             runtime_date=self.sealed.seal.runtime_date if self.sealed and self.dated else "",
-            rows=_rows(self.table, snapshot_id),
+            rows=rows_by_summary(snapshot) if (snapshot := self.table.metadata.snapshot_by_id(snapshot_id)) else None,
             run_id=self.sealed.seal.run_id if self.sealed else "",
         )
 
@@ -117,15 +116,6 @@ def changes(before: Sequence[Member], found: Mapping[str, Candidate]) -> dict[st
         elif was[name].snapshot_id not in one.same:
             changed[name] = f"new content, {was[name].snapshot_id} before"
     return changed
-
-
-def _rows(table: Table, snapshot_id: int) -> int | None:
-    """Rows of a snapshot, where its summary can tell: delete files take away rows that it counts."""
-    snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    summary = summary_of(snapshot) if snapshot else {}
-    if "total-records" not in summary or any(int(summary.get(key, "0")) for key in _DELETES):
-        return None
-    return int(summary["total-records"])
 
 
 def _newest(table: Table, among: Collection[int]) -> int | None:
