@@ -54,7 +54,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
     Raises:
         DeclarationError: a declaration file is wrong; it is named.
     """
-    declarations = load_declarations(settings.declarations)
+    declarations = load_declarations(settings.declarations, demo=settings.demo)
     streams, mirrors = declarations.streams.values(), declarations.mirrors.values()
     tables = list(declarations.tables.values())
     # All checks and nothing else: in a run of assets, a check is skipped where its asset had nothing new.

@@ -27,7 +27,7 @@ class Plans:
 
 def declarations_of(context: Context) -> Declarations:
     """Load what the settings say is declared."""
-    return load_declarations(context.settings.declarations)
+    return load_declarations(context.settings.declarations, demo=context.settings.demo)
 
 
 def catalog_of(context: Context) -> LakeCatalog:

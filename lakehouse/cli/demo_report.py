@@ -15,7 +15,7 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 
 def show_demo(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
     """Print a line each for the stream of flights, their mirror and the training table; nothing without the demo."""
-    if not context.settings.kafka.local:
+    if not (context.settings.kafka.local and context.settings.demo):
         return
     if {"raw.flights", "quarantine.flights"} <= group.keys():
         _say(context, flights_line(lake))

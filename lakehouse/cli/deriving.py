@@ -23,7 +23,9 @@ def later_assets(declarations: Declarations) -> dg.AssetSelection:
     return dg.AssetSelection.assets(*_keys([*declarations.derived, *pointers])).downstream()
 
 
-def derive_news(lake: Lake, defs: dg.Definitions, run: Run, tell: Callable[[str], None]) -> None:
+def derive_news(
+    lake: Lake, defs: dg.Definitions, run: Run, tell: Callable[[str], None], held_up: Collection[dg.AssetKey] = ()
+) -> None:
     """Compute the derived tables that have news, each component in one run with its releases.
 
     Args:
@@ -31,9 +33,15 @@ def derive_news(lake: Lake, defs: dg.Definitions, run: Run, tell: Callable[[str]
         defs: with all assets.
         run: executes assets.
         tell: progress.
+        held_up: what is not computed, because something before it failed; nor is the rest of its component.
     """
     graph = defs.resolve_asset_graph()
     for found in news(lake):
+        if waiting := set(_keys(found.tables)).intersection(held_up):
+            tell(
+                f"not computed, since what they read failed: {', '.join('.'.join(key.path) for key in sorted(waiting))}"
+            )
+            continue
         tell(f"{found.why}: computing {len(found.tables)} derived tables")
         run(sorted(dg.AssetSelection.assets(*_keys(found.tables)).downstream().resolve(graph)))
 

@@ -7,7 +7,12 @@ import typer
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.running import ended_by_signals, say, servers
+from lakehouse.errors import LakehouseError
 from lakehouse.kafka import create_topic, read_topic
+
+
+class DemoLeftOut(LakehouseError):
+    """Something of the demo is asked for, and the settings leave it out."""
 
 
 def dev(
@@ -50,7 +55,9 @@ def dev(
 
 def _fill_topics(context: Context, days: int) -> None:
     """Make the demo's topics; the small one is filled, so that there is something to see, the large one on demand."""
-    if not context.settings.kafka.local:
+    if not context.settings.demo and days:
+        raise DemoLeftOut("--days sends flights of the demo, which is left out.", remedy="set LAKEHOUSE_DEMO=true")
+    if not (context.settings.kafka.local and context.settings.demo):
         return
     from lakehouse.demo import DEMO_TOPICS, load_demo, send_days  # it imports polars, which only the demo needs
 

@@ -5,11 +5,16 @@ import re
 from dagster._core.execution.plan.objects import StepFailureData  # what a failed step's event holds
 
 # Python begins an error with its class, and for all but its own classes with the module of that.
+_LONGEST = 2000  # characters; the whole is in the run
 _OURS = re.compile(r"(?:lakehouse|dagster)[\w.]*\.\w+: ")
 
 
 def reason(failure: StepFailureData) -> str:
-    """The words of a refusal, or of the innermost error that Dagster has kept."""
+    """The words of a refusal, or of the innermost error that Dagster has kept, in one line."""
+    return " ".join(_words(failure).splitlines()[:1])[:_LONGEST]
+
+
+def _words(failure: StepFailureData) -> str:
     shown = failure.user_failure_data
     if shown is not None and shown.description:
         return shown.description

@@ -14,13 +14,13 @@ from lakehouse.cdc.standing import mirror_standing
 from lakehouse.cli.context import Context
 from lakehouse.cli.dagster_home import end_dead_runs, prepare_home
 from lakehouse.cli.deriving import derive_news, later_assets, release_rest
+from lakehouse.cli.failed_assets import held_up, unread
 from lakehouse.cli.outcome import Outcome
 from lakehouse.cli.progress import watching
 from lakehouse.cli.running import say
 from lakehouse.commit import CommitError, SealBroken
 from lakehouse.resources import Lake
 from lakehouse.resources.maintained import GROUP, PREFIX, maintenance_key
-from lakehouse.resources.standing import standing
 from lakehouse.runtime import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
 from lakehouse.tables import MirrorTables
 
@@ -32,7 +32,8 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
 
     Mirrors that are behind their changelogs after that are brought up to date: their steps wait for new messages, and
     a run that was killed between changelog and mirror has left none. Then derived tables are computed, and released.
-    Checks that were not run, because there was nothing new in their tables, are asked for on their own.
+    Checks that were not run, because there was nothing new in their tables, are asked for on their own. A step that
+    failed holds up what is computed from its assets, and nothing else.
     """
     outcome, lag, tags = Outcome(), None, {PROCESS_TAG: mark}
     with _dagster(context) as (defs, instance):
@@ -43,25 +44,31 @@ def materialize(context: Context, lake: Lake, mark: str) -> Outcome:
         upkeep = dg.AssetSelection.groups(GROUP)  # which has its own sensor, and its own command
         first = sorted((dg.AssetSelection.all() - later - upkeep).resolve(defs.resolve_asset_graph()))
         mirrors = {mirror_step(tables) for tables in lake.declarations.mirrors.values()}
-        for _ in range(MOST_ROUNDS if first else 0):
-            outcome.add(_execute(everything, instance, tags, first))
-            before, lag = lag, sum(standing(lake, stream).lag for stream in lake.declarations.streams.values())
-            # A mirror that refuses keeps nobody from reading on.
-            if not outcome.failures.keys() <= mirrors or lag in (0, before):
+        for _ in range(MOST_ROUNDS):
+            if not first:
                 break
+            outcome.add(_execute(everything, instance, tags, first))
+            before, lag = lag, unread(lake, outcome)
+            if lag in (0, before):
+                break
+            # A mirror that refuses keeps nobody from reading on, nor does a stream that failed keep another.
+            stopped = held_up(defs, outcome.failures.keys() - mirrors)
+            first = [key for key in first if key not in stopped]
             say(context, f"{lag:,} offsets are still unread: another round")
         _catch_up(context, outcome, defs, instance, lake, mark)
 
         def run(keys: Sequence[dg.AssetKey]) -> None:
             outcome.add(_execute(everything, instance, tags, keys))
 
-        if outcome.failures.keys() <= mirrors:
-            derive_news(lake, defs, run, lambda text: say(context, text))
-        if outcome.skipped and not outcome.failures and (waiting := _never_made(defs, instance, lake)):
+        stopped = held_up(defs, outcome.failures.keys() - mirrors)
+        derive_news(lake, defs, run, lambda text: say(context, text), stopped)
+        stopped = held_up(defs, outcome.failures.keys())
+        waiting = [key for key in _never_made(defs, instance, lake) if key not in stopped] if outcome.skipped else []
+        if waiting:
             # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
             say(context, f"computed for the first time: {', '.join('.'.join(key.path) for key in waiting)}")
             run(waiting)
-        if not outcome.failures and (unasked := _unasked(defs, outcome)):
+        if unasked := {check for check in _unasked(defs, outcome) if check.asset_key not in stopped}:
             prove = defs.resolve_job_def(PROVE_JOB).get_subset(asset_check_selection=unasked)
             outcome.add(_execute(prove, instance, tags))
         release_rest(lake, outcome.steps, run)

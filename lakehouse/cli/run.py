@@ -14,7 +14,11 @@ def run(
     ctx: typer.Context,
     *,
     demo: Annotated[
-        bool, typer.Option(help="Send the demo's messages that the local broker does not hold yet.")
+        bool,
+        typer.Option(
+            help="Send the demo's messages that the local broker does not hold yet; without, the demo is left out "
+            "unless its topics are there."
+        ),
     ] = True,
 ) -> None:
     """Load the demo, materialize every asset with its checks through Dagster, report, and stop what was started."""
@@ -28,8 +32,11 @@ def run(
 
     context = context_of(ctx)
     with ended_by_signals(), alive(context.settings.state) as mark, servers(context):
-        if demo and context.settings.kafka.local:
+        if demo and context.settings.demo and context.settings.kafka.local:
             _load_demo(context)
+        elif not demo and context.settings.demo and (missing := _missing_topics(context)):
+            say(context, f"the demo is left out: there is no topic {', '.join(missing)}")
+            context.settings = context.settings.model_copy(update={"demo": False})
         lake = Lake(context.settings)
         make_tables(context, lake)
         outcome = materialize(context, lake, mark)
@@ -37,6 +44,14 @@ def run(
         show_report(context, lake, outcome)
     if not outcome.good:
         raise typer.Exit(PROMISE_BROKEN)
+
+
+def _missing_topics(context: Context) -> list[str]:
+    """The demo's topics that the cluster has not."""
+    from lakehouse.demo import DEMO_TOPICS  # it imports polars, which only the demo needs
+    from lakehouse.kafka import topic_names
+
+    return sorted(set(DEMO_TOPICS) - set(topic_names(context.settings.kafka)))
 
 
 def _load_demo(context: Context) -> None:

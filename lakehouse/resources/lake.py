@@ -71,7 +71,7 @@ class Lake:
     @cached_property
     def declarations(self) -> Declarations:
         """Every declared table and stream."""
-        return self._given or load_declarations(self.settings.declarations)
+        return self._given or load_declarations(self.settings.declarations, demo=self.settings.demo)
 
     @property
     def kafka(self) -> KafkaSettings:

@@ -24,7 +24,7 @@ from lakehouse.state import State
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "parameters"}
-_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", *_SECTIONS}
+_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", *_SECTIONS}
 _PREFIX = "LAKEHOUSE__"
 _Model = TypeVar("_Model", bound=BaseModel)
 # Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
@@ -63,7 +63,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
     folder = _conf_folder(conf, env)
     chosen = read_document(folder / "lakehouse.yaml")
     overrides = _overrides(env)
-    for key in ("platform", "catalog", "kafka", "home"):
+    for key in ("platform", "catalog", "kafka", "home", "demo"):
         if value := env.get(f"LAKEHOUSE_{key.upper()}"):
             chosen.put((key,), value, f"LAKEHOUSE_{key.upper()}")
     for path, value, variable in overrides:
@@ -84,7 +84,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         parts[key] = document
     return _validated(
         Settings,
-        chosen.only("timezone"),
+        chosen.only("timezone", "demo"),
         conf=folder,
         state=State(home),
         platform=_validated(Platform, parts["platform"], name=chosen.text("platform", "local")),

@@ -120,6 +120,7 @@ class Settings(Section):
         state: where local state lives.
         timezone: the IANA zone in which a run's creation becomes its runtime date.
         declarations: the folders whose files declare tables and streams.
+        demo: whether the demo takes part; otherwise what is declared with the owner `demo` is left out.
         parameters: what derived tables are computed with, for every run that does not say otherwise in its tag.
     """
 
@@ -132,6 +133,7 @@ class Settings(Section):
     ingest: IngestSettings
     maintenance: MaintenanceSettings = MaintenanceSettings()
     declarations: tuple[Path, ...]
+    demo: bool = True
     parameters: dict[str, Parameter] = {}
 
     @field_validator("parameters", mode="before")

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from lakehouse.tables.audit_log import AUDIT_LOG, FILE
 from lakehouse.tables.changelog import Changelog
+from lakehouse.tables.demo import without_demo
 from lakehouse.tables.derivation import check_derived, check_expectations, check_releases
 from lakehouse.tables.derived import Derived
 from lakehouse.tables.error import DeclarationError
@@ -64,16 +65,20 @@ class Declarations:
         return None
 
 
-def load_declarations(folders: Iterable[Path]) -> Declarations:
+def load_declarations(folders: Iterable[Path], *, demo: bool = True) -> Declarations:
     """Run every declaration file below the folders and put together what they declare.
+
+    Args:
+        folders: where the files are.
+        demo: whether the demo takes part, see `without_demo`.
 
     Raises:
         DeclarationError: names the file, and what to do.
     """
     found = _Found()
-    for file in python_files(folders):
-        for item in declared_in(file):
-            found.add(item, file)
+    items = [(item, file) for file in python_files(folders) for item in declared_in(file)]
+    for item, file in items if demo else without_demo(items):
+        found.add(item, file)
     return found.joined()
 
 

@@ -165,17 +165,18 @@ class House:
             asset_selection=sorted(chosen.resolve(defs.resolve_asset_graph())),
         )
 
-    def command(self, *words: str) -> Result:
+    def command(self, *words: str, exit_code: int = 0, **environ: str) -> Result:
         """What `lakehouse …` prints; called in this process, so that it shares the test session's driver."""
-        return command(*words, environ={"LAKEHOUSE_CONF": str(self.conf), "COLUMNS": "200"})
+        given = {"LAKEHOUSE_CONF": str(self.conf), "COLUMNS": "200", **environ}
+        return command(*words, environ=given, exit_code=exit_code)
 
     def lake(self) -> Lake:
         """A lake as a notebook would open it."""
         return Lake(self.settings)
 
 
-def command(*words: str, environ: Mapping[str, str]) -> Result:
-    """Call `lakehouse …` in this process; it must succeed."""
+def command(*words: str, environ: Mapping[str, str], exit_code: int = 0) -> Result:
+    """Call `lakehouse …` in this process; it must end as is expected."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ.keys() - clean_environ():
             patch.delenv(name)
@@ -184,7 +185,7 @@ def command(*words: str, environ: Mapping[str, str]) -> Result:
         for name, value in environ.items():
             patch.setenv(name, value)
         done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == exit_code, done.output
     return done
 
 

@@ -139,9 +139,13 @@ class ChangeDecoder:
         """Messages that are written in one way."""
         values, keys, headers, offsets = columns
         read = way.form.read(values)
-        for row in read.tombstones:
-            if way.keyed and (keys is None or not keys[row].is_valid):
-                read.errors[row] = _NOTHING
+        nothing = [row for row in read.tombstones if way.keyed and (keys is None or not keys[row].is_valid)]
+        if isinstance(self._format, Debezium):
+            # It follows each delete of a source table without a key, and says nothing of any row.
+            read.tombstones[:] = sorted(set(read.tombstones).difference(nothing))
+            read.controls.extend(nothing)
+        else:
+            read.errors.update(dict.fromkeys(nothing, _NOTHING))
         facts = way.form.facts(read, offsets)
         batch, broken = way.rows.build(facts, Messages(values, keys, headers, way.form.image))
         if not broken:

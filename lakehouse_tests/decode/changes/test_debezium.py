@@ -70,7 +70,6 @@ def test_a_tombstone_has_the_kafka_key_alone(form: Any) -> None:
 @pytest.mark.parametrize(
     ("key", "error"),
     [
-        (None, "tombstone"),
         (b"", "missing_key"),
         (b"3", "missing_key"),
         (b"{", "missing_key"),
@@ -83,6 +82,14 @@ def test_a_tombstone_has_the_kafka_key_alone(form: Any) -> None:
 )
 def test_a_tombstone_without_a_key_that_can_be_read_goes_to_quarantine(key: Any, error: str) -> None:
     assert decode([None], keys=[key]).error() == error
+
+
+@pytest.mark.parametrize("keys", [None, [None, {"id": 3}, None]])
+def test_what_follows_a_delete_in_a_table_without_a_key_says_nothing_and_is_no_broken_record(keys: Any) -> None:
+    decoded = decode([None, debezium("d", before=ROW), None], keys=keys)
+    rows = [decoded.rows[number] for number in range(3)]
+    assert [row["operation"] for row in rows] == ["control", "delete", "control"]
+    assert [row["key"] for row in (rows[0], rows[2])] == [None, None]
 
 
 CONTROLS = [

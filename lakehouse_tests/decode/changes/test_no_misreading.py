@@ -59,15 +59,18 @@ def test_every_message_is_one_row_or_one_error_whatever_stands_beside_it(form: C
             if number in together.rows and not isinstance(form, Flat):
                 assert alone.rows[0] == together.rows[number]
         for number, row in together.rows.items():
-            sound(row, pairs[number][0])
+            sound(row, *pairs[number])
 
     judged()
 
 
-def sound(row: dict[str, Any], message: Any) -> None:
+def sound(row: dict[str, Any], message: Any, key: Any) -> None:
     """What every row keeps to."""
     operation = row["operation"]
-    assert (message is None) == (operation == "tombstone") or (message is None and operation == "delete")
+    if message is None:
+        assert operation in ("tombstone", "delete") if key is not None else operation == "control"
+    else:
+        assert operation != "tombstone"
     assert (row["key"] is None) == (operation in ("truncate", "control"))
     assert (row["position"] is None) == (operation in ("tombstone", "control"))
     assert (row["after"] is not None) == (operation in ("insert", "update", "read"))
