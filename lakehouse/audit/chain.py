@@ -23,6 +23,7 @@ from lakehouse.kafka.statement import LOST, KafkaStatement
 from lakehouse.kafka.tally import Tally, added, over_tables
 
 KIND_DEDUPLICATE = "deduplicate"
+KIND_REPROCESS = "reprocess"
 REMOVED_FROM_KEY, REMOVED_KEY = "deduplicate.table", "deduplicate.removed"
 
 
@@ -71,6 +72,7 @@ def judge_chain(name: str, links: Sequence[Link]) -> Iterator[Finding]:
     for link in links:
         yield from _judge_balance(name, link)
         yield from _judge_lost(name, link)
+        yield from _judge_moved(name, link)
     for before, after in pairwise(links):
         yield from _judge_step(name, before, after)
 
@@ -89,6 +91,7 @@ def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
     if after.kind == "adopt":
         return
     yield from _judge_retired(name, before, after)
+    yield from _judge_reprocessed(name, before, after)
     expected = added(before.statement.totals, after.statement.tallies)
     for table, partition in _differences(expected, after.statement.totals):
         yield Finding(
@@ -182,6 +185,32 @@ def _judge_balance(name: str, link: Link) -> Iterator[Finding]:
             f"quarantined and {counts.filtered} filtered do not make that, nor {landed} tallied.",
             name,
         )
+
+
+def _judge_moved(name: str, link: Link) -> Iterator[Finding]:
+    """Rows leave a table by no other step than one that takes them from the quarantine to where they belong.
+
+    That as many come as leave, and the very same offsets, is what `_judge_balance` says of a step that reads nothing.
+    """
+    statement, run = link.statement, link.sealed.seal.run_id
+    leaving = {t for t, by_p in statement.tallies.items() for tally in by_p.values() if tally.count < 0}
+    if link.kind == "maintenance":
+        return  # it says again what another seal said
+    if len(leaving) > (link.kind == KIND_REPROCESS) or (leaving and statement.counts.quarantined >= 0):
+        told = f"{name}: by the seal of run {run} ({link.kind}), rows left {', '.join(sorted(leaving))}."
+        yield Finding("balance", told, name)
+    if link.kind == KIND_REPROCESS and any(statement.start.get(p) != end for p, end in statement.end.items()):
+        yield Finding("balance", f"{name}: by the seal of run {run}, records were reprocessed and others read.", name)
+
+
+def _judge_reprocessed(name: str, before: Link, after: Link) -> Iterator[Finding]:
+    """What came from the quarantine is counted by the steps that brought it, and by no other."""
+    came = {table: by_p for table, by_p in after.statement.tallies.items() if after.kind == KIND_REPROCESS}
+    came = {t: {p: tally for p, tally in by_p.items() if tally.count > 0} for t, by_p in came.items()}
+    run = after.sealed.seal.run_id
+    for table, partition in _differences(added(before.statement.reprocessed, came), after.statement.reprocessed):
+        told = f"{name}: by the seal of run {run} ({after.kind}), what was reprocessed of {table} does not add up."
+        yield Finding("balance", told, table, partition)
 
 
 def _differences(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lakehouse.audit.chain import Link, rebases_totals
+from lakehouse.audit.chain import KIND_REPROCESS, Link, rebases_totals
 from lakehouse.audit.coordinates import Offsets, coordinates_there
 from lakehouse.audit.proof import Finding
 from lakehouse.commit import Pinned
@@ -44,6 +44,7 @@ def name_places(group: Mapping[str, Pinned], wrong: set[tuple[str, int]], links:
         everywhere = np.concatenate([by_p.get(partition, _NONE) for by_p in rows.values()])
         place = _Place(table, partition, rows[table].get(partition, _NONE), everywhere)
         apart = not any(rebases_totals(link) for link in links) and not _retired(place, links)
+        apart = apart and not _reprocessed(place, links)
         found = list(_by_ranges(place, links)) if apart else []
         yield from found or [_as_a_whole(place, links)]
 
@@ -99,6 +100,13 @@ def _judge_range(place: _Place, link: Link) -> Iterator[Finding]:
 def _retired(place: _Place, links: Sequence[Link]) -> bool:
     """Whether retention has removed rows, so that ranges do not hold any more what was sealed of them."""
     return bool(links) and place.partition in links[-1].statement.retired.get(place.table, {})
+
+
+def _reprocessed(place: _Place, links: Sequence[Link]) -> bool:
+    """Whether rows came from the quarantine, or left it, so that ranges do not hold what was sealed of them."""
+    return any(
+        link.kind == KIND_REPROCESS and place.partition in link.statement.tallies.get(place.table, {}) for link in links
+    )
 
 
 def _as_a_whole(place: _Place, links: Sequence[Link]) -> Finding:

@@ -117,8 +117,9 @@ def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pi
                         f"[{has}, {needs})",
                     )
         elif (mine.cluster_id, mine.topic_id) == (theirs.cluster_id, theirs.topic_id) and mine != theirs:
+            alone = mine.reprocessed != theirs.reprocessed
             yield Finding(
-                "seal_edited",
+                "rolled_back" if alone else "seal_edited",
                 f"{name}: its seal of run {link.sealed.seal.run_id} says something else than its siblings' of run "
                 f"{latest.sealed.seal.run_id}.",
                 name,

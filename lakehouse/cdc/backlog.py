@@ -8,6 +8,7 @@ import polars as pl
 from lakehouse.audit.coordinates import OFFSET, PARTITION
 from lakehouse.cdc.evidence import Evidence
 from lakehouse.cdc.frames import frames, offsets_between
+from lakehouse.kafka.statement import KafkaStatement
 
 _TIME = "_kafka_timestamp"
 
@@ -57,8 +58,12 @@ def backlog(seen: Evidence) -> Backlog:
     if seen.newest is None:
         return Backlog(waiting, oldest)
     statement = seen.newest.statement
+    sealed = seen.changelog.sealed
+    arrived = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
+    # Reprocessed changes are older than the rest by their offsets.
+    late = arrived.reprocessed_rows(statement.changelog) - statement.reprocessed if arrived else 0
     return Backlog(
-        waiting=waiting,
+        waiting=waiting + max(late, 0),
         oldest=oldest,
         published=_moment(seen.newest.sealed.timestamp_ms * 1000),
         source_time=_moment(statement.source_time_us),

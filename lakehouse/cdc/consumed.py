@@ -134,11 +134,18 @@ class Consumed:
         log, said = self._seen.changelog, self._statement
         if log.table.metadata.snapshot_by_id(said.end) is not None:
             return said.end, offsets_between(start, None)
-        # That snapshot has left the table's list; by their offsets its rows are known.
+        # That snapshot has left the table's list; by their offsets its rows are known, but for reprocessed ones.
+        arrived = KafkaStatement.from_keys(log.sealed.seal.statement) if log.sealed else None
+        if arrived is not None and arrived.reprocessed_rows(said.changelog) != said.reprocessed:
+            raise CannotFold(
+                f"{said.changelog}: records were reprocessed after the snapshot that {self._mirror} has reached, and "
+                "that one is not listed any more.",
+                remedy=f"let {self._mirror} run: then it has them",
+            )
         return log.snapshot_id, offsets_between(start, said.kafka_end)
 
     def _choose(self, begin: Begin) -> Checkpoint | None:
-        missing = self._missing()
+        missing = _missing(self._mirror, self._seen, self._initial)
         if begin == "build" or (begin == "auto" and not missing):
             if missing:
                 raise CannotFold(missing, remedy="fold from a checkpoint, or rebuild the mirror")
@@ -149,20 +156,34 @@ class Consumed:
             raise CannotFold(told, remedy="make a checkpoint while the changes are there, or rebuild the mirror")
         return checkpoint
 
-    def _missing(self) -> str:
-        """What of the build's beginning is not there any more."""
-        if self._statement.initial and self._initial is None:
-            return f"{self._mirror} began with {self._statement.initial}, which is not there any more."
-        sealed = self._seen.changelog.sealed
-        arrived = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
-        if arrived and arrived.retired.get(self._statement.changelog):
-            return f"{self._statement.changelog} keeps only the changes that its retention allows."
-        return ""
-
     @cached_property
     def refused(self) -> pl.DataFrame:
         """Places of the changes that this build of the mirror refused, and why."""
         return refused_places(self._seen.quarantine, self._statement.build)
+
+
+def missing_history(catalog: LakeCatalog, seen: Evidence) -> str:
+    """What of a mirror's beginning is not there any more, so that it can be folded from a checkpoint alone, in words.
+
+    Args:
+        catalog: where an initial copy is.
+        seen: the mirror's tables, with a seal.
+    """
+    assert seen.newest is not None
+    return _missing(".".join(seen.mirror.table.name()), seen, _initial_table(catalog, seen.newest.statement))
+
+
+def _missing(mirror: str, seen: Evidence, initial: Table | None) -> str:
+    """What of the build's beginning is not there any more."""
+    assert seen.newest is not None
+    statement = seen.newest.statement
+    if statement.initial and initial is None:
+        return f"{mirror} began with {statement.initial}, which is not there any more."
+    sealed = seen.changelog.sealed
+    arrived = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
+    if arrived and arrived.retired.get(statement.changelog):
+        return f"{statement.changelog} keeps only the changes that its retention allows."
+    return ""
 
 
 def refused_places(quarantine: Pinned, build: str) -> pl.DataFrame:

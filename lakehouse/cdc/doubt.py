@@ -33,6 +33,8 @@ _KEY = "_key_"
 # A snapshot read is older than every logged change, so it does not say how the row is now.
 _HEALING = ("insert", "update", "delete", "tombstone")
 _SHOWN = 10
+# To read a refused message again takes about as long as so many changes.
+_AS_DEAR = 20
 _REFUSED = {"_partition": pl.Int64(), "_offset": pl.Int64(), "_time": pl.Datetime("us", "UTC"), "_class": pl.String()}
 
 
@@ -90,7 +92,8 @@ def find_doubt(
         tables: the mirror as declared.
         declarations: with its stream.
         evidence: the mirror's tables as they were loaded already.
-        limit: give up (None) where more changes than this would have to be looked at; None: never.
+        limit: give up (None) where more changes than this, or a twentieth as many refused ones, would have to be
+            looked at; None: never.
 
     Raises:
         NoSuchTableError: a table of the mirror, or its changelog, does not exist.
@@ -105,6 +108,8 @@ def find_doubt(
         return nothing
     if seen.newest is None:
         return nothing
+    if limit is not None and _rows(quarantine.table, quarantine.snapshot_id, AlwaysTrue()) > limit // _AS_DEAR:
+        return None
     looked = _Looked(tables, declarations, seen)
     refused = looked.refused(quarantine)
     if refused.is_empty():
@@ -249,5 +254,8 @@ def _since(refused: pl.DataFrame) -> BooleanExpression:
 
 
 def _rows(table: Table, snapshot_id: int | None, where: BooleanExpression) -> int:
+    """About how many, by the files that may hold some."""
+    if snapshot_id is None:
+        return 0
     scan = table.scan(snapshot_id=snapshot_id, row_filter=where)
     return sum(task.file.record_count for task in scan.plan_files())

@@ -17,6 +17,7 @@ from lakehouse.cdc.narrow import holding
 from lakehouse.cdc.plan import Range
 from lakehouse.cdc.planner import MergePlan, Mode, Narrowed, Rows, choose, narrow, replacing
 from lakehouse.cdc.reading import changes_of, history_of, initial_rows, kept, rows_at, small_shuffles, touched_by
+from lakehouse.cdc.recall import recalled
 from lakehouse.cdc.refusals import ReadDiffers, WithoutKey, WithoutPosition
 from lakehouse.cdc.resolve import Delta, resolve
 from lakehouse.cdc.scope import Memory, Scope
@@ -88,6 +89,10 @@ def fold(spark: SparkSession, work: Work, found: Range) -> Folded:
         _require_sound(work, found, seen)
         changes, initial = _shaped(spark, work, found, raw)
         scope = Scope.of(log, tables.mirror, work.memory, seen)
+        if found.reprocessed:
+            changes = _recalled(spark, work, found, changes)
+            # All that is known of their keys is in sight, so nothing of them is too late.
+            scope = Scope.of(log, tables.mirror, replace(work.memory, low_watermark_us=0), survey(changes, log))
         if scope.lone_tombstones and found.start is not None:
             changes = without_followers(changes, history_of(spark, found))
         if scope.moving:
@@ -152,6 +157,7 @@ def state(work: Work, found: Range, seen: Survey, applied: Applied) -> MirrorSta
         columns=declared_columns(work.tables.changelog),
         arrived_ms=seen.arrived_ms or (known.arrived_ms if known else 0),
         kafka_end=dict(found.arrived.end),
+        reprocessed=found.arrived.reprocessed_rows(found.name),
     )
 
 
@@ -186,6 +192,16 @@ def _shaped(spark: SparkSession, work: Work, found: Range, raw: DataFrame) -> tu
     pinned = work.previous.initial if work.previous else ""
     reads, initial = initial_rows(spark, work.catalog, work.tables, pinned)
     return changes if reads is None else changes.unionByName(reads), initial
+
+
+def _recalled(spark: SparkSession, work: Work, found: Range, changes: DataFrame) -> DataFrame:
+    """The changes with all others of their keys."""
+    mirror, log = work.tables.mirror.name, work.tables.changelog
+    past = conform(history_of(spark, found), log, mirror, told=True)
+    refused = rows_at(spark, work.bases[work.tables.quarantine.name])
+    if refused is not None and work.continued is not None:
+        refused = refused.filter(f.col("build") == work.continued.build)
+    return recalled(changes, past, refused, log)
 
 
 def _completed(spark: SparkSession, work: Work, found: Range, changes: DataFrame, scope: Scope) -> DataFrame:

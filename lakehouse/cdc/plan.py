@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from lakehouse.audit.chain import KIND_REPROCESS
 from lakehouse.cdc.refusals import (
     ChangelogReplaced,
     ChangelogRolledBack,
@@ -24,7 +25,8 @@ from lakehouse.cdc.refusals import (
 from lakehouse.cdc.retire import is_harmless
 from lakehouse.cdc.statement import MirrorStatement
 from lakehouse.commit import Base, Seal, seals
-from lakehouse.commit.history import ancestry, head_of, summary_of
+from lakehouse.commit.history import ancestry, attempt_of, head_of, summary_of
+from lakehouse.commit.seal import PREFIX
 from lakehouse.kafka.statement import KafkaStatement
 
 # A changelog whose runs bring no rows still lists a snapshot for each: at times the mirror follows, so that its lease
@@ -44,6 +46,7 @@ class Range:
         behind: rows after it, left to the next run.
         snapshots: in it, oldest first; empty where it begins with the first row.
         arrived: what the seal at its end says.
+        reprocessed: whether its changes came from the quarantine, and so later than others of their keys.
     """
 
     table: Table
@@ -53,6 +56,7 @@ class Range:
     behind: int
     snapshots: tuple[Snapshot, ...]
     arrived: KafkaStatement
+    reprocessed: bool = False
 
     @property
     def uuid(self) -> str:
@@ -127,7 +131,8 @@ def next_range(mirror: str, previous: MirrorStatement, changelog: Table, *, max_
     if previous.changelog_uuid != str(changelog.metadata.table_uuid):
         raise ChangelogReplaced(mirror, name, previous.changelog_uuid, str(changelog.metadata.table_uuid))
     found = chain(mirror, changelog, previous.end, head_of(changelog), consumed=previous.kafka_end)
-    ends = _ends(changelog, found, limit=max_changes)
+    apart, reprocessed = _apart(found)
+    ends = _ends(changelog, apart, limit=max_changes)
     if ends is None:
         return None
     place, arrived = ends
@@ -136,7 +141,24 @@ def next_range(mirror: str, previous: MirrorStatement, changelog: Table, *, max_
     if not changes and len(taken) < _EMPTY_SNAPSHOTS:
         return None
     behind = sum(map(appended, found[place + 1 :]))
-    return Range(changelog, previous.end, found[place].snapshot_id, changes, behind, tuple(taken), arrived)
+    end = found[place].snapshot_id
+    return Range(changelog, previous.end, end, changes, behind, tuple(taken), arrived, reprocessed)
+
+
+def _apart(found: Sequence[Snapshot]) -> tuple[Sequence[Snapshot], bool]:
+    """Snapshots up to where reprocessed changes begin, or as far as those of one reprocessing go if they come first.
+
+    Returns:
+        The snapshots, and whether their changes were reprocessed.
+    """
+    kind = PREFIX + "kind"
+    seals = {attempt_of(s): place for place, s in enumerate(found) if summary_of(s).get(kind) == KIND_REPROCESS}
+    first = next((place for place, s in enumerate(found) if appended(s) and attempt_of(s) in seals), None)
+    if first is None:
+        return found, False
+    if any(map(appended, found[:first])):
+        return found[:first], False
+    return found[: seals[attempt_of(found[first])] + 1], True
 
 
 def chain(mirror: str, changelog: Table, start: int, end: int | None, *, consumed: Mapping[int, int]) -> list[Snapshot]:

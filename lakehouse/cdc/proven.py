@@ -70,7 +70,8 @@ def newest_checkpoint(seen: Evidence) -> Checkpoint | None:
     now = seen.newest.statement
     for checkpoint in checkpoints(seen):
         then = checkpoint.statement
-        same = (then.build, then.changelog_uuid) == (now.build, now.changelog_uuid)
+        # What was reprocessed since is older than the checkpoint by its offsets, and not in it.
+        same = (then.build, then.changelog_uuid, then.reprocessed) == (now.build, now.changelog_uuid, now.reprocessed)
         if same and all(then.kafka_end.get(p, 0) <= end for p, end in now.kafka_end.items()):
             return checkpoint
     return None

@@ -96,7 +96,7 @@ def find_retirable(
         return None
     bases = read_bases(catalog, [*stream.tables, stream.quarantine_table])
     said = _agreed(log.name, bases)
-    cut = _proven(catalog, mirrors, said.end)
+    cut = _proven(catalog, mirrors, said, log.name)
     gone, before = _old(bases[log.name], cut, (now or datetime.now(UTC)) - log.retention)
     return Retirable(bases, said, before, gone) if gone else None
 
@@ -191,14 +191,21 @@ def _agreed(name: str, bases: Mapping[str, Base]) -> KafkaStatement:
     return first
 
 
-def _proven(catalog: LakeCatalog, mirrors: Sequence[MirrorTables], end: Mapping[int, int]) -> dict[int, int]:
+def _proven(
+    catalog: LakeCatalog, mirrors: Sequence[MirrorTables], said: KafkaStatement, changelog: str
+) -> dict[int, int]:
     """Up to where every mirror could be checked without the changes before."""
-    cut = dict(end)
+    cut = dict(said.end)
     for tables in mirrors:
         checkpoint = newest_checkpoint(read_evidence(catalog, tables))
         if checkpoint is None:
             raise CannotRetire(
                 f"{tables.mirror.name} has no checkpoint, so its changes cannot go.", remedy="make a checkpoint first"
+            )
+        if checkpoint.statement.reprocessed != said.reprocessed_rows(changelog):
+            raise CannotRetire(
+                f"Changes of {changelog} were reprocessed after the newest checkpoint of {tables.mirror.name}.",
+                remedy="let the mirror run, then make a checkpoint",
             )
         reached = checkpoint.statement.kafka_end
         cut = {partition: min(offset, reached.get(partition, 0)) for partition, offset in cut.items()}

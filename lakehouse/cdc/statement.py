@@ -69,6 +69,7 @@ class MirrorStatement:
         initial: `table@snapshot` from which the build began, or empty.
         arrived_ms: Kafka's timestamp of the newest change applied, milliseconds.
         kafka_end: partition → first offset of the changelog's topic that is not in the mirror.
+        reprocessed: rows of the changelog that came from the quarantine, up to the sealed end.
         plan: what the planner chose and why (JSON), for the reader.
     """
 
@@ -95,6 +96,7 @@ class MirrorStatement:
     initial: str = ""
     arrived_ms: int = 0
     kafka_end: Mapping[int, int] = field(default_factory=dict[int, int])
+    reprocessed: int = 0
     plan: str = "{}"
 
     def to_keys(self) -> dict[str, str]:
@@ -124,6 +126,7 @@ class MirrorStatement:
             "mirror.arrived_ms": str(self.arrived_ms),
             "mirror.kafka_end": _json(self.kafka_end),
             "mirror.plan": self.plan,
+            **({"mirror.reprocessed": str(self.reprocessed)} if self.reprocessed else {}),
         }
 
     @classmethod
@@ -156,6 +159,7 @@ class MirrorStatement:
             initial=keys["mirror.initial"],
             arrived_ms=int(keys["mirror.arrived_ms"]),
             kafka_end=msgspec.json.decode(keys["mirror.kafka_end"], type=dict[int, int]),
+            reprocessed=int(keys.get("mirror.reprocessed", "0")),
             plan=keys["mirror.plan"],
         )
 

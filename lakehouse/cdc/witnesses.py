@@ -8,6 +8,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.audit import Finding
+from lakehouse.audit.chain import KIND_REPROCESS
 from lakehouse.cdc.evidence import Evidence, MirrorLink
 from lakehouse.cdc.statement import Applied, MirrorStatement
 from lakehouse.commit.history import ancestry, attempt_of, summary_of
@@ -106,9 +107,10 @@ class ChangelogSeals:
         for snapshot in self._history[self._places[said.end] : begin]:
             summary = summary_of(snapshot)
             kind = summary.get(f"{PREFIX}kind")
-            if kind == "adopt" or (kind == "ingest" and f"{PREFIX}{OPERATIONS_KEY}" not in summary):
+            tells = kind in ("ingest", KIND_REPROCESS)
+            if kind == "adopt" or (tells and f"{PREFIX}{OPERATIONS_KEY}" not in summary):
                 return None
-            if kind != "ingest":
+            if not tells:
                 continue
             told = msgspec.json.decode(summary[f"{PREFIX}{OPERATIONS_KEY}"], type=dict[str, dict[str, int]])
             found.update(told.get(self._name, {}))

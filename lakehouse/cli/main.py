@@ -25,6 +25,7 @@ from lakehouse.cli.produce import produce
 from lakehouse.cli.rebuild import rebuild
 from lakehouse.cli.release import release
 from lakehouse.cli.replay import replay
+from lakehouse.cli.reprocess import reprocess
 from lakehouse.cli.retire import checkpoint, retire
 from lakehouse.cli.run import run
 from lakehouse.cli.simulate import simulate
@@ -71,6 +72,7 @@ for verb in (
     accept_loss,
     adopt,
     replay,
+    reprocess,
     derive,
     rebuild,
     checkpoint,

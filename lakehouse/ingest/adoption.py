@@ -157,6 +157,7 @@ def _statement(
             bytes=before.bytes,
         ),
         losses=previous.losses if previous else (),
+        reprocessed=previous.reprocessed if previous else {},
     )
 
 

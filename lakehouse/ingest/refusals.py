@@ -119,8 +119,15 @@ class UnsealedCommit(IngestRefused):
 class PositionsDiffer(IngestRefused):
     """The tables of one stream do not stand at the same position."""
 
-    def __init__(self, stream: str, positions: Mapping[str, Mapping[int, int]]) -> None:
-        told = "; ".join(f"{table} at {dict(sorted(ends.items()))}" for table, ends in sorted(positions.items()))
+    def __init__(
+        self, stream: str, positions: Mapping[str, Mapping[int, int]], reprocessed: Mapping[str, int] | None = None
+    ) -> None:
+        """The tables stand so, and by the seal of each so many records were reprocessed."""
+        counts = {table: f" with {count} records reprocessed" for table, count in (reprocessed or {}).items()}
+        told = "; ".join(
+            f"{table} at {dict(sorted(ends.items()))}{counts.get(table, '')}"
+            for table, ends in sorted(positions.items())
+        )
         super().__init__(
             f"Stream {stream}: its tables stand at different positions, so one was rolled back alone: {told}.",
             remedy="roll the other tables back to the same run as well (`lakehouse tables` shows runs), or this one "

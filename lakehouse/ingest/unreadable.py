@@ -56,8 +56,7 @@ def cause_of(error: Exception) -> str:
         return str(error)
     text = str(error)
     java = [match for match in _JAVA.finditer(text) if not match[1].startswith(("org.apache.spark", "py4j"))]
-    python = _PYTHON.findall(text) if "Traceback (most recent call last)" in text else []
-    if python:
+    if "PythonException" in text and (python := _PYTHON.findall(text)):
         return python[-1]
     if java:
         return f"{java[-1][1].rpartition('.')[2]}{(java[-1][2] or '').rstrip()}"[:_LONGEST_CAUSE]

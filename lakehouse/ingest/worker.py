@@ -91,6 +91,13 @@ class IngestTask:
             raise
         yield pa.RecordBatch.from_arrays([pa.array([msgspec.msgpack.encode(report)], pa.binary())], schema=_REPORT)
 
+    def judge(self, records: pa.RecordBatch) -> dict[int, RecordError]:
+        """Which records of a batch would go to quarantine, and why; nothing is written."""
+        work, errors = _TaskWork(self, self.prefix), dict[int, RecordError]()
+        for table, rows, columns in work.decoded(records, errors):
+            work.judged(table, rows, columns, errors)
+        return errors
+
 
 @dataclass
 class _TaskWork:
@@ -107,15 +114,15 @@ class _TaskWork:
             return
         self._count(records)
         errors: dict[int, RecordError] = {}
-        for table, rows, columns in self._decoded(records, errors):
-            kept, batch = self._judged(table, rows, columns, errors)
+        for table, rows, columns in self.decoded(records, errors):
+            kept, batch = self.judged(table, rows, columns, errors)
             if batch.num_rows:
                 self._write(table, records, kept, batch)
         if errors:
             self._quarantine(records, errors)
         self.received.take(records, {row: error.error_class for row, error in errors.items()})
 
-    def _decoded(
+    def decoded(
         self, records: pa.RecordBatch, errors: dict[int, RecordError]
     ) -> Iterator[tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]]:
         """Table, the input rows that it gets (None: all of them), and their columns."""
@@ -146,7 +153,7 @@ class _TaskWork:
                 counted[entry["values"]] = counted.get(entry["values"], 0) + entry["counts"]
         return routed
 
-    def _judged(
+    def judged(
         self,
         table: str,
         rows: npt.NDArray[np.int64] | None,

@@ -19,6 +19,7 @@ from lakehouse.journal.event import Event, moment
 # What a seal says of its step and is worth keeping when the seal is trimmed. No parameter's value is in it.
 _KEPT = (
     *("kafka.start", "kafka.end", "kafka.counts", "kafka.lost", "loss.reason", "write.mode"),
+    *("reprocess.offsets", "reprocess.reason"),
     *("mirror.changelog", "mirror.start", "mirror.end", "mirror.build"),
     *("derived.mode", "derived.partition", "derived.differs", "derived.dates", "derived.scanned"),
     *("release.current", "release.members", "release.newest"),

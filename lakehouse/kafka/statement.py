@@ -66,6 +66,7 @@ class KafkaStatement:
         refused_last: partition → how many of its last records were refused, one after the other, tombstones aside; 0
             is left out. None: the step read nothing, or its seal is of a version that did not count them.
         losses: the loss ledger, everything that was ever accepted, this step included; newest last.
+        reprocessed: table → partition → tally of rows that came to it from the quarantine since the beginning.
     """
 
     cluster_id: str
@@ -83,6 +84,7 @@ class KafkaStatement:
     retired: Tallies = field(default_factory=dict[str, dict[int, Tally]])
     refused_last: Offsets | None = None
     losses: Ledger = ()
+    reprocessed: Tallies = field(default_factory=dict[str, dict[int, Tally]])
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -102,6 +104,7 @@ class KafkaStatement:
             **({"kafka.retired": _text(self.retired)} if self.retired else {}),
             **({"kafka.refused_last": _text(self.refused_last)} if self.refused_last is not None else {}),
             **({"kafka.losses": msgspec.json.encode(self.losses).decode()} if self.losses else {}),
+            **({"kafka.reprocessed": _text(self.reprocessed)} if self.reprocessed else {}),
         }
 
     @classmethod
@@ -125,6 +128,7 @@ class KafkaStatement:
             retired=_tallies(keys.get("kafka.retired", "{}")),
             refused_last=msgspec.json.decode(keys.get("kafka.refused_last", "null"), type=dict[int, int] | None),
             losses=msgspec.json.decode(keys.get("kafka.losses", "[]"), type=tuple[AcceptedLoss, ...]),
+            reprocessed=_tallies(keys.get("kafka.reprocessed", "{}")),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":
@@ -141,7 +145,12 @@ class KafkaStatement:
             retired=previous.retired if previous else {},
             refused_last=previous.refused_last if previous and self.refused_last is None else self.refused_last,
             losses=(*(previous.losses if previous else ()), *self.losses),
+            reprocessed=added(previous.reprocessed if previous else {}, self.reprocessed),
         )
+
+    def reprocessed_rows(self, table: str) -> int:
+        """How many rows of a table came to it from the quarantine since the beginning."""
+        return sum(tally.count for tally in self.reprocessed.get(table, {}).values())
 
     @property
     def held(self) -> Tallies:

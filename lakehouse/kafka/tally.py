@@ -56,6 +56,10 @@ class Tally:
         count, total, squares = len(offsets), int(distance.sum()), int((distance * distance).sum())
         return cls(count, count * base + total, count * base * base + 2 * base * total + squares)
 
+    def __neg__(self) -> "Tally":
+        """Tally of a set that leaves."""
+        return Tally() - self
+
 
 TableTallies = Mapping[str, Mapping[int, Tally]]
 """Table name → Kafka partition → tally."""

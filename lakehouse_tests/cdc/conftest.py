@@ -1,5 +1,7 @@
 """A changelog whose rows are appended as an ingest would, and mirrors of it: small enough to look at every row."""
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -82,6 +84,7 @@ class Feed:
     catalog: LakeCatalog
     log: Changelog
     offsets: dict[int, int] = field(default_factory=lambda: {0: 0})
+    refused: list[Change] = field(default_factory=list[Change])
 
     def declare(self, log: Changelog, *, applied: bool = True) -> "Feed":
         """The same with another declaration."""
@@ -91,14 +94,12 @@ class Feed:
         return self
 
     def append(self, changes: Iterable[Change] = (), *, run_id: str = "ingest") -> int:
-        """One run of an ingest: rows and a seal; returns the seal's snapshot."""
-        name = self.log.name
-        base = read_bases(self.catalog, [name])[name]
-        start, landed = dict(self.offsets), list[int]()
+        """One run of an ingest: rows and a seal; returns the seal's snapshot. A change that is `refused` only waits."""
+        start = dict(self.offsets)
         rows: list[Change] = []
         for told in changes:
             row = dict(told)
-            partition = row.pop("partition", 0)
+            partition, refused = row.pop("partition", 0), row.pop("refused", False)
             offset = self.offsets.get(partition, 0)
             self.offsets[partition] = offset + 1
             row |= {
@@ -107,9 +108,18 @@ class Feed:
                 "_kafka_offset": offset,
                 "_kafka_timestamp": row.get("source_time") or BEGIN,
             }
-            rows.append(row)
-            landed.append(offset)
-        attempt = Attempt(run_id=run_id, step="ingest:things")
+            (self.refused if refused else rows).append(row)
+        return self._publish("ingest", rows, start, run_id)
+
+    def reprocess(self) -> int:
+        """What was refused comes from the quarantine, where it was in Kafka."""
+        rows, self.refused = self.refused, []
+        return self._publish("reprocess", rows, dict(self.offsets), "reprocess")
+
+    def _publish(self, kind: str, rows: list[Change], start: Mapping[int, int], run_id: str) -> int:
+        name = self.log.name
+        base = read_bases(self.catalog, [name])[name]
+        attempt = Attempt(run_id=run_id, step=f"{kind}:things")
         if rows:
             schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
             stage_arrow(self.catalog, pa.Table.from_pylist(rows, schema=schema), base, attempt, replacing=False)
@@ -127,9 +137,15 @@ class Feed:
             dict(self.offsets),
             tallies,
             counts=Counts(read=len(rows), written=len(rows)),
+            reprocessed=tallies if kind == "reprocess" else {},
         ).after(KafkaStatement.from_keys(previous.statement) if previous else None)
-        seal = Seal.of(attempt, "ingest", statement=statement.to_keys(), previous=previous)
+        keys = statement.to_keys() | {"changes.operations": _operations(name, rows)}
+        seal = Seal.of(attempt, kind, statement=keys, previous=previous)
         return publish(self.catalog, [seal_branch(self.catalog, base, attempt, seal)]).snapshots[name]
+
+
+def _operations(name: str, rows: Iterable[Change]) -> str:
+    return json.dumps({name: Counter(row["operation"] for row in rows)})
 
 
 @dataclass

@@ -22,7 +22,7 @@ from pyiceberg.table import Table, Transaction
 from lakehouse.catalog import LakeCatalog, open_catalog
 from lakehouse.cdc.position import Position
 from lakehouse.cdc.statement import Applied, MirrorStatement
-from lakehouse.commit import Attempt, Base, Seal, Staged, publish, read_bases, seal_branch, stage_files
+from lakehouse.commit import Attempt, Base, Seal, Staged, open_branch, publish, read_bases, seal_branch, stage_files
 from lakehouse.commit.stage import _open, commit_on_branch
 from lakehouse.kafka.statement import Counts, KafkaStatement
 from lakehouse.kafka.tally import Tally
@@ -200,6 +200,7 @@ class MirroredLake:
             apply(plan(self.declarations.tables[name], self.catalog), self.catalog)
         self.changes: list[Row] = []
         self.refused: list[Row] = []
+        self.late: list[Row] = []
         self.initial: list[Row] = []
         self.initial_name = ""
         self._runs = 0
@@ -269,6 +270,38 @@ class MirroredLake:
         staged = [self._seal(bases[name], attempt, "ingest", keys) for name in names]
         return publish(self.catalog, staged).snapshots[LOG]
 
+    def reprocess(self, changes: Mapping[tuple[int, int], Row]) -> None:
+        """Changes that were refused, by partition and offset, come from the quarantine to the changelog."""
+        names = (LOG, self.stream.quarantine_table)
+        bases = read_bases(self.catalog, names)
+        attempt = Attempt(run_id=f"reprocess-{self._next()}", step="reprocess:birds")
+        before = KafkaStatement.from_keys(bases[LOG].sealed.seal.statement)
+        rows, came = [], dict[int, Tally]()
+        for (p, o), one in changes.items():
+            came[p] = came.get(p, Tally()) + Tally(1, o, o * o)
+            place = {"_kafka_topic": "birds", "_kafka_partition": p, "_kafka_offset": o, "_kafka_timestamp": BEGAN}
+            rows.append(one | place | {"source": "birds"})
+        self.changes += rows
+        self.late = [*self.late, *rows]
+        statement = replace(
+            before,
+            start=before.end,
+            tallies={LOG: came, names[1]: {p: -tally for p, tally in came.items()}},
+            counts=Counts(written=len(rows), quarantined=-len(rows)),
+            reprocessed={LOG: came},
+        ).after(before)
+        keys = statement.to_keys() | {"changes.operations": _json({LOG: _counted(rows)})}
+        stage_files(self.catalog, bases[LOG], attempt, self.files(LOG, rows))
+        open_branch(self.catalog, bases[names[1]], attempt)
+        gone = " or ".join(f"(_kafka_partition = {p} and _kafka_offset = {o})" for p, o in changes)
+        commit_on_branch(
+            self.catalog,
+            bases[names[1]],
+            attempt.branch,
+            lambda transaction: transaction.delete(gone, snapshot_properties=attempt.marks, branch=attempt.branch),
+        )
+        publish(self.catalog, [self._seal(bases[name], attempt, "reprocess", keys) for name in names])
+
     def _seal(self, base: Base, attempt: Attempt, kind: str, keys: Mapping[str, str], **more: Any) -> Staged:
         previous = base.sealed.seal if base.sealed else None
         seal = Seal.of(attempt, kind, statement=keys, previous=previous, **more)
@@ -290,7 +323,8 @@ class MirroredLake:
         arrived = KafkaStatement.from_keys(bases[LOG].sealed.seal.statement)
         now = [c for c in self.changes if c["_kafka_offset"] < arrived.end[c["_kafka_partition"]]]
         done = {} if before is None else before.kafka_end
-        fresh = [c for c in now if c["_kafka_offset"] >= done.get(c["_kafka_partition"], 0)]
+        fresh = [c for c in now if c["_kafka_offset"] >= done.get(c["_kafka_partition"], 0) or c in self.late]
+        self.late = []
         out = [c for c in fresh if any(_same(c, r) for r in refused)]
         self.refused += out
         soft = self.mirror.deletes == "soft"
@@ -320,6 +354,7 @@ class MirroredLake:
             columns={c.name: c.type.simpleString() for c in self.log.columns},
             arrived_ms=int(max((c["_kafka_timestamp"] for c in now), default=BEGAN).timestamp() * 1000),
             kafka_end=dict(arrived.end),
+            reprocessed=arrived.reprocessed_rows(LOG),
         )
         keys = replace(statement, **edit).to_keys()
         self._merge(bases[BIRDS], attempt, [row for key, row in rows.items()], applied)
@@ -402,7 +437,7 @@ class Saved:
         return self.lake
 
 
-_STATE = ("changes", "refused", "initial", "initial_name", "arrived", "_runs")
+_STATE = ("changes", "refused", "late", "initial", "initial_name", "arrived", "_runs")
 
 
 def _ancestry(table: Table) -> list[Any]:

@@ -190,6 +190,20 @@ CHANGES = (
         guard="cdc/test_doubt.py::test_what_heals_a_key[not later]",
     ),
     Mechanism(
+        name="range of reprocessed changes",
+        promise="P4: Changes that come late from quarantine are mixed with others, and not folded with all of a key.",
+        keeps="lakehouse.cdc.plan:_apart",
+        lets_pass=lambda original: lambda found: (found, False),
+        guard="cdc/test_reprocessed.py::test_reprocessed_changes_are_a_range_of_their_own",
+    ),
+    Mechanism(
+        name="recall",
+        promise="P4: A reprocessed change brings a deleted row back, or is too late for ever.",
+        keeps="lakehouse.cdc.recall:recalled",
+        lets_pass=lambda original: lambda changes, past, refused, log: changes,
+        guard="cdc/test_recall.py::test_a_late_change_takes_its_place_among_all_of_its_key[hard]",
+    ),
+    Mechanism(
         name="balance",
         promise="P4: A range that a mirror left out is not found.",
         keeps="lakehouse.cdc.balance:_judge_step",

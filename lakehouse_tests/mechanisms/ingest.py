@@ -229,4 +229,18 @@ INGEST = (
         lets_pass=_all_trusted,
         guard=_LEGS + "test_bounds_of_a_file_that_no_attempt_has_written_prove_nothing",
     ),
+    Mechanism(
+        name="what leaves the quarantine",
+        promise="P1: Reprocessing takes other records out of the quarantine than it lands.",
+        keeps="lakehouse.ingest.reprocess:_require_left",
+        lets_pass=gives(None),
+        guard="ingest/test_reprocess.py::test_nothing_else_leaves_the_quarantine",
+    ),
+    Mechanism(
+        name="rows that move",
+        promise="P1: Rows leave a table by a step that may not take any, and the seals say so in silence.",
+        keeps="lakehouse.audit.chain:_judge_moved",
+        lets_pass=gives(()),
+        guard="ingest/test_reprocess.py::test_rows_leave_by_no_other_step[loss]",
+    ),
 )
