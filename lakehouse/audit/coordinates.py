@@ -22,19 +22,33 @@ class CannotRead(LakehouseError):
     """A data file is of a kind that the audit has no reader for."""
 
 
-def coordinates_there(table: Table, tasks: Sequence[FileScanTask]) -> tuple[dict[int, Offsets], set[str]]:
-    """Like `coordinates`, of those files that storage has, and which it has not.
+def coordinates_there(
+    table: Table, tasks: Sequence[FileScanTask]
+) -> tuple[dict[int, Offsets], set[str], dict[str, str]]:
+    """Like `coordinates`, of those files that can be read; which storage has not, and which are damaged, with why.
 
     Raises:
         CannotRead: an Avro file with deletes.
     """
     try:
-        return coordinates(table, tasks), set()
-    except FileNotFoundError:
+        return coordinates(table, tasks), set(), {}
+    except (FileNotFoundError, pa.ArrowException) as trouble:
         missing = {task.file.file_path for task in tasks if not table.io.new_input(task.file.file_path).exists()}
-        if not missing:  # a file of deletes, then: what its rows are, nobody can tell
+        there = [task for task in tasks if task.file.file_path not in missing]
+        damaged = dict(_damaged(table, there)) if not missing or isinstance(trouble, pa.ArrowException) else {}
+        if not missing and not damaged:  # a file of deletes, then: what its rows are, nobody can tell
             raise
-        return coordinates(table, [task for task in tasks if task.file.file_path not in missing]), missing
+        found, more, others = coordinates_there(table, [one for one in there if one.file.file_path not in damaged])
+        return found, missing | more, damaged | others
+
+
+def _damaged(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[tuple[str, str]]:
+    """Files that are empty, or cut, or no files of their kind."""
+    for task in tasks:
+        try:
+            coordinates(table, [FileScanTask(task.file)])
+        except pa.ArrowException as error:
+            yield task.file.file_path, str(error).partition("\n")[0].rstrip(".")
 
 
 def coordinates(table: Table, tasks: Sequence[FileScanTask]) -> dict[int, Offsets]:

@@ -45,11 +45,18 @@ class Held:
 
 @dataclass(frozen=True)
 class Holdings:
-    """Partition → what is there, files that are listed more than once, and files that storage lacks (when scanned)."""
+    """Partition → what is there; and files that are not as they should be.
+
+    Args:
+        repeated_files: that are listed more than once, with how often.
+        missing_files: that storage lacks (when scanned).
+        unreadable_files: that are no whole files of their kind (when scanned), with why.
+    """
 
     partitions: dict[int, Held]
     repeated_files: dict[str, int]
     missing_files: set[str] = field(default_factory=set[str])
+    unreadable_files: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Holdings:
@@ -74,10 +81,10 @@ def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Ho
         else:
             partition, start, end = dense
             held.setdefault(partition, Held()).add(Tally.of_range(start, end), start, "manifests")
-    scanned, missing = coordinates_there(table, undecided)
+    scanned, missing, unreadable = coordinates_there(table, undecided)
     for partition, offsets in scanned.items():
         held.setdefault(partition, Held()).add(Tally.of(offsets), int(offsets.min()), "scan")
-    return Holdings(held, {path: times for path, times in paths.items() if times > 1}, missing)
+    return Holdings(held, {path: times for path, times in paths.items() if times > 1}, missing, unreadable)
 
 
 def _sealed_files(table: Table, snapshot_id: int) -> set[str]:

@@ -14,8 +14,8 @@ class Finding:
 
     Args:
         kind: short and stable, for machines: `gap`, `overlap`, `balance`, `seal_edited`, `chain_broken`,
-            `unsealed_commit`, `duplicate_file`, `missing_file`, `rows_differ`, `rolled_back`, `no_seal`,
-            `no_coordinates`.
+            `unsealed_commit`, `duplicate_file`, `missing_file`, `unreadable_file`, `rows_differ`, `rolled_back`,
+            `no_seal`, `no_coordinates`.
         offsets: the offsets in question, for a person: `[100, 200)` or `154, 155`.
     """
 
@@ -52,6 +52,7 @@ class StreamProof:
         proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before. Where
             a person adopted rows, also by which run: of those it is only proven that they are the ones adopted.
         snapshots: table → snapshot id that was judged.
+        errors: what kept parts of the proof from being carried out; what the other parts found is in `findings`.
     """
 
     stream: str
@@ -65,6 +66,7 @@ class StreamProof:
     proven_from: str = ""
     seals: int = 0
     snapshots: dict[str, int] = field(default_factory=dict[str, int])
+    errors: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property

@@ -7,7 +7,9 @@ offsets in the live files equal the sealed totals.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from lakehouse.audit.chain import Link, judge_chain, read_chain
 from lakehouse.audit.coordinates import OFFSET, PARTITION
@@ -16,6 +18,7 @@ from lakehouse.audit.places import name_places
 from lakehouse.audit.proof import Finding, RangeProof, StreamProof
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Pinned, Sealed, read_group
+from lakehouse.commit.damage import Attempted
 from lakehouse.commit.history import has_rows
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.kafka.tally import Tally, over_tables
@@ -45,14 +48,30 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     findings += (without := list(_judge_columns(group)))
     told = {name: pinned for name, pinned in group.items() if name not in {finding.table for finding in without}}
     ranges, wrong = [], set[tuple[str, int]]()
+    attempted = Attempted()
     for name, pinned in told.items():
-        repeated, compared = _take_stock(name, pinned, links, scan=scan)
+        take = partial(_take_stock, name, pinned, links, scan=scan)
+        repeated, compared = attempted.part(f"what {name} holds", [(pinned.table, pinned.snapshot_id)], take, ([], []))
         findings += repeated
         ranges += [proof for proof, agrees in compared if agrees]
         wrong |= {(name, proof.partition) for proof, agrees in compared if not agrees}
     if wrong:
-        findings += list(name_places(told, wrong, links))
-    return _report(stream, group, links, findings, ranges, time.monotonic() - began)
+        at = [(pinned.table, pinned.snapshot_id) for pinned in told.values()]
+        name_them = partial(_places, told, wrong, links)
+        findings += attempted.part(f"{stream}: which offsets differ", at, name_them, _unnamed(wrong))
+    findings += [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
+    proof = _report(stream, group, links, findings, ranges, time.monotonic() - began)
+    return replace(proof, errors=tuple(attempted.errors))
+
+
+def _places(group: Mapping[str, Pinned], wrong: set[tuple[str, int]], links: Sequence[Link]) -> list[Finding]:
+    return list(name_places(group, wrong, links))
+
+
+def _unnamed(wrong: set[tuple[str, int]]) -> list[Finding]:
+    """What differs, where a file keeps from naming the offsets."""
+    told = "the table does not hold what its seals account for, and which offsets differ cannot be told"
+    return [Finding("rows_differ", f"{name}: {told}.", name, partition) for name, partition in sorted(wrong)]
 
 
 def _take_stock(
@@ -73,6 +92,10 @@ def _take_stock(
     repeated += [
         Finding("missing_file", f"{name}: data file {path} is in the table, and not in storage.", name)
         for path in sorted(stock.missing_files)
+    ]
+    repeated += [
+        Finding("unreadable_file", f"{name}: data file {path} cannot be read ({why}).", name)
+        for path, why in sorted(stock.unreadable_files.items())
     ]
     return repeated, compared
 

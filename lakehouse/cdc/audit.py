@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from lakehouse.audit import Finding
@@ -12,12 +13,18 @@ from lakehouse.cdc.evidence import read_evidence
 from lakehouse.cdc.order import OrderProof, check_order
 from lakehouse.cdc.unique import KeyProof, check_keys
 from lakehouse.cdc.verify import FoldProof, check_fold
+from lakehouse.commit.damage import Attempted
 from lakehouse.tables import Declarations, MirrorTables
 
 
 @dataclass(frozen=True)
 class MirrorProof:
-    """The proof of one mirror."""
+    """The proof of one mirror.
+
+    Args:
+        lost: files of its tables that cannot be read any more.
+        errors: what kept a part of the proof from being carried out; what the other parts found is in `findings`.
+    """
 
     mirror: str
     fold: FoldProof
@@ -26,11 +33,13 @@ class MirrorProof:
     order: OrderProof
     doubt: Doubt
     seconds: float
+    lost: tuple[Finding, ...] = ()
+    errors: tuple[str, ...] = ()
 
     @property
     def findings(self) -> list[Finding]:
         """Every broken promise, once."""
-        found = dict.fromkeys((*self.fold.findings, *self.balance.findings))
+        found = dict.fromkeys((*self.fold.findings, *self.balance.findings, *self.lost))
         if not self.keys.holds:
             found[Finding("key_repeated", f"{self.mirror}: {'; '.join(self.keys.examples)}.", self.mirror)] = None
         if not self.order.holds:
@@ -74,6 +83,7 @@ class MirrorProof:
             "doubtful_keys": self.doubt.keys,
             "refused_of_unknown_key": self.doubt.unknown,
             "doubtful": list(self.doubt.examples),
+            "errors": list(self.errors),
             "seconds": self.seconds,
         }
 
@@ -89,21 +99,39 @@ def audit_mirror(
         declarations: with its stream.
         full: compare every key, however many there are.
 
+    What cannot be read, or not be folded any more, keeps nothing else from being found.
+
     Raises:
         NoSuchTableError: a table does not exist.
-        CannotFold: the changes are not all there any more.
     """
     began = time.monotonic()
-    seen = read_evidence(catalog, tables)
+    seen, name = read_evidence(catalog, tables), tables.mirror.name
     limit = 2**62 if full else None
-    doubt = find_doubt(catalog, tables, declarations, evidence=seen)
-    assert doubt is not None  # without a limit it never gives up
+    own = [(one.table, one.snapshot_id) for one in (seen.mirror, seen.tombstones, seen.quarantine)]
+    every = [*own, (seen.changelog.table, seen.changelog.snapshot_id)]
+    attempted = Attempted()
+    balance, keys, order, doubt, fold = (
+        attempted.part(f"{name}: the balance of its seals", every, partial(check_balance, tables, seen), None),
+        attempted.part(f"{name}: its keys", own[:1], partial(check_keys, tables, seen.mirror), None),
+        attempted.part(f"{name}: the order of its changes", every, partial(check_order, tables, seen), None),
+        attempted.part(
+            f"{name}: its keys in doubt", every, partial(find_doubt, catalog, tables, declarations, evidence=seen), None
+        ),
+        attempted.part(
+            f"{name}: that it is what its changelog makes",
+            every,
+            partial(check_fold, catalog, tables, evidence=seen, limit=limit),
+            None,
+        ),
+    )
     return MirrorProof(
-        mirror=tables.mirror.name,
-        balance=check_balance(tables, seen),
-        keys=check_keys(tables, seen.mirror),
-        order=check_order(tables, seen),
-        doubt=doubt,
-        fold=check_fold(catalog, tables, evidence=seen, limit=limit),
+        mirror=name,
+        balance=balance or BalanceProof(name, findings=seen.findings),
+        keys=keys or KeyProof(seen.mirror.snapshot_id),
+        order=order or OrderProof(),
+        doubt=doubt or Doubt(name),
+        fold=fold or FoldProof(name, seen.mirror.snapshot_id, findings=seen.findings),
         seconds=round(time.monotonic() - began, 3),
+        lost=tuple(Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost),
+        errors=tuple(attempted.errors),
     )

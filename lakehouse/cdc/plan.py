@@ -7,6 +7,7 @@ commit in silence; so each snapshot of the range is looked at, and whatever remo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import MsgspecError
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
@@ -24,7 +25,7 @@ from lakehouse.cdc.refusals import (
 )
 from lakehouse.cdc.retire import is_harmless
 from lakehouse.cdc.statement import MirrorStatement
-from lakehouse.commit import Base, Seal, seals
+from lakehouse.commit import Base, Seal, SealBroken, seals
 from lakehouse.commit.history import ancestry, attempt_of, head_of, summary_of
 from lakehouse.commit.seal import PREFIX
 from lakehouse.kafka.statement import KafkaStatement
@@ -98,9 +99,21 @@ def stored_statement(mirror: str, bases: Mapping[str, Base]) -> MirrorStatement 
 
 
 def newest_statement(table: Table) -> MirrorStatement | None:
-    """What the newest seal of a mirror's run says; maintenance may have sealed since."""
+    """What the newest seal of a mirror's run says; maintenance may have sealed since.
+
+    Raises:
+        SealBroken: a seal was changed after it was written.
+    """
     for sealed in seals(table, head_of(table)):
-        if (statement := MirrorStatement.from_keys(sealed.seal.statement)) is not None:
+        try:
+            statement = MirrorStatement.from_keys(sealed.seal.statement)
+        except (KeyError, TypeError, ValueError, MsgspecError) as error:
+            raise SealBroken(
+                f"{'.'.join(table.name())} snapshot {sealed.snapshot_id}: what its seal says of the mirror cannot be "
+                f"read ({type(error).__name__}: {error}).",
+                remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
+            ) from error
+        if statement is not None:
             return statement
     return None
 

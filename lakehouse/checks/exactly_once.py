@@ -25,7 +25,8 @@ def exactly_once_result(proof: StreamProof, table: str, key: dg.AssetKey) -> dg.
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=NAME,
-        passed=not findings,
+        # What could not be proven is not proven.
+        passed=not findings and not proof.errors,
         severity=dg.AssetCheckSeverity.ERROR,
         description=_told(proof, table, findings, rows),
         metadata={
@@ -49,6 +50,8 @@ def _told(proof: StreamProof, table: str, findings: Sequence[Finding], rows: int
     if findings:
         more = f" And {len(findings) - 1} more, see the findings." if len(findings) > 1 else ""
         return f"A promise is broken in snapshot {snapshot}. {findings[0].message}{more}"
+    if proof.errors:
+        return f"Snapshot {snapshot} could not be proven. {' '.join(proof.errors)}"
     if snapshot is None:
         return "Nothing was ingested yet, so there is nothing to prove."
     if rows == 0:

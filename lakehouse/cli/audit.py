@@ -1,10 +1,12 @@
 """`lakehouse audit`: the proofs from outside, of every kind of thing that makes a promise.
 
-Its exit code is a verdict, so whatever keeps it from judging ends as "could not run", never as "broken".
+Its exit code is a verdict, so what keeps it from judging ends as "could not run", and not as "broken": unless something
+else is broken. One thing that cannot be read keeps no other from being judged.
 """
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +25,28 @@ from lakehouse.errors import LakehouseError
 from lakehouse.tables import Declarations
 
 KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, LEASES)
-Proofs = list[tuple[Kind[Any], list[Any]]]
+
+
+@dataclass(frozen=True)
+class Unproven:
+    """A proof that could not be carried out, by the title of its kind and the name of what it is about."""
+
+    kind: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """What was proven, and what could not be.
+
+    Attributes:
+        made: of each kind, those that were carried out.
+        errors: what the others ended with.
+    """
+
+    made: list[tuple[Kind[Any], list[Any]]] = field(default_factory=list[tuple[Kind[Any], list[Any]]])
+    errors: list[Unproven] = field(default_factory=list[Unproven])
 
 
 class CouldNotAudit(LakehouseError):
@@ -52,20 +75,24 @@ def audit(
 
     And that everybody who reads a table in ranges of snapshots can go on.
 
-    Exit 1: a promise is broken, 2: nobody can say.
+    Exit 1: a promise is broken, whatever could not be read beside it; 2: nobody can say.
     """
     context = context_of(ctx)
     proofs = _proofs(context, names or [], scan=scan, full=full)
-    holds = all(proof.holds for _, made in proofs for proof in made)
-    unsure = [told for kind, made in proofs for proof in made for told in kind.unsure(proof)]
+    holds = all(proof.holds for _, made in proofs.made for proof in made)
+    unsure = [told for kind, made in proofs.made for proof in made for told in kind.unsure(proof)]
+    unsure = list(dict.fromkeys((*unsure, *(error.message for error in proofs.errors))))
     if as_json:
-        told = {kind.title: [proof.as_json() for proof in made] for kind, made in proofs}
-        typer.echo(json.dumps({"holds": holds and not unsure, **told}, indent=2))
+        told = {kind.title: [proof.as_json() for proof in made] for kind, made in proofs.made}
+        errors = [asdict(error) for error in proofs.errors]
+        typer.echo(json.dumps({"holds": holds and not unsure, **told, "errors": errors}, indent=2))
     else:
-        for kind, made in proofs:
+        for kind, made in proofs.made:
             if made:
                 kind.show(context, made)
     if not holds:
+        for told in unsure if not as_json else ():
+            context.out.print(f"NOT PROVEN: {told}", style="yellow", soft_wrap=True, markup=False, highlight=False)
         _conclude(context, "[bold red]A promise is broken.[/]", quiet=as_json)
         raise typer.Exit(PROMISE_BROKEN)
     if unsure:
@@ -79,27 +106,38 @@ def _conclude(context: Context, verdict: str, *, quiet: bool) -> None:
 
 
 def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -> Proofs:
+    auditing = _opened(context, scan=scan, full=full)
+    _refuse_unknown(auditing.declared, names)
+    proofs = Proofs()
+    for kind in KINDS:
+        made: list[Any] = []
+        for name in kind.names(auditing.declared):
+            if names and name not in names:
+                continue
+            with context.err.status(f"auditing {name}"):
+                try:
+                    made.append(kind.prove(auditing, name))
+                except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what others have found
+                    proofs.errors.append(Unproven(kind.title, name, _why(name, error)))
+        proofs.made.append((kind, made))
+    return proofs
+
+
+def _opened(context: Context, *, scan: bool, full: bool) -> Auditing:
     try:
-        auditing = Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full)
-        _refuse_unknown(auditing.declared, names)
-        return [(kind, _proven(context, kind, auditing, names)) for kind in KINDS]
+        return Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full)
     except LakehouseError:
         raise
-    except NoSuchTableError as missing:
-        raise CouldNotAudit(
-            f"{missing}.", remedy="create it with `lakehouse apply`, or ingest with `make run`"
-        ) from missing
     except Exception as error:
         raise CouldNotAudit(f"The audit could not be carried out: {type(error).__name__}: {error}") from error
 
 
-def _proven(context: Context, kind: Kind[Any], auditing: Auditing, names: Sequence[str]) -> list[Any]:
-    made: list[Any] = []
-    for name in kind.names(auditing.declared):
-        if not names or name in names:
-            with context.err.status(f"auditing {name}"):
-                made.append(kind.prove(auditing, name))
-    return made
+def _why(name: str, error: Exception) -> str:
+    if isinstance(error, NoSuchTableError):
+        return f"{name}: {error}. Remedy: create it with `lakehouse apply`, or ingest with `make run`."
+    if isinstance(error, LakehouseError):
+        return f"{name}: {error}"
+    return f"{name} could not be audited: {type(error).__name__}: {error}."
 
 
 def _refuse_unknown(declared: Declarations, names: Sequence[str]) -> None:

@@ -42,4 +42,4 @@ def _show(context: Context, proofs: Sequence[MirrorProof]) -> None:
             context.out.print(told, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
-MIRRORS = Kind("mirrors", lambda declared: sorted(declared.mirrors), _prove, _show)
+MIRRORS = Kind("mirrors", lambda declared: sorted(declared.mirrors), _prove, _show, unsure=lambda proof: proof.errors)

@@ -35,4 +35,6 @@ def _show(context: Context, proofs: Sequence[ReleaseProof]) -> None:
             show_finding(context, finding)
 
 
-RELEASES = Kind("releases", lambda declared: sorted(declared.releases), _prove, _show)
+RELEASES = Kind(
+    "releases", lambda declared: sorted(declared.releases), _prove, _show, unsure=lambda proof: proof.errors
+)

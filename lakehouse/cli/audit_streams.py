@@ -53,4 +53,4 @@ def _loss(loss: AcceptedLoss, proof: StreamProof) -> str:
     return f"GIVEN UP {ranges} by run {loss.run_id}, {accepted:%Y-%m-%d %H:%M} UTC: {loss.reason}"
 
 
-STREAMS = Kind("streams", lambda declared: sorted(declared.streams), _prove, _show)
+STREAMS = Kind("streams", lambda declared: sorted(declared.streams), _prove, _show, unsure=lambda proof: proof.errors)

@@ -115,7 +115,7 @@ class Seal:
         """Read a seal back, or None where the snapshot carries none.
 
         Raises:
-            SealBroken: the keys do not match the digest they carry.
+            SealBroken: the keys do not match the digest they carry, or are not those of a seal.
         """
         if VERSION_KEY not in summary:
             return None
@@ -126,11 +126,17 @@ class Seal:
                 remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
             )
         own = {f.name for f in fields(cls)} - {"inputs", "statement"}
-        return cls(
-            **{name: body.pop(PREFIX + name) for name in own},  # pyright: ignore[reportArgumentType]
-            inputs=msgspec.json.decode(body.pop(PREFIX + "inputs"), type=dict[str, int]),
-            statement={key.removeprefix(PREFIX): value for key, value in body.items() if key != VERSION_KEY},
-        )
+        try:
+            return cls(
+                **{name: body.pop(PREFIX + name) for name in own},  # pyright: ignore[reportArgumentType]
+                inputs=msgspec.json.decode(body.pop(PREFIX + "inputs"), type=dict[str, int]),
+                statement={key.removeprefix(PREFIX): value for key, value in body.items() if key != VERSION_KEY},
+            )
+        except (KeyError, msgspec.MsgspecError) as error:
+            raise SealBroken(
+                f"{where}: the seal cannot be read ({type(error).__name__}: {error}), though its digest matches.",
+                remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
+            ) from error
 
 
 def _digest(body: Mapping[str, str]) -> str:

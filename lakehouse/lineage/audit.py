@@ -3,14 +3,15 @@
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from pyiceberg.table import Table
 
 from lakehouse.commit import SealBroken
+from lakehouse.commit.damage import Attempted
 from lakehouse.commit.history import head_of
-from lakehouse.lineage.dates import DatesReport, check_dates
+from lakehouse.lineage.dates import DatesReport, check_dates, foreign_commits
 from lakehouse.lineage.inputs import Given, disagreements, inputs_of
 from lakehouse.lineage.reads import check_lineage
 from lakehouse.lineage.sealed import Derivation, Made, made
@@ -23,7 +24,8 @@ class Broken:
     """A promise that a derived table does not keep.
 
     Args:
-        kind: short and stable, for machines: `date_…`, `input_…`, `vintage` or `lineage_…`.
+        kind: short and stable, for machines: `date_…`, `input_…`, `vintage`, `lineage_…`, `missing_file` or
+            `unreadable_file`.
     """
 
     kind: str
@@ -41,7 +43,7 @@ class DerivedProof:
         findings: every broken promise.
         backfill: why a declared backfill was allowed to join inputs that differ; empty for none.
         differing: in what they differ.
-        undecided: what nobody can tell any more.
+        undecided: what nobody can tell any more, or what kept a part of the proof from being carried out.
     """
 
     table: str
@@ -93,25 +95,44 @@ def audit_derived(load: Callable[[str], Table], declared: Derived) -> DerivedPro
         load: gives a table by its name.
         declared: how the table is derived.
 
+    What cannot be read, or told any more, keeps nothing else from being found.
+
     Raises:
         NoSuchTableError: the table does not exist.
-        CannotCheckDates: the seal that would tell has expired.
     """
     began = time.monotonic()
     loaded = cache(load)
     table = loaded(declared.name)
     if (snapshot_id := head_of(table)) is None:
         return DerivedProof(declared.name)
-    dates = check_dates(table, snapshot_id, declared)
-    findings = [Broken(f"date_{finding.kind}", finding.message) for finding in dates.findings]
+    attempted, at = Attempted(), [(table, snapshot_id)]
+    foreign = attempted.part("its commits", at, partial(foreign_commits, table, snapshot_id), [])
+    dates = attempted.part(
+        f"the dates of {declared.name}", at, partial(check_dates, table, snapshot_id, declared), None
+    )
+    wrong = dict.fromkeys((*(dates.findings if dates else ()), *foreign))
+    findings = [Broken(f"date_{finding.kind}", finding.message) for finding in wrong]
+    proof = attempted.part(
+        f"what {declared.name} was computed from",
+        at,
+        partial(_of_seal, loaded, declared, table, snapshot_id),
+        DerivedProof(declared.name, snapshot_id),
+    )
+    findings += [Broken(one.kind, one.message) for one in attempted.damages if one.lost]
+    return replace(
+        proof,
+        dates=dates,
+        findings=tuple(dict.fromkeys((*findings, *proof.findings))),
+        undecided=(*proof.undecided, *attempted.errors),
+        seconds=round(time.monotonic() - began, 3),
+    )
+
+
+def _of_seal(load: Callable[[str], Table], declared: Derived, table: Table, snapshot_id: int) -> DerivedProof:
     try:
-        step = made(table, snapshot_id)
-        proof = _of_step(loaded, declared, snapshot_id, step)
+        return _of_step(load, declared, snapshot_id, made(table, snapshot_id))
     except SealBroken as broken:
-        findings.append(Broken("seal_edited", broken.message))
-        proof = DerivedProof(declared.name, snapshot_id)
-    every = tuple(dict.fromkeys((*findings, *proof.findings)))
-    return replace(proof, dates=dates, findings=every, seconds=round(time.monotonic() - began, 3))
+        return DerivedProof(declared.name, snapshot_id, findings=(Broken("seal_edited", broken.message),))
 
 
 def _of_step(load: Callable[[str], Table], declared: Derived, snapshot_id: int, step: Made) -> DerivedProof:

@@ -98,16 +98,11 @@ def check_dates(table: Table, snapshot_id: int, declared: Derived) -> DatesRepor
     if snapshot is None:
         raise CannotCheckDates(f"{declared.name}: snapshot {snapshot_id} has expired.", remedy="check a newer one")
     found = _Judged(table, declared, snapshot)
-    found.findings += [
-        DateFinding(
-            "unsealed", f"{in_words(commit)} came from outside the protocol: no run of this table has sealed it."
-        )
-        for commit in unsealed_commits(table, snapshot_id)
-    ]
     try:
         found.look()
     except SealBroken as broken:
         found.findings.append(DateFinding("seal_edited", broken.message))
+    found.findings += foreign_commits(table, snapshot_id)
     return DatesReport(
         table=declared.name,
         snapshot_id=snapshot_id,
@@ -120,6 +115,12 @@ def check_dates(table: Table, snapshot_id: int, declared: Derived) -> DatesRepor
         findings=tuple(found.findings),
         seconds=time.monotonic() - began,
     )
+
+
+def foreign_commits(table: Table, snapshot_id: int) -> list[DateFinding]:
+    """The commits that led to a snapshot and that no run of the table has sealed."""
+    told = "came from outside the protocol: no run of this table has sealed it"
+    return [DateFinding("unsealed", f"{in_words(one)} {told}.") for one in unsealed_commits(table, snapshot_id)]
 
 
 class _Judged:

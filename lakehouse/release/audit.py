@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from pyiceberg.exceptions import NoSuchTableError
@@ -11,6 +12,7 @@ from pyiceberg.table import Table
 from lakehouse.audit import Finding
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import SealBroken
+from lakehouse.commit.damage import Attempted
 from lakehouse.commit.history import head_of, seals
 from lakehouse.lineage.vintage import Vintage, check_vintage
 from lakehouse.release.errors import PointerDamaged
@@ -34,6 +36,7 @@ class ReleaseProof:
         kept: how many releases are readable.
         findings: every broken promise.
         undecided: what was of one vintage when it was released, and nobody can tell any more.
+        errors: what kept a part of the proof from being carried out.
     """
 
     group: str
@@ -43,6 +46,7 @@ class ReleaseProof:
     kept: int = 0
     findings: tuple[Finding, ...] = ()
     undecided: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -83,17 +87,23 @@ def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | 
     now = pointer.statement
     if now is None:
         return ReleaseProof(release.name), at
+    attempted = Attempted()
+    record = attempted.part(f"the record of {release.name}", [(table, at)], lambda: list(_record(pointer, now)), [])
     tables = dict(_loaded(catalog, {*now.tables, *(member.table for member in now.members)}))
     whole = {member.table: member.snapshot_id for member in now.members if member.table in tables}
     vintage = check_vintage(lambda name: catalog.load_table(tuple(name.split("."))), whole)
+    kept = partial(_kept_tags, pointer, now, tables)
+    tags = attempted.part(f"the tags of {release.name}", [(table, at)], kept, [])
+    lost = [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
     proof = ReleaseProof(
         group=release.name,
         current=now.current,
         tables=len(now.members),
         runtime_date=next((member.runtime_date for member in now.members if member.runtime_date), ""),
         kept=len(now.kept),
-        findings=(*_record(pointer, now), *_tags(pointer, now, tables), *_agreement(now, vintage)),
+        findings=(*record, *tags, *_agreement(now, vintage), *lost),
         undecided=tuple(map(str, vintage.undecided)),
+        errors=tuple(attempted.errors),
         seconds=round(time.monotonic() - began, 3),
     )
     return proof, at
@@ -108,6 +118,10 @@ def _record(pointer: Pointer, now: PointerStatement) -> Iterator[Finding]:
     if newest is None or (newest.id, newest.members) != (now.current, now.members):
         told = f"{name}: its newest row names {newest.id if newest else 'nothing'}, and its newest seal {now.current}."
         yield Finding("pointer", told, name)
+
+
+def _kept_tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]) -> list[Finding]:
+    return list(_tags(pointer, now, tables))
 
 
 def _tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]) -> Iterator[Finding]:

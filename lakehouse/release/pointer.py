@@ -97,10 +97,18 @@ def read_pointer(table: Table) -> Pointer:
 
     Raises:
         SealBroken: the newest seal was changed after it was written.
-        PointerDamaged: the table has rows, and its newest seal is not about a release.
+        PointerDamaged: the table has rows, and its newest seal is not about a release, or cannot be read as such.
     """
     base = Base.of(table)
-    statement = PointerStatement.from_keys(base.sealed.seal.statement) if base.sealed else None
+    try:
+        statement = PointerStatement.from_keys(base.sealed.seal.statement) if base.sealed else None
+    except (KeyError, ValueError, msgspec.MsgspecError) as error:
+        at = base.sealed.snapshot_id if base.sealed else 0
+        raise PointerDamaged(
+            f"{base.name}: what the seal of snapshot {at} says of a release cannot be read ({type(error).__name__}: "
+            f"{error}).",
+            remedy="roll it back to the snapshot before, or restore the metadata from a backup",
+        ) from error
     if statement is None and (base.has_rows or base.sealed is not None):
         raise PointerDamaged(
             f"{base.name} was written by something that is no release, so it names none.",

@@ -292,6 +292,33 @@ def test_a_file_deleted_from_storage_is_seen_by_a_scan(events: SimulatedStream) 
     assert "Missing: 20, 21, 22" in broken(proof, "rows_differ", SECOND_RUN).message
 
 
+@pytest.mark.parametrize("keep", [0, 100])
+def test_a_file_that_was_emptied_or_cut_is_named_by_a_scan_and_hides_nothing(
+    stream: SimulatedStream, keep: int
+) -> None:
+    path = Path(second_file(stream).file_path.removeprefix("file://"))
+    path.write_bytes(path.read_bytes()[:keep])
+    stream.load(B).delete("_kafka_partition = 0 and _kafka_offset = 0")
+    proof = stream.audit(scan=True)
+    assert [path.name in f.message for f in proof.findings if f.kind == "unreadable_file"] == [True]
+    broken(proof, "rows_differ", Place(B, 0, (0, 20)))
+    broken(proof, "rows_differ", SECOND_RUN)
+    assert not proof.errors
+
+
+def test_a_manifest_that_was_cut_is_named_and_hides_nothing(stream: SimulatedStream) -> None:
+    stream.append(B, [(0, 999)])
+    table = stream.load(A)
+    snapshot = table.current_snapshot()
+    assert snapshot
+    path = Path(snapshot.manifests(table.io)[0].manifest_path.removeprefix("file://"))
+    path.write_bytes(path.read_bytes()[:-30])
+    proof = stream.audit()
+    damage = {(f.table, path.name in f.message) for f in proof.findings if f.kind == "unreadable_file"}
+    assert damage == {(A, True)}, proof.findings
+    assert [f.table for f in proof.findings if f.kind == "unsealed_commit"] == [B]
+
+
 def test_rows_moved_from_one_table_to_another(stream: SimulatedStream, edit: Edit) -> None:
     for name, without in ((A, 25), (B, None)):
         file = second_file(stream, name)

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from lakehouse.catalog import open_catalog
+from lakehouse.cdc.audit import audit_mirror
 from lakehouse.cdc.balance import BalanceProof, check_balance
 from lakehouse.cdc.evidence import read_evidence
+from lakehouse.cdc.plan import newest_statement
 from lakehouse.cdc.statement import Applied
 from lakehouse.cdc.unique import check_keys
-from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch
+from lakehouse.commit import Attempt, Seal, SealBroken, publish, read_bases, seal_branch
 from lakehouse.tables import Mirror
 from lakehouse_tests.audit.document import Document, ancestry, edit_document, redigest, seals
 from lakehouse_tests.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, Saved, change, insert
@@ -217,3 +219,24 @@ def test_keys_are_unique_and_those_that_are_not_are_named(lake: MirroredLake) ->
     for proof in (keys(), keys(per_pass=2)):
         assert (proof.repeated, proof.surplus, proof.rows) == (2, 3, 9)
         assert f"id={rows[0]['id']}: 3 rows" in proof.examples
+
+
+def test_a_seal_that_makes_no_sense_is_named_with_its_table_and_snapshot(lake: MirroredLake, filled: Saved) -> None:
+    forge(filled, 0, lambda summary: summary.update({"lakehouse.mirror.end": "nonsense"}))
+    proof = audit_mirror(lake.catalog, lake.tables)
+    named = {f.table for f in proof.findings if f.kind == "seal_edited" and "the seal cannot be read" in f.message}
+    assert named == set(OWN)
+    with pytest.raises(SealBroken, match=f"{BIRDS} snapshot {lake.load(BIRDS).current_snapshot().snapshot_id}"):
+        newest_statement(lake.load(BIRDS))
+
+
+def test_a_file_that_was_cut_is_named_and_hides_no_finding(tmp_path: Path) -> None:
+    lake = MirroredLake(open_catalog(sql_settings(tmp_path)))
+    fill(lake)
+    lake.tamper(TOMBSTONES, [])
+    assert not audit_mirror(lake.catalog, lake.tables).errors
+    path = Path(next(iter(lake.load(BIRDS).scan().plan_files())).file.file_path.removeprefix("file://"))
+    path.write_bytes(path.read_bytes()[:-40])
+    proof = audit_mirror(lake.catalog, lake.tables)
+    assert [(f.table, path.name in f.message) for f in proof.findings if f.kind == "unreadable_file"] == [(BIRDS, True)]
+    assert TOMBSTONES in {f.table for f in proof.findings if f.kind == "unsealed_commit"}

@@ -3,13 +3,14 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.assets.house import write_conf
-from lakehouse_tests.lineage.computed import OTHER_DAY, TOP, A, B, C, Computed, derived, lake_of
+from lakehouse_tests.lineage.computed import DAY, OTHER_DAY, TOP, A, B, C, Computed, derived, lake_of
 
 pytestmark = pytest.mark.slow
 
@@ -106,3 +107,47 @@ def test_a_missing_table_is_2_and_one_without_rows_is_good(lake: Computed) -> No
     missing = audit(lake, TOP)
     assert missing.exit_code == 2
     assert "lakehouse apply" in missing.output
+
+
+def by_hand(lake: Computed, name: str) -> int:
+    """An append of the right date, with PyIceberg; returns the snapshot."""
+    table = lake.load(name)
+    row = {"n": 7, "runtime_date": DAY}
+    table.append(pa.Table.from_pylist([row], schema=table.schema().as_arrow()))
+    return lake.head(name)
+
+
+def first_manifest(lake: Computed, name: str) -> Path:
+    table = lake.load(name)
+    snapshot = table.current_snapshot()
+    assert snapshot
+    return Path(snapshot.manifests(table.io)[0].manifest_path.removeprefix("file://"))
+
+
+def test_what_cannot_be_read_hides_no_finding(lake: Computed) -> None:
+    """A foreign append, beside a table whose files are cut, and one of which nobody can tell any more."""
+    foreign = by_hand(lake, TOP)
+    damaged = first_manifest(lake, C)
+    damaged.write_bytes(damaged.read_bytes()[:-40])
+    lake.forget(B, *lake.before(B, lake.head(B)))
+    lake.edit(B, lambda document: document["snapshots"][0]["summary"].update({"lakehouse.runtime_date": "x"}))
+    bad = audit(lake)
+    assert bad.exit_code == 1, bad.output
+    assert f"BROKEN date_unsealed: {TOP}: snapshot {foreign} (append, 1 rows added, 0 deleted)" in bad.output
+    assert f"BROKEN unreadable_file: {C}: {C}: manifest {damaged.name} cannot be read" in bad.output
+    assert f"BROKEN seal_edited: {B}" in bad.output
+    assert "Traceback" not in bad.output
+
+
+def test_errors_alone_are_2_and_stand_beside_findings(lake: Computed) -> None:
+    lake.catalog.drop_table(tuple(C.split(".")))
+    unsure = audit(lake)
+    assert unsure.exit_code == 2, unsure.output
+    assert f"{C}: " in unsure.output
+    errors = json.loads(audit(lake, "--json", C).stdout)["errors"]
+    assert [(error["kind"], error["name"]) for error in errors] == [("derived", C)]
+    foreign = by_hand(lake, B)
+    both = audit(lake)
+    assert both.exit_code == 1, both.output
+    assert f"snapshot {foreign} (append" in both.output
+    assert f"NOT PROVEN: {C}: " in both.output

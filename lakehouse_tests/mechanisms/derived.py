@@ -25,6 +25,11 @@ def _unpinned(original: Function) -> Function:
     return lambda catalog, names, pin: read_group(catalog, names)
 
 
+def _raises_all(original: Function) -> Function:
+    """A part of a proof ends all of it."""
+    return lambda attempted, what, at, find, otherwise: find()
+
+
 def _from_now(original: Function) -> Function:
     """The pointer moves from wherever it is."""
 
@@ -60,6 +65,13 @@ DERIVED = (
         guard="derived/test_pins.py::test_every_step_of_a_run_finds_what_the_first_has_pinned[sql_lake]",
     ),
     Mechanism(
+        name="pins of a step",
+        promise="P3: What an asset of a user's own has read once cannot be read again after an expiry.",
+        keeps="lakehouse.resources.pinning:pinned_tables",
+        lets_pass=_unpinned,
+        guard="assets/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
+    ),
+    Mechanism(
         name="agreement of inputs",
         promise="P3: A table is computed from inputs of another date, or of other parameters.",
         keeps="lakehouse.derived.agreement:_differs",
@@ -86,6 +98,13 @@ DERIVED = (
         keeps="lakehouse.commit.covered:unsealed_commits",
         lets_pass=gives([]),
         guard="lineage/test_foreign_commits.py::test_what_is_buried_below_newer_seals_is_named",
+    ),
+    Mechanism(
+        name="findings beside errors",
+        promise="P1: One thing that cannot be read hides every broken promise beside it.",
+        keeps="lakehouse.commit.damage:Attempted.part",
+        lets_pass=_raises_all,
+        guard="commit/test_damage.py::test_a_part_that_fails_ends_no_other",
     ),
     Mechanism(
         name="inputs of strangers",

@@ -1,6 +1,7 @@
 """The audit of releases: it passes on what our own protocol leaves behind, and names what somebody else did to it."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pyiceberg.table.update import SetSnapshotRefUpdate
@@ -10,6 +11,7 @@ from lakehouse.commit import Attempt
 from lakehouse.release.audit import ReleaseProof, audit_release
 from lakehouse.release.names import tag_of
 from lakehouse.release.rollback import rollback
+from lakehouse_tests.audit.document import Document, edit_document, redigest, seals
 from lakehouse_tests.release.conftest import DATE, Group, MakeGroup
 
 pytestmark = pytest.mark.slow
@@ -64,6 +66,20 @@ WRONG: dict[str, tuple[Callable[[Group], None], str, str]] = {
     "member recreated": (recreate, "member_replaced", "was dropped and created anew after"),
     "row without a seal": (append_by_hand, "unsealed_commit", "nobody sealed snapshot"),
 }
+
+
+def test_a_pointer_that_makes_no_sense_is_named_with_its_snapshot(made: Group, tmp_path: Path) -> None:
+    def forge(document: Document) -> None:
+        summary = seals(document)[0]
+        summary["lakehouse.release.members"] = "{"
+        redigest(summary)
+
+    edit_document(tmp_path / "catalog.db", made.declared.pointer, forge)
+    pointer = made.catalog.load_table(made.declared.table.identifier).current_snapshot()
+    assert pointer
+    (finding,) = audit(made).findings
+    assert (finding.kind, finding.table) == ("pointer", made.declared.pointer)
+    assert f"the seal of snapshot {pointer.snapshot_id} says of a release cannot be read" in finding.message
 
 
 def first(group: Group) -> int:
