@@ -18,8 +18,10 @@ from lakehouse.cdc.consumed import missing_history
 from lakehouse.cdc.evidence import read_evidence
 from lakehouse.cdc.expressions import field
 from lakehouse.cdc.lookup import GONE, OF_A_ROW, keys_of
+from lakehouse.spark.naming import quoted_name
 from lakehouse.tables import Changelog, Declarations, Stream
 
+_KEY = "_recalled_"
 _COORDINATES = ("topic", "partition", "offset")
 
 
@@ -33,9 +35,11 @@ def recalled(changes: DataFrame, past: DataFrame, refused: DataFrame | None, log
             none.
         log: the changelog.
     """
-    keys = sql.broadcast(keys_of(changes, log))
-    same = reduce(Expression.__and__, (field("key", name).eqNullSafe(keys[name]) for name in log.key))
-    of_keys = past.filter(sql.col("operation").isin(*OF_A_ROW)).join(keys, same, "left_semi")
+    # Under names of their own: a changelog is joined with itself.
+    keys = keys_of(changes, log).select(*(sql.col(quoted_name(n)).alias(f"{_KEY}{n}") for n in log.key))
+    same = [field("key", name).eqNullSafe(sql.col(quoted_name(f"{_KEY}{name}"))) for name in log.key]
+    of_a_row = past.filter(sql.col("operation").isin(*OF_A_ROW))
+    of_keys = of_a_row.join(sql.broadcast(keys), reduce(Expression.__and__, same), "left_semi")
     if refused is not None:
         place = [sql.col(f"_kafka_{name}") == sql.col(f"refused_{name}") for name in _COORDINATES]
         places = refused.select(*(sql.col(name).alias(f"refused_{name}") for name in _COORDINATES))

@@ -25,6 +25,8 @@ from lakehouse.kafka.loss_ledger import AcceptedLoss, Range, next_accepted
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.kafka.topics import TopicState
 
+POLL_RECORDS = 20_000  # that a consumer takes up at once, also behind the range that it is to read
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -205,7 +207,7 @@ def plan_range(
     ledger = (*(previous.losses if previous else ()), *accepted)
     ahead = next_accepted(ledger, topic.topic_id, start)
     until = {
-        p: min(ahead[p][0], limits.last_stable) if p in ahead else limits.last_stable
+        p: min(_until(start[p], ahead[p][0]) if p in ahead else limits.last_stable, limits.last_stable)
         for p, limits in topic.partitions.items()
     }
     taken = share({p: until[p] - start[p] for p in start}, max_records)
@@ -213,6 +215,11 @@ def plan_range(
     # Offsets that the log does not have yet are not stepped over: nobody has seen what will be there.
     skipped = {p: span for p, span in ahead.items() if end[p] == span[0] and span[1] <= topic.partitions[p].last_stable}
     return Plan(topic, start, end | {p: span[1] for p, span in skipped.items()}, previous, skipped=skipped)
+
+
+def _until(start: int, given_up: int) -> int:
+    """How far to go at once: from far off only to where no consumer has taken up what cannot be read yet."""
+    return given_up if given_up - start <= POLL_RECORDS else given_up - POLL_RECORDS
 
 
 def _first_offsets(stream: str, topic: TopicState, first: Mapping[int, int]) -> dict[int, int]:

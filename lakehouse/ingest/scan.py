@@ -4,8 +4,9 @@ import json
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.ingest.plan import Plan
+from lakehouse.ingest.plan import POLL_RECORDS, Plan
 from lakehouse.kafka import spark_options
+from lakehouse.kafka.loss_ledger import next_accepted
 from lakehouse.settings import KafkaSettings
 
 # Headers travel as text: as an array of structs they cost more on the way to Python than all the rest of an ingest, and
@@ -13,7 +14,6 @@ from lakehouse.settings import KafkaSettings
 COLUMNS = ("key", "value", "to_json(headers) AS headers", "partition", "offset", "timestamp")
 # Large fetches: a cold scan is bound by round trips otherwise.
 _CONSUMER = {
-    "kafka.max.poll.records": "20000",
     "kafka.fetch.max.bytes": str(64 << 20),
     "kafka.max.partition.fetch.bytes": str(16 << 20),
     "kafka.fetch.min.bytes": str(256 << 10),
@@ -30,13 +30,11 @@ def kafka_frame(spark: SparkSession, kafka: KafkaSettings, plan: Plan, *, min_pa
     spark.conf.set("spark.sql.sources.useV1SourceList", "")
     ranges = plan.ranges
     name = plan.topic.topic
-    # A poll that goes on behind the range would fetch, and unpack, the very record that was given up.
-    polls = {"kafka.max.poll.records": "1"} if plan.skipped else {}
     reader = spark.read.format("kafka").options(
         **_CONSUMER,
-        **polls,
         **spark_options(kafka),
         **{
+            "kafka.max.poll.records": str(poll_records(plan)),
             "assign": json.dumps({name: sorted(ranges)}),
             "startingOffsets": json.dumps({name: {str(p): start for p, (start, _) in ranges.items()}}),
             "endingOffsets": json.dumps({name: {str(p): end for p, (_, end) in ranges.items()}}),
@@ -48,3 +46,14 @@ def kafka_frame(spark: SparkSession, kafka: KafkaSettings, plan: Plan, *, min_pa
         },
     )
     return reader.load().selectExpr(*COLUMNS)
+
+
+def poll_records(plan: Plan) -> int:
+    """How many records a consumer may take up at once.
+
+    It takes up what lies behind the range as well, and would unpack the very record that was given up because Spark has
+    no memory for it.
+    """
+    ends = {partition: end for partition, (_, end) in plan.ranges.items()}
+    ahead = next_accepted(plan.previous.losses if plan.previous else (), plan.topic.topic_id, ends)
+    return 1 if any(start - ends[p] < POLL_RECORDS for p, (start, _) in ahead.items()) else POLL_RECORDS
