@@ -26,7 +26,7 @@ class Seal:
     """One step's statement about one table.
 
     Args:
-        kind: what the step did, for example `ingest`, `loss`, `adopt`, `maintenance`, `write`.
+        kind: what the step did, for example `ingest`, `refused`, `loss`, `adopt`, `maintenance`, `write`.
         attempt: id of the attempt; every snapshot it staged carries the same.
         inputs: table name → snapshot id that the step read.
         statement: what the step says beyond this, flat keys without the prefix, for example `kafka.end`.

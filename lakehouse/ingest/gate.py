@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from lakehouse.errors import LakehouseError
 from lakehouse.ingest.broken_columns import reasons_shown
 from lakehouse.ingest.plan import Plan
+from lakehouse.ingest.refused import BatchRefused
 from lakehouse.ingest.report import Landed
 from lakehouse.kafka.statement import KafkaStatement
 from lakehouse.tables import Stream
@@ -13,7 +13,7 @@ LAST_RECORDS = 20
 """When so many of a partition's newest records were all refused, its producer is broken, however small the runs are."""
 
 
-class TooMuchQuarantined(LakehouseError):
+class TooMuchQuarantined(BatchRefused):
     """More records were unacceptable than the stream's declaration allows."""
 
 

@@ -21,6 +21,7 @@ from lakehouse.ingest.landing import stage_tables
 from lakehouse.ingest.plan import Plan, plan_range, require_unchanged, stored_position
 from lakehouse.ingest.readable import Readable, Reading, read_what_can_be_read
 from lakehouse.ingest.received import last_refused
+from lakehouse.ingest.refused import REFUSED, BatchRefused, drop_older, reason_of
 from lakehouse.ingest.report import IngestReport, Landed
 from lakehouse.ingest.staged_audit import require_staged
 from lakehouse.ingest.unreadable import CannotRead
@@ -87,8 +88,12 @@ def ingest(step: IngestStep) -> IngestReport:
         f"{step.stream.name}: {landed.counts.written} rows and {landed.counts.quarantined} for quarantine written, "
         f"{time.monotonic() - began:.1f} s"
     )
+    try:
+        require_acceptable(step.stream, landed, step.attempt.branch, refused_ends(plan, statement))
+    except BatchRefused as refusal:
+        keep_newest(step, bases, statement, refusal)
+        raise
     staged = seal_all(step, bases, statement, verdicts(step, landed))
-    require_acceptable(step.stream, landed, step.attempt.branch, refused_ends(plan, statement))
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
@@ -155,6 +160,14 @@ def _land(step: IngestStep, plan: Plan, bases: Mapping[str, Base]) -> Readable:
         look()
         stage_tables(spark, step.catalog, bases, step.attempt, readable.landed)
     return readable
+
+
+def keep_newest(step: IngestStep, bases: Mapping[str, Base], statement: KafkaStatement, refusal: BatchRefused) -> None:
+    """Seal the branches of a refused batch with the reason, and remove those of the batches refused before it."""
+    told = reason_of(refusal)
+    seal_all(step, bases, statement, dict.fromkeys(bases, told), kind=REFUSED)
+    for branch in drop_older(step.catalog, bases, step.attempt):
+        step.inform(f"{step.stream.name}: removed {branch}, which was refused before")
 
 
 def state(plan: Plan, landed: Landed) -> KafkaStatement:

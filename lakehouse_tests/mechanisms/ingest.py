@@ -167,6 +167,13 @@ INGEST = (
         guard=_GATE + "test_a_quiet_topic_whose_last_records_were_all_refused_stops_in_the_twentieth_run",
     ),
     Mechanism(
+        name="newest refused batch",
+        promise="P5: A stream that is stuck leaves a branch with its files at every try.",
+        keeps="lakehouse.ingest.refused:_refused",
+        lets_pass=gives(value=False),
+        guard="ingest/test_refused.py::test_of_refused_batches_the_newest_stays_with_its_reason",
+    ),
+    Mechanism(
         name="back-off",
         promise="P5: What fails for want of a person is tried all day long.",
         keeps="lakehouse.automation.backoff:Failures.reason_to_wait",
