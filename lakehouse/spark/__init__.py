@@ -2,7 +2,7 @@
 
 from lakehouse.spark.catalog import catalog_conf
 from lakehouse.spark.conf import process_conf, session_conf, spark_conf
-from lakehouse.spark.connect_client import SparkUnreachable
+from lakehouse.spark.connect_client import Remote, SparkUnreachable
 from lakehouse.spark.connect_server import ConnectServer, ConnectServerFailed
 from lakehouse.spark.driver import SparkDidNotStart
 from lakehouse.spark.session import DriverMismatch, spark_session
@@ -11,6 +11,7 @@ __all__ = [
     "ConnectServer",
     "ConnectServerFailed",
     "DriverMismatch",
+    "Remote",
     "SparkDidNotStart",
     "SparkUnreachable",
     "catalog_conf",

@@ -20,6 +20,14 @@ _STATIC_SQL = {
     "spark.sql.redaction.string.regex",
     "spark.sql.warehouse.dir",
 }
+# No batch uses what another has read ahead, since each has consumers of its own. Spark keeps them for minutes all the
+# same, with what they hold: 16 MiB and more a partition.
+_FORGETFUL = {
+    "spark.kafka.consumer.cache.timeout": "1s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "1s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
+}
 _JOINED = ("spark.driver.extraClassPath", "spark.driver.extraJavaOptions", "spark.jars", "spark.sql.extensions")
 
 
@@ -51,6 +59,7 @@ def process_conf(settings: Settings) -> dict[str, str]:
         "spark.redaction.regex": _REDACTED,
         "spark.ui.enabled": "false",
         "spark.log.level": "WARN",
+        **_FORGETFUL,
     }
     if is_local(platform):
         scratch = scratch_folder(settings)

@@ -20,7 +20,6 @@ from lakehouse.spark.driver import last_words
 from lakehouse.spark.properties import properties_file
 
 READY_WITHIN = 90.0
-_HERE = ("127.0.0.1", "localhost")
 
 
 class ConnectServerFailed(LakehouseError):
@@ -42,7 +41,7 @@ class ConnectServer:
         """
         platform = settings.platform
         remote = Remote.of(settings) if platform.mode == "connect" else None
-        if remote is None or platform.master is None or remote.host not in _HERE:
+        if remote is None or platform.master is None or not remote.here:
             raise ConnectServerFailed(
                 f"Platform {platform.name!r} has no Spark Connect server that could be started here.",
                 remedy="select the platform `connect`, or give its file a `master` and a remote on 127.0.0.1.",
@@ -102,8 +101,14 @@ class ConnectServer:
         file.unlink(missing_ok=True)
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as stream:
             stream.write(token)
+        conf = process_conf(self._settings)
         return {
-            **process_conf(self._settings),
+            # Sessions share one daemon. A worker that had run a step of one process could have imported other code than
+            # the next process has.
+            "spark.python.worker.reuse": "false",
+            **conf,
+            # A server that is out of memory may live on without working; one that ends can be started again.
+            "spark.driver.extraJavaOptions": f"{conf['spark.driver.extraJavaOptions']} -XX:+ExitOnOutOfMemoryError",
             "spark.app.name": "lakehouse-connect",
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(self._remote.port),

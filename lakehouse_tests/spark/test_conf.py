@@ -40,6 +40,14 @@ def test_a_platform_adds_to_lists_and_replaces_the_rest(settings: Settings) -> N
     assert merged["spark.sql.session.timeZone"] == "Europe/Berlin"
 
 
+def test_consumers_of_a_batch_are_let_go_of_unless_a_platform_says_otherwise(settings: Settings) -> None:
+    kept = [key for key in process_conf(settings) if key.startswith("spark.kafka.consumer.") and "imeout" in key]
+    assert len(kept) == 2
+    platform = settings.platform.model_copy(update={"conf": dict.fromkeys(kept, "5m")})
+    merged = process_conf(settings.model_copy(update={"platform": platform}))
+    assert {merged[key] for key in kept} == {"5m"}
+
+
 def test_executors_on_a_cluster_are_sent_the_jars(settings: Settings) -> None:
     platform = settings.platform.model_copy(update={"master": "spark://host:7077"})
     conf = process_conf(settings.model_copy(update={"platform": platform}))
