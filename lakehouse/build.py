@@ -33,6 +33,8 @@ from lakehouse.checks import (
     maintenance_checks,
     mirror_checks,
     required_checks,
+    spark_server,
+    spark_server_check,
     stream_checks,
     table_checks,
 )
@@ -76,6 +78,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         ),
         *(maintenance_checks(table, declarations) for table in tables),
     ]
+    on_server = settings.platform.mode == "connect"
     expect_unanswered(checks)
     ours = dg.Definitions(
         assets=[
@@ -95,8 +98,9 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
                 for one in declarations.releases.values()
             ),
             *(maintenance_asset(table, declarations) for table in tables),
+            *([spark_server()] if on_server else []),
         ],
-        asset_checks=checks,
+        asset_checks=[*checks, *([spark_server_check()] if on_server else [])],
         jobs=[prove] if checks else [],
         sensors=[
             *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),

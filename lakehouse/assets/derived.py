@@ -17,7 +17,7 @@ from lakehouse.derived.report import DeriveReport
 from lakehouse.derived.step import DeriveStep, derive
 from lakehouse.derived.version import derivation_digest
 from lakehouse.lineage.newer import NewerRows
-from lakehouse.resources import DoesNotFit, Lake, LakehouseSpark
+from lakehouse.resources import DoesNotFit, Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.resources.materialized import write_tags
 from lakehouse.runtime import asks_for_rebuild, attempt_of, backfill_reason, execution_of, run_parameters
 from lakehouse.tables import ByDay, ByMonth, ByValue, Declarations, Derived, Partitions
@@ -125,6 +125,7 @@ def _dep(name: str, declarations: Declarations) -> dg.AssetDep:
     return dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping() if found and found.partitions else None)
 
 
+@repeated_when_spark_is_lost()
 def _derive(
     context: dg.AssetExecutionContext, one: Derived, lake: Lake, spark: LakehouseSpark, attempt: Attempt
 ) -> DeriveReport | None:

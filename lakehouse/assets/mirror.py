@@ -12,7 +12,7 @@ from lakehouse.cdc.doubt import find_doubt
 from lakehouse.cdc.report import MirrorReport
 from lakehouse.cdc.step import MirrorStep, mirror
 from lakehouse.commit import Attempt, Superseded, failpoint
-from lakehouse.resources import Lake, LakehouseSpark
+from lakehouse.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.runtime import asks_for_rebuild, attempt_of
 from lakehouse.tables import MirrorTables
 
@@ -57,6 +57,7 @@ def mirror_asset(tables: MirrorTables) -> dg.AssetsDefinition:
     return mirror_changes
 
 
+@repeated_when_spark_is_lost()
 def _mirror(
     context: dg.AssetExecutionContext,
     tables: MirrorTables,

@@ -14,7 +14,7 @@ from lakehouse.commit.row_count import row_count
 from lakehouse.ingest.report import IngestReport
 from lakehouse.ingest.step import IngestStep, ingest
 from lakehouse.ingest.unreadable import CannotRead
-from lakehouse.resources import Lake, LakehouseSpark
+from lakehouse.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.runtime import attempt_of
 from lakehouse.tables import Declarations, Stream, Table
 
@@ -78,6 +78,7 @@ def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinit
     return ingest_stream
 
 
+@repeated_when_spark_is_lost()
 def _ingest(
     context: dg.AssetExecutionContext, stream: Stream, lake: Lake, spark: LakehouseSpark, attempt: Attempt
 ) -> tuple[IngestReport | None, CannotRead | None]:

@@ -38,6 +38,7 @@ _READ = {
     DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
     DagsterEventType.STEP_FAILURE,
 }
+_WRAPPED = ("DagsterExecutionStepExecutionError", "RetryRequested")  # what Dagster puts around why a step ended
 _USER_TAGS = (USER_TAG, "dagster/reporting_user")
 
 
@@ -203,7 +204,7 @@ def _why(entry: EventLogEntry) -> tuple[str, str]:
     if shown is not None and (refused := shown.metadata.get("refused")) is not None:  # ours, in Dagster's clothes
         return str(refused.value), shown.description or ""
     error = data.error
-    while error is not None and error.cls_name == "DagsterExecutionStepExecutionError" and error.cause is not None:
+    while error is not None and error.cls_name in _WRAPPED and error.cause is not None:
         error = error.cause
     if error is None:
         return "unknown", ""

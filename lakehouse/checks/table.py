@@ -12,7 +12,8 @@ from lakehouse.checks.judge import Asked, Judge
 from lakehouse.checks.rules import rule_judges
 from lakehouse.checks.trust import trust_judges
 from lakehouse.errors import LakehouseError
-from lakehouse.resources import Lake, LakehouseSpark
+from lakehouse.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
+from lakehouse.spark import SparkUnreachable
 from lakehouse.tables import Declarations, Table
 
 
@@ -52,7 +53,7 @@ def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefi
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.AssetCheckResult]:
         wanted = {check.name for check in context.selected_asset_check_keys}
-        with ExitStack() as open_sessions:
+        with repeated_when_spark_is_lost(), ExitStack() as open_sessions:
 
             @cache
             def session() -> SparkSession:
@@ -72,7 +73,7 @@ def _answers(asked: Asked, judges: Sequence[Judge]) -> Iterator[dg.AssetCheckRes
     """Answer what can be answered; what cannot is said together at the end.
 
     Raises:
-        LakehouseError: the one that kept a check from an answer.
+        LakehouseError: the one that kept a check, or all that need Spark, from an answer.
         ChecksUnanswered: there were several.
     """
     errors: dict[str, LakehouseError] = {}
@@ -83,7 +84,7 @@ def _answers(asked: Asked, judges: Sequence[Judge]) -> Iterator[dg.AssetCheckRes
             errors[judge.name] = error
         else:
             yield result
-    if len(errors) == 1:
+    if len(errors) == 1 or (errors and all(isinstance(error, SparkUnreachable) for error in errors.values())):
         raise next(iter(errors.values()))
     if errors:
         told = "\n".join(f"- {name}: {error}" for name, error in errors.items())

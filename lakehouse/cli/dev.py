@@ -26,7 +26,7 @@ def dev(
 ) -> None:
     """Kafka, Spark Connect, Dagster's UI and sensors: new messages become materializations.
 
-    Ctrl-C stops all that it started.
+    A server that dies is started again. Ctrl-C stops all that it started.
     """
     # Dagster takes a second to import, and the other verbs do without.
     import dagster as dg
@@ -34,6 +34,7 @@ def dev(
     from lakehouse.cli.dagster_home import alive_as_dev, end_dead_runs, prepare_home
     from lakehouse.cli.lake import make_tables
     from lakehouse.cli.serving import require_free, serve
+    from lakehouse.cli.telling import supervised
     from lakehouse.resources import Lake
 
     context = context_of(ctx)
@@ -42,7 +43,7 @@ def dev(
         os.environ["LAKEHOUSE_PLATFORM"] = "connect"
         context = Context(context.conf, context.out, context.err)
     require_free(port)
-    with ended_by_signals(), alive_as_dev(context.settings.state), servers(context):
+    with ended_by_signals(), alive_as_dev(context.settings.state), servers(context) as started:
         _fill_topics(context, days)
         make_tables(context, Lake(context.settings))
         prepare_home(context.settings)
@@ -50,7 +51,7 @@ def dev(
             # We are the only one of our kind, so what Dagster's services had under way is over.
             if ended := end_dead_runs(instance, context.settings.state, unmarked=True):
                 say(context, f"{len(ended)} runs of killed processes were ended")
-            serve(context, instance, port, read_only=read_only)
+            serve(context, instance, port, supervised(context, instance, started), read_only=read_only)
 
 
 def _fill_topics(context: Context, days: int) -> None:

@@ -4,48 +4,49 @@ import signal
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.servers import connect_server_here, local_broker
+from lakehouse.cli.supervising import Server
 
+BROKER, SPARK_CONNECT = "Kafka broker", "Spark Connect server"
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def servers(context: Context, *, broker: bool = True) -> Generator[None]:
+def servers(context: Context, *, broker: bool = True) -> Generator[dict[str, Server]]:
     """Have the broker and, where the platform is Connect, its server running; stop what was not running before.
 
     Args:
         context: of the command.
         broker: whether topics are read or written; what works on tables alone needs none.
+
+    Yields:
+        Those that are ours, by name.
     """
     undo = ExitStack()
+    ours: dict[str, Server] = {}
     try:
         if broker and (kafka := local_broker(context)) is not None:
-            _start(context, "the Kafka broker", kafka, undo)
+            ours[BROKER] = _started(context, BROKER, kafka, undo)
             say(context, f"Kafka broker at {kafka.bootstrap_servers}")
         if context.settings.platform.mode == "connect" and (server := connect_server_here(context)) is not None:
-            _start(context, "the Spark Connect server", server, undo)
+            ours[SPARK_CONNECT] = _started(context, SPARK_CONNECT, server, undo)
             say(context, f"Spark Connect at {context.settings.platform.remote}")
-        yield
+        yield ours
     finally:
         with shielded():
             undo.close()
 
 
-class _Server(Protocol):
-    def running(self) -> bool: ...
-    def start(self) -> bool: ...
-    def stop(self) -> bool: ...
-
-
-def _start(context: Context, name: str, server: _Server, undo: ExitStack) -> None:
+def _started(context: Context, name: str, server: Server, undo: ExitStack) -> Server:
     # Before the start: a signal may come in the middle of it.
     if not server.running():
         undo.callback(server.stop)
-    with context.err.status(f"starting {name}"):
+    with context.err.status(f"starting the {name}"):
         server.start()
+    return server
 
 
 @contextmanager

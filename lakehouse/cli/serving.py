@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.error import URLError
@@ -16,6 +17,7 @@ import dagster as dg
 from lakehouse.cli.context import Context
 from lakehouse.cli.following import Followed
 from lakehouse.cli.running import say, shielded
+from lakehouse.cli.supervising import Supervised
 from lakehouse.errors import LakehouseError
 
 HOST = "127.0.0.1"
@@ -41,13 +43,21 @@ def require_free(port: int) -> None:
             raise DevFailed(f"Port {port} is taken.", remedy="choose another with --port") from None
 
 
-def serve(context: Context, instance: dg.DagsterInstance, port: int, *, read_only: bool = False) -> None:
-    """Run Dagster's services until a signal comes, and tell what their runs do.
+def serve(
+    context: Context,
+    instance: dg.DagsterInstance,
+    port: int,
+    servers: Sequence[Supervised],
+    *,
+    read_only: bool = False,
+) -> None:
+    """Run Dagster's services until a signal comes, tell what their runs do, and keep the servers running.
 
     Args:
         context: of the command.
         instance: where runs are recorded.
         port: where the UI listens, on `HOST`.
+        servers: those that are started again when they die.
         read_only: whether the UI shows everything and changes nothing; sensors start runs all the same.
     """
     state = context.settings.state
@@ -64,6 +74,8 @@ def serve(context: Context, instance: dg.DagsterInstance, port: int, *, read_onl
         say(context, "Send messages: .venv/bin/lakehouse produce --days 1. Stop: Ctrl-C.")
         followed = Followed(context, instance)
         while services.poll() is None:
+            for server in servers:
+                server.look()
             followed.tell()
             time.sleep(1)
         raise _ended(services, log)

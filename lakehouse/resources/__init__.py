@@ -4,6 +4,7 @@ from lakehouse.resources.fitting import DoesNotFit
 from lakehouse.resources.judging import RulesBroken
 from lakehouse.resources.lake import DeclarationAhead, Lake, NotDeclared
 from lakehouse.resources.spark import LakehouseSpark
+from lakehouse.resources.spark_lost import repeated_when_spark_is_lost
 from lakehouse.resources.writing import WriteMode, WrittenByStream
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "RulesBroken",
     "WriteMode",
     "WrittenByStream",
+    "repeated_when_spark_is_lost",
 ]
