@@ -16,6 +16,7 @@ from lakehouse.cli.audit_derived import DERIVED
 from lakehouse.cli.audit_leases import LEASES
 from lakehouse.cli.audit_mirrors import MIRRORS
 from lakehouse.cli.audit_release import RELEASES
+from lakehouse.cli.audit_rewrites import REWRITES
 from lakehouse.cli.audit_streams import STREAMS
 from lakehouse.cli.auditing import Auditing, Kind
 from lakehouse.cli.context import Context, context_of
@@ -24,7 +25,7 @@ from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.errors import LakehouseError
 from lakehouse.tables import Declarations
 
-KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, LEASES)
+KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, REWRITES, LEASES)
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,8 @@ def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -
 
 def _opened(context: Context, *, scan: bool, full: bool) -> Auditing:
     try:
-        return Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full)
+        in_process = int(context.settings.maintenance.in_process_proof)
+        return Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full, in_process=in_process)
     except LakehouseError:
         raise
     except Exception as error:

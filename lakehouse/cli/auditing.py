@@ -33,12 +33,14 @@ class Auditing:
     Attributes:
         scan: read the Kafka offsets of every row.
         full: compare every key of a mirror.
+        in_process: up to so many bytes a rewrite of somebody else is read to be proven.
     """
 
     catalog: LakeCatalog
     declared: Declarations
     scan: bool = False
     full: bool = False
+    in_process: int = 0
 
 
 def _sure(proof: object) -> Sequence[str]:

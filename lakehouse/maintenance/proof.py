@@ -25,6 +25,21 @@ _ROW_IDS_SINCE = 3
 _SHOWN = 5
 
 
+class RowsDiffer(ContentChanged):
+    """What goes and what comes do not hold the same rows.
+
+    Attributes:
+        what: differs, in words.
+    """
+
+    def __init__(self, table: str, what: str) -> None:
+        super().__init__(
+            f"{table}: the rewrite changed rows, and was not published. {what}.",
+            remedy="the table is as it was; the attempt's branch is kept: compare it with main, and report it",
+        )
+        self.what = what
+
+
 @dataclass(frozen=True)
 class Proof:
     """That it holds.
@@ -64,12 +79,13 @@ class Prover:
         """Compare the rows of the files that go with those of the files that come.
 
         Raises:
-            ContentChanged: they are not the same.
+            RowsDiffer: they are not the same.
             SchemaChanged: it has to be Spark, and the two snapshots have other columns.
         """
         began = time.monotonic()
         self._require_deletes(replacement)
-        engine = self._engine(replacement)
+        # The same for both sides; Spark where PyIceberg cannot read a file, or does not know row ids.
+        engine: Literal["polars", "spark"] = "spark" if self.needs_spark(replacement) else "polars"
         if engine == "polars":
             before = content(self.table, replacement.files_out, replacement.deletes)
             after = content(self.table, replacement.files_in)
@@ -86,17 +102,19 @@ class Prover:
     def _table(self) -> str:
         return ".".join(self.table.name())
 
-    def _engine(self, replacement: Replacement) -> Literal["polars", "spark"]:
-        """The same for both sides; Spark where PyIceberg cannot read a file, or does not know row ids."""
+    def needs_spark(self, replacement: Replacement) -> str:
+        """Why this process cannot compare the rows by itself; empty if it can."""
         files = (*replacement.files_out, *replacement.files_in, *replacement.deletes)
         size = sum(file.file_size_in_bytes for file in files)
-        here = (
-            self.table.metadata.format_version < _ROW_IDS_SINCE
-            and size <= self.in_process
-            and all(file.file_format != FileFormat.AVRO for file in files)
-            and all(file.content == DataFileContent.POSITION_DELETES for file in replacement.deletes)
-        )
-        return "polars" if here else "spark"
+        if self.table.metadata.format_version >= _ROW_IDS_SINCE:
+            return "its rows have ids"
+        if size > self.in_process:
+            return f"{size:,} bytes would have to be read, and {self.in_process:,} may be"
+        if any(file.file_format == FileFormat.AVRO for file in files):
+            return "some files are Avro"
+        if any(file.content != DataFileContent.POSITION_DELETES for file in replacement.deletes):
+            return "some rows were deleted by value"
+        return ""
 
     def _by_spark(self, replacement: Replacement) -> tuple[Contents, Contents]:
         sides = ((replacement.source, replacement.files_out), (self.head, replacement.files_in))
@@ -141,11 +159,8 @@ class Prover:
                     if entry.data_file.file_path not in went and deletes.to(entry):
                         raise self._changed("delete files went that apply to data files that stay")
 
-    def _changed(self, what: str) -> ContentChanged:
-        return ContentChanged(
-            f"{self._table}: the rewrite changed rows, and was not published. {what}.",
-            remedy="the table is as it was; the attempt's branch is kept: compare it with main, and report it",
-        )
+    def _changed(self, what: str) -> "RowsDiffer":
+        return RowsDiffer(self._table, what)
 
 
 def _comparable(before: Contents, after: Contents) -> tuple[Contents, Contents]:

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from lakehouse.commit import read_group
 from lakehouse.derived.refusals import ComputedOtherwise
+from lakehouse.maintenance.foreign_rewrites import _Verdict
 from lakehouse.release.errors import TagRefused
 from lakehouse.release.pointer import read_pointer
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, gives, ignores
@@ -98,6 +99,13 @@ DERIVED = (
         keeps="lakehouse.commit.covered:unsealed_commits",
         lets_pass=gives([]),
         guard="lineage/test_foreign_commits.py::test_what_is_buried_below_newer_seals_is_named",
+    ),
+    Mechanism(
+        name="rewrites of strangers",
+        promise="P5: A commit that calls itself a compaction changes values, and passes every audit.",
+        keeps="lakehouse.maintenance.foreign_rewrites:_judged",
+        lets_pass=gives(_Verdict()),
+        guard="maintenance/test_foreign_rewrites.py::test_a_value_that_was_changed_is_named_also_below_newer_seals",
     ),
     Mechanism(
         name="findings beside errors",
