@@ -191,7 +191,7 @@ CHANGES = (
     ),
     Mechanism(
         name="range of reprocessed changes",
-        promise="P4: Changes that come late from quarantine are mixed with others, and not folded with all of a key.",
+        promise="P4: Changes that come late from quarantine are folded without others of their keys.",
         keeps="lakehouse.cdc.plan:_apart",
         lets_pass=lambda original: lambda found: (found, False),
         guard="cdc/test_reprocessed.py::test_reprocessed_changes_are_a_range_of_their_own",

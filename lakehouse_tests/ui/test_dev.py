@@ -135,7 +135,7 @@ def test_the_report_of_a_check_can_be_read_by_who_did_not_write_it(dev: Dev, pag
     picture(page, "check-report", tmp_path)
 
 
-def test_a_spark_that_died_is_started_again_and_a_check_tells_it(dev: Dev, page: Page) -> None:
+def test_a_spark_that_died_is_started_again_and_a_check_tells_it(dev: Dev) -> None:
     def results() -> list[str]:
         key = 'assetKey: {path: ["servers", "spark_connect"]}, checkName: "answers"'
         executions = dev.ask(f"{{ assetCheckExecutions({key}, limit: 5) {{ status }} }}")["assetCheckExecutions"]
@@ -148,10 +148,8 @@ def test_a_spark_that_died_is_started_again_and_a_check_tells_it(dev: Dev, page:
         "produce", "reference", "--file", "-", given='{"record_type":"airlines","carrier":"YY","name":"Test Air"}'
     )
     dev.wait_until(lambda: "The Spark Connect server answers again." in dev.said())
-    assert results()[0] == "SUCCEEDED"
+    dev.wait_until(lambda: results()[0] == "SUCCEEDED")
     dev.wait_until(lambda: dev.said().count("+1 raw.airlines") > landed)
-    page.goto(f"{dev.url}/assets/servers/spark_connect?view=checks")
-    expect(page.get_by_text("The Spark Connect server answers again.").first).to_be_visible()
 
 
 def _processes(dev: Dev) -> list[psutil.Process]:
