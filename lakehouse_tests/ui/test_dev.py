@@ -135,23 +135,6 @@ def test_the_report_of_a_check_can_be_read_by_who_did_not_write_it(dev: Dev, pag
     picture(page, "check-report", tmp_path)
 
 
-def test_a_spark_that_died_is_started_again_and_a_check_tells_it(dev: Dev) -> None:
-    def results() -> list[str]:
-        key = 'assetKey: {path: ["servers", "spark_connect"]}, checkName: "answers"'
-        executions = dev.ask(f"{{ assetCheckExecutions({key}, limit: 5) {{ status }} }}")["assetCheckExecutions"]
-        return [execution["status"] for execution in executions]
-
-    landed = dev.said().count("+1 raw.airlines")
-    os.kill(json.loads(dev.command("status", "--json"))["connect_pid"], signal.SIGKILL)
-    dev.wait_until(lambda: "FAILED" in results())
-    dev.command(
-        "produce", "reference", "--file", "-", given='{"record_type":"airlines","carrier":"YY","name":"Test Air"}'
-    )
-    dev.wait_until(lambda: "The Spark Connect server answers again." in dev.said())
-    dev.wait_until(lambda: results()[0] == "SUCCEEDED")
-    dev.wait_until(lambda: dev.said().count("+1 raw.airlines") > landed)
-
-
 def _processes(dev: Dev) -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for process in psutil.process_iter():
