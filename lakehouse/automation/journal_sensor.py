@@ -53,6 +53,8 @@ def journal_sensor() -> dg.SensorDefinition:
             added = complete_log(lake, context.instance, writer="sensor audit_log")
         except TableBusy as busy:
             return dg.SensorResult(skip_reason=str(busy))
+        for name, why in sorted(added.trouble.items()):
+            context.log.error(f"{name} could not be looked at, all others are logged: {why}")
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
         found = unheard(lake.catalog, lake.declarations, context.instance, assets)
@@ -101,9 +103,12 @@ def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.As
 def _where_tables_are(lake: Lake) -> str:
     names = [name for name in sorted(lake.declarations.tables) if name != AUDIT_LOG.name]
     places = lake.catalog.locations([tuple(name.split(".")) for name in names])
-    said = [(".".join(identifier), location) for identifier, location in sorted(places.items())]
+    said = [(".".join(identifier), location) for identifier, location in sorted(places.known.items())]
+    said += [(".".join(identifier), "refused") for identifier in sorted(places.refused)]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _summary(added: Appended, told: int) -> str:
-    return f"{len(added.events)} events logged" + (f", {told} materializations reported" if told else "")
+    said = [f"{len(added.events)} events logged", *([f"{told} materializations reported"] if told else [])]
+    said += [f"{name} could not be looked at: {why}" for name, why in sorted(added.trouble.items())]
+    return ", ".join(said)

@@ -54,6 +54,13 @@ class _Decided:
     again_at: datetime | None
     waiting: Mapping[str, str]
 
+    def with_trouble(self, trouble: Mapping[str, str]) -> "_Decided":
+        """The same, with tables of which the catalog has said nothing: they are asked for again with the next tick."""
+        if not trouble:
+            return self
+        surveys = replace(self.surveys, trouble={**self.surveys.trouble, **trouble})
+        return replace(self, surveys=surveys, again_at=None)
+
 
 def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDefinition:
     """Make the sensor.
@@ -77,8 +84,8 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
         most = lake.settings.maintenance.runs_per_tick
         runs = under_way(context.instance, {MAINTENANCE_TAG: [table.name for table in tables]})
         busy = {run.dagster_run.tags[MAINTENANCE_TAG] for run in runs}
-        places = _places(lake, tables)
-        digest = _digest(places)
+        places, refused = _places(lake, tables)
+        digest = _digest({**places, **refused})
         if why := reason_to_rest(Looked.of(context.cursor), digest, now, busy=busy, most=most):
             return dg.SensorResult(skip_reason=why, cursor=context.cursor)
         survey = Survey(
@@ -90,6 +97,7 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
             cache=cache,
         )
         decided = _decide(survey, [table for table in tables if table.name not in busy], places, context.instance)
+        decided = decided.with_trouble(refused)
         for name, why in decided.surveys.trouble.items():
             context.log.error(f"{name} could not be looked at, the next tick tries again: {why}")
         try:
@@ -192,10 +200,11 @@ def _summary(decided: _Decided) -> str:
     return "; ".join(told)
 
 
-def _places(lake: Lake, tables: Sequence[Table]) -> dict[str, str]:
-    """Table → where its metadata file is, for those that exist."""
+def _places(lake: Lake, tables: Sequence[Table]) -> tuple[dict[str, str], dict[str, str]]:
+    """Table → where its metadata file is, for those that exist; and table → why the catalog does not say."""
     found = lake.catalog.locations([table.identifier for table in tables])
-    return {".".join(identifier): place for identifier, place in found.items()}
+    known = {".".join(identifier): place for identifier, place in found.known.items()}
+    return known, {".".join(identifier): why for identifier, why in found.refused.items()}
 
 
 def _digest(places: Mapping[str, str]) -> str:

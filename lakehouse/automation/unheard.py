@@ -9,11 +9,12 @@ import uuid
 from collections.abc import Collection, Iterator
 
 import msgspec
+import structlog
 from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterInstance
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.automation.run_history import FINISHED
-from lakehouse.catalog import LakeCatalog
+from lakehouse.catalog import CANNOT_LOAD, LakeCatalog
 from lakehouse.commit import SealBroken, Sealed
 from lakehouse.commit.history import head_of, seals
 from lakehouse.commit.row_count import row_count
@@ -21,6 +22,7 @@ from lakehouse.resources.materialized import table_metadata
 from lakehouse.runtime import MIRROR_TAG, RUNTIME_DATE_TAG, STREAM_TAG
 from lakehouse.tables import Declarations, Mirror, Stream, Table
 
+_log = structlog.get_logger(__name__)
 # So many stored materializations are compared; a rollback by hand makes an old one the newest again.
 _LOOKED_BACK = 50
 _PARTITION = "derived.partition"
@@ -43,8 +45,12 @@ def unheard(
     """
     told: list[AssetMaterialization] = []
     names = [name for name in sorted(declarations.tables) if AssetKey(name.split(".")) in assets]
-    for identifier in catalog.locations([tuple(name.split(".")) for name in names]):
-        found, key = catalog.load_table(identifier), AssetKey(list(identifier))
+    for identifier in catalog.locations([tuple(name.split(".")) for name in names]).known:
+        try:
+            found, key = catalog.load_table(identifier), AssetKey(list(identifier))
+        except CANNOT_LOAD as error:  # the audit log names it, and the next look asks again
+            _log.warning("table_not_loaded", table=".".join(identifier), reason=type(error).__name__)
+            continue
         for sealed in _newest(found):
             if _heard(instance, key, sealed):
                 continue

@@ -1,13 +1,25 @@
 """Where tables live: PyIceberg catalogs with one addition, a commit over several tables at once."""
 
-from lakehouse.catalog.change import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch, set_tag
+from lakehouse.catalog.change import (
+    CANNOT_LOAD,
+    LakeCatalog,
+    Locations,
+    TableChange,
+    ref_is,
+    remove_ref,
+    remove_snapshots,
+    set_branch,
+    set_tag,
+)
 from lakehouse.catalog.entry import Entry
 from lakehouse.catalog.opening import open_catalog
 from lakehouse.catalog.probe import UnsafeCatalog, probe
 
 __all__ = [
+    "CANNOT_LOAD",
     "Entry",
     "LakeCatalog",
+    "Locations",
     "TableChange",
     "UnsafeCatalog",
     "open_catalog",

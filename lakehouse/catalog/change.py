@@ -1,10 +1,11 @@
 """The one thing we ask of a catalog beyond PyIceberg's own interface: change several tables together or not at all."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import RESTError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.update import (
@@ -31,6 +32,26 @@ class TableChange:
     updates: tuple[TableUpdate, ...]
 
 
+CANNOT_LOAD = (RESTError, OSError, ValueError)
+"""What loading one table may end in, so that it says nothing of others: refused, gone from storage, not understood.
+
+A pydantic `ValidationError` is a `ValueError`; `OSError` has the catalog's silence in it, too.
+"""
+
+
+@dataclass(frozen=True)
+class Locations:
+    """Where the metadata of tables are.
+
+    Attributes:
+        known: table → address of its newest document, for those that exist.
+        refused: table → why the catalog does not say where it is; whether it exists, nobody knows.
+    """
+
+    known: Mapping[Identifier, str] = field(default_factory=dict[Identifier, str])
+    refused: Mapping[Identifier, str] = field(default_factory=dict[Identifier, str])
+
+
 class GroupCommits(Protocol):
     """Commits and reads over several tables."""
 
@@ -54,8 +75,12 @@ class GroupCommits(Protocol):
         """
         ...
 
-    def locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
-        """Where the metadata of each table is, for those that exist: another place after every commit."""
+    def locations(self, identifiers: Sequence[Identifier]) -> Locations:
+        """Where the metadata of each table is, for those that exist: another place after every commit.
+
+        Raises:
+            RequestException: the catalog does not answer at all.
+        """
         ...
 
     def entries(self) -> Iterator[Entry]:

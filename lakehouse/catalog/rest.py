@@ -5,9 +5,8 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
-from pydantic import ValidationError
 from pyiceberg.catalog.rest import Endpoints, RestCatalog, TableResponse
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError, RESTError
 from pyiceberg.io import FileIO
 from pyiceberg.table import (
     CommitTableRequest,
@@ -20,23 +19,29 @@ from pyiceberg.table import (
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
-from requests import HTTPError, RequestException, Response
+from requests import HTTPError, RequestException, Response, Session
 from typing_extensions import override
 
-from lakehouse.catalog.change import LakeCatalog, TableChange
+from lakehouse.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.catalog.code_free import code_free, names_code, without_code
 from lakehouse.catalog.entry import Entry
+from lakehouse.catalog.patience import patient
 from lakehouse.errors import LakehouseError
 
 _COLLECT_TRIES = 20
 _MESSAGE_LIMIT = 500
-# (connect, read): a catalog that hangs is one whose answer is lost.
+# (connect, read), of a commit: a catalog that hangs is one whose answer is lost.
 _PATIENCE_SECONDS = (30, 180)
+_TOKEN_ENDED = (401, 419)
 _TRY_AGAIN = (409, 429)  # a requirement did not hold; too many requests
 # Another branch of the table was committed to while a snapshot was prepared. Iceberg's server code, and so Polaris,
 # answers 400 to that, though it only has to be prepared again. (The second: two attempts each prepared a table's very
 # first snapshots, and the other has added more of them since.)
 _STALE_SNAPSHOT = ("Cannot add snapshot with sequence number", "Invalid snapshot with sequence number")
+
+
+# Of one table: the catalog refuses it, or says of it what nobody can read.
+REFUSALS = (HTTPError, RESTError, msgspec.MsgspecError)
 
 
 class CommitRefusedByCatalog(LakehouseError):
@@ -51,6 +56,12 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
     """PyIceberg's REST catalog with commits and consistent reads over several tables."""
 
     reads_whole_commits = False  # the specification does not promise it, though Polaris keeps it
+
+    @override
+    def _config_headers(self, session: Session) -> None:
+        # The first that is done with a new session: also what asks for a token is not waited for without end.
+        patient(session)
+        super()._config_headers(session)
 
     @override
     def _fetch_config(self) -> None:
@@ -128,16 +139,16 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
         )
 
     @override
-    def locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
-        found: dict[Identifier, str] = {}
+    def locations(self, identifiers: Sequence[Identifier]) -> Locations:
+        known, refused = dict[Identifier, str](), dict[Identifier, str]()
         for identifier in identifiers:
             try:
-                found[identifier] = self.load_table(identifier).metadata_location
+                known[identifier] = self._answer(identifier).metadata_location
             except NoSuchTableError:
                 continue
-            except ValidationError:  # a type or a kind of statistics that PyIceberg does not know
-                found[identifier] = self._answer(identifier).metadata_location
-        return found
+            except REFUSALS as error:  # of this table; a silent catalog is of all
+                refused[identifier] = _in_short(error)
+        return Locations(known, refused)
 
     @override
     def entries(self) -> Iterator[Entry]:
@@ -146,7 +157,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
                 answer = self._answer(identifier)
             except NoSuchTableError:  # dropped since it was listed
                 continue
-            except (RequestException, msgspec.MsgspecError) as error:
+            except REFUSALS as error:
                 yield Entry(identifier, "", unreadable=_in_short(error))
             else:
                 yield Entry.of(identifier, answer.metadata_location, answer.metadata)
@@ -162,10 +173,14 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
 
         Raises:
             NoSuchTableError: it does not exist.
-            RequestException: the server refused, or did not answer.
+            HTTPError: the server refused to say.
+            RequestException: it did not answer.
         """
-        place = self._split_identifier_for_path(identifier)
-        response = self._session.get(self.url(Endpoints.load_table, prefixed=True, **place))
+        url = self.url(Endpoints.load_table, prefixed=True, **self._split_identifier_for_path(identifier))
+        response = self._session.get(url)
+        if response.status_code in _TOKEN_ENDED:
+            self._refresh_token()
+            response = self._session.get(url)
         if response.status_code == HTTPStatus.NOT_FOUND:
             raise NoSuchTableError(f"Table does not exist: {'.'.join(identifier)}")
         response.raise_for_status()

@@ -36,7 +36,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, selec
 from sqlalchemy.exc import DBAPIError, OperationalError
 from typing_extensions import override
 
-from lakehouse.catalog.change import LakeCatalog, TableChange
+from lakehouse.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.catalog.code_free import code_free
 from lakehouse.catalog.document import Document, edited, parsed, require
 from lakehouse.catalog.entry import Entry
@@ -111,7 +111,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         }
 
     @override
-    def locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
+    def locations(self, identifiers: Sequence[Identifier]) -> Locations:
         keys = [(".".join(Catalog.namespace_from(i)), Catalog.table_name_from(i)) for i in identifiers]
         columns = (IcebergTables.table_namespace, IcebergTables.table_name, IcebergTables.metadata_location)
         named = select(*columns).where(
@@ -124,7 +124,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         except OperationalError as error:
             raise ServiceUnavailableError(f"The catalog database did not answer: {error.orig}") from error
         found = {(namespace, name): cast("str", location) for namespace, name, location in rows}
-        return {i: found[key] for i, key in zip(identifiers, keys, strict=True) if key in found}
+        return Locations({i: found[key] for i, key in zip(identifiers, keys, strict=True) if key in found})
 
     @override
     def entries(self) -> Iterator[Entry]:
@@ -235,7 +235,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         raise AssertionError("unreachable")
 
     def _locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
-        found = self.locations(identifiers)
+        found = dict(self.locations(identifiers).known)
         if missing := [".".join(identifier) for identifier in identifiers if identifier not in found]:
             raise NoSuchTableError(f"Table does not exist: {', '.join(missing)}")
         return found

@@ -5,8 +5,8 @@ is beyond it, and publishes rows and the new position together; `lakehouse.commi
 quicker.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from lakehouse.catalog import LakeCatalog
@@ -28,10 +28,12 @@ class Appended:
     Attributes:
         events: that were not in the log.
         more: whether a source had more to tell than one append takes.
+        trouble: table → why nobody could look at it; all others are logged.
     """
 
     events: tuple[Event, ...]
     more: bool
+    trouble: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -58,18 +60,19 @@ def append(catalog: LakeCatalog, sources: Sequence[Source], *, writer: str) -> A
 
 
 def _unlogged(log: Base, sources: Sequence[Source]) -> _Unlogged:
-    position, found, more = Position.of(log.sealed), list[Event](), False
+    position, found, more, trouble = Position.of(log.sealed), list[Event](), False, dict[str, str]()
     for source in sources:
         news = source(position, lambda events: known_ids(log, events))
         position, more = news.position, more or news.more
         found += news.events
+        trouble |= news.trouble
     known = known_ids(log, found)
     new = {event.id: event for event in found if event.id not in known}
     logged_at = datetime.now(UTC)
     return _Unlogged(
         rows=[event.to_row(logged_at) for event in new.values()],
         statement=position.to_keys(),
-        told=Appended(tuple(new.values()), more),
+        told=Appended(tuple(new.values()), more, trouble),
     )
 
 

@@ -93,8 +93,10 @@ class News:
         events: oldest first; some may be in the log already.
         position: how far everything is logged once they are.
         more: whether there was too much for one look.
+        trouble: table → why nobody could look at it; what it has to tell comes with a later look.
     """
 
     events: tuple[Event, ...]
     position: Position
     more: bool = False
+    trouble: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse.catalog import LakeCatalog
+from lakehouse.catalog import CANNOT_LOAD, LakeCatalog
 from lakehouse.commit.history import ancestry, head_of
 from lakehouse.journal.commits import commit_events, commit_id, seal_of
 from lakehouse.journal.event import Event, Known, moment, nothing_known
@@ -45,11 +45,12 @@ def reconcile(
     names = sorted({*declarations.tables, *position.tables} - {AUDIT_LOG.name})
     there = catalog.locations([tuple(name.split(".")) for name in names])
     events: list[Event] = []
-    for name in names:
+    trouble = {".".join(identifier): why for identifier, why in there.refused.items()}
+    for name in (name for name in names if name not in trouble):
         if len(events) >= most:
-            return News(tuple(events), position, more=True)
+            return News(tuple(events), position, more=True, trouble=trouble)
         seen = position.tables.get(name)
-        if tuple(name.split(".")) not in there:
+        if tuple(name.split(".")) not in there.known:
             if seen is not None:
                 events.append(_gone(name, seen, "dropped"))
                 position = position.without_table(name)
@@ -57,7 +58,11 @@ def reconcile(
         if name not in declarations.tables:
             continue
         # Each for itself: an event belongs to one table, so they need not be those of one moment.
-        table = catalog.load_table(tuple(name.split(".")))
+        try:
+            table = catalog.load_table(tuple(name.split(".")))
+        except CANNOT_LOAD as error:  # what is wrong with one table keeps nothing of the others out of the log
+            trouble[name] = type(error).__name__
+            continue
         if seen is not None and seen.uuid != str(table.metadata.table_uuid):
             events.append(_gone(name, seen, "replaced"))
             position, seen = position.without_table(name), None
@@ -66,8 +71,8 @@ def reconcile(
         if found.seen is not None:
             position = position.with_table(name, found.seen)
         if found.more:
-            return News(tuple(events), position, more=True)
-    return News(tuple(events), position)
+            return News(tuple(events), position, more=True, trouble=trouble)
+    return News(tuple(events), position, trouble=trouble)
 
 
 @dataclass(frozen=True)

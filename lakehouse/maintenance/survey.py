@@ -110,7 +110,7 @@ class Survey:
             return replace(self._unreadable(declared, broken.message), uuid=uuid)
 
     def _unreadable(self, declared: Table, why: str) -> State:
-        at = self.catalog.locations([declared.identifier]).get(declared.identifier, "")
+        at = self.catalog.locations([declared.identifier]).known.get(declared.identifier, "")
         return State(table=declared.name, measured_at=self.now, unreadable=why, document=document_of(at))
 
     def stands_until(self, declared: Table, location: str) -> datetime | None:

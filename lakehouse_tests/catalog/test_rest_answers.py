@@ -68,6 +68,7 @@ def test_where_a_table_is_that_cannot_be_read_is_told_with_all_others(
 ) -> None:
     strange, other = (tuple(rest_lake.create(name).split(".")) for name in ("strange", "other"))
     expected = rest_lake.catalog.locations([strange, other])
+    assert set(expected.known) == {strange, other}
     real = TableResponse.model_validate_json
 
     def read(text: str) -> TableResponse:

@@ -1,15 +1,22 @@
 """What a look over all tables reads, and that a table which cannot be looked at keeps no other from its turn."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import ForbiddenError
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table as IcebergTable
+from pyiceberg.typedef import Identifier
 
 from lakehouse.automation import maintenance_sensor
+from lakehouse.catalog import Locations
+from lakehouse.journal import reconcile
 from lakehouse.maintenance.memory import Memory
 from lakehouse.runtime import ALLOW_TAG
+from lakehouse.tables import Maintenance
 from lakehouse_tests.maintenance.house import COPY, LOG, MIRROR
 from lakehouse_tests.maintenance.test_upkeep import FEW, Upkeep, upkeep
 
@@ -87,6 +94,60 @@ def test_a_broken_manifest_is_its_own_tables_trouble(upkeep: Upkeep, rubbish: by
     found = upkeep.tick()
     assert set(decided(upkeep)) == set(upkeep.lake.declarations.tables) - {LOG}
     assert f"{LOG} could not be looked at" in str(found.skip_reason.skip_message if found.skip_reason else "")
+
+
+def refusing(upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let the catalog refuse a table, as REST catalogs do."""
+    refused, catalog = tuple(name.split(".")), upkeep.lake.catalog
+    located, loaded = catalog.locations, catalog.load_table
+
+    def locations(identifiers: Sequence[Identifier]) -> Locations:
+        known = located([one for one in identifiers if one != refused]).known
+        return Locations(known, {refused: "the catalog answered 403"} if refused in identifiers else {})
+
+    def load_table(identifier: str | Identifier) -> IcebergTable:
+        if Catalog.identifier_to_tuple(identifier) == refused:
+            raise ForbiddenError("no")
+        return loaded(identifier)
+
+    monkeypatch.setattr(catalog, "locations", locations)
+    monkeypatch.setattr(catalog, "load_table", load_table)
+
+
+def test_a_table_that_the_catalog_refuses_is_named_and_stops_no_other(
+    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upkeep.house.grow(6)
+    upkeep.declare(FEW)
+    refused = "release.things"
+    refusing(upkeep, monkeypatch, refused)
+    found = upkeep.tick()
+    assert [request.tags["lakehouse/maintenance"] for request in found.run_requests or []] == [LOG]
+    assert set(decided(upkeep)) == set(upkeep.lake.declarations.tables) - {refused}
+    upkeep.declare(Maintenance())
+    again = upkeep.tick(found.cursor)
+    assert f"{refused} could not be looked at: the catalog answered 403" in str(again.skip_reason)
+    assert "is due before" not in str(upkeep.tick(again.cursor).skip_reason), "it is asked for again"
+
+
+def test_a_table_that_the_catalog_refuses_keeps_no_other_out_of_the_audit_log(
+    upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upkeep.house.grow(1)
+    before = reconcile(upkeep.lake.catalog, upkeep.lake.declarations)
+    upkeep.house.mirror(upkeep.house.head)
+    upkeep.house.grow(1)
+    refusing(upkeep, monkeypatch, MIRROR)
+    news = reconcile(upkeep.lake.catalog, upkeep.lake.declarations, before.position)
+    assert news.trouble == {MIRROR: "the catalog answered 403"}
+    logged = {event.table for event in news.events}
+    assert LOG in logged
+    assert MIRROR not in logged
+    assert news.position.tables.get(MIRROR) == before.position.tables.get(MIRROR), "nobody says that it was dropped"
+    monkeypatch.undo()
+    later = reconcile(upkeep.lake.catalog, upkeep.lake.declarations, news.position)
+    assert not later.trouble
+    assert MIRROR in {event.table for event in later.events}
 
 
 def test_who_reads_a_table_and_cannot_be_loaded_leaves_that_table_alone_and_no_other(upkeep: Upkeep) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 from pyiceberg.io import FileIO, load_file_io
 
-from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, gives
+from lakehouse.catalog import Locations
+from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
 
 
 def _everything(original: Function) -> Function:
@@ -20,6 +21,7 @@ def _table_decides(original: Function) -> Function:
     return passing
 
 
+_PATIENCE = "catalog/test_rest_patience.py::"
 _SHARING = "commit/test_sharing.py::"
 _PROPERTIES = "catalog/test_foreign_properties.py::"
 _WEB = "web/test_server.py::"
@@ -65,5 +67,19 @@ SERVERS = (
         keeps="lakehouse.catalog.sql:SqlLakeCatalog._lies_with_others",
         lets_pass=gives(False),
         guard=_SHARING + "test_old_metadata_of_another_entry_stay[together]",
+    ),
+    Mechanism(
+        name="patience with a catalog",
+        promise="P5: A catalog that is silent holds a run, and the pool of its tables, for ever.",
+        keeps="lakehouse.catalog.patience:patient",
+        lets_pass=gives(None),
+        guard=_PATIENCE + "test_a_silent_catalog_is_not_waited_for_without_end",
+    ),
+    Mechanism(
+        name="refused tables",
+        promise="P5: A table that the catalog refuses is taken for one that was dropped, and nobody hears of it.",
+        keeps="lakehouse.catalog.rest:RestLakeCatalog.locations",
+        lets_pass=answers(lambda found: Locations(found.known)),
+        guard=_PATIENCE + "test_one_table_that_is_refused_hides_no_other",
     ),
 )
