@@ -8,6 +8,7 @@ from dagster import AssetKey, DataVersion, MaterializeResult, MetadataValue, Tab
 from lakehouse.assets.arrivals import arrivals_markdown
 from lakehouse.commit import Attempt, Published
 from lakehouse.ingest.report import IngestReport
+from lakehouse.kafka.statement import WITHOUT_RECORD
 from lakehouse.resources.materialized import rows_shown, table_metadata, write_tags
 from lakehouse.runtime import STREAM_TAG
 from lakehouse.tables import Declarations
@@ -56,6 +57,9 @@ def _stream_metadata(report: IngestReport, attempt: Attempt) -> dict[str, Any]:
         "seconds": round(report.seconds, 2),
         "records per second": round(report.counts.read / report.seconds) if report.seconds else 0,
     }
+    if report.without_record:
+        metadata["offsets without a record"] = sum(report.without_record.values())
+        metadata["why offsets have no record"] = WITHOUT_RECORD[report.because]
     if picture := arrivals_markdown(report.arrivals):
         metadata["arrivals"] = MetadataValue.md(picture)
     return metadata

@@ -19,7 +19,7 @@ from lakehouse.commit.covered import in_words, unsealed_commits
 from lakehouse.commit.history import Sealed, ancestry, summary_of
 from lakehouse.commit.seal import Seal
 from lakehouse.kafka.loss_ledger import is_accepted
-from lakehouse.kafka.statement import LOST, KafkaStatement
+from lakehouse.kafka.statement import LOST, WITHOUT_RECORD, KafkaStatement
 from lakehouse.kafka.tally import Tally, added, over_tables
 
 KIND_DEDUPLICATE = "deduplicate"
@@ -176,6 +176,7 @@ def _judge_balance(name: str, link: Link) -> Iterator[Finding]:
                 partition,
                 f"[{start}, {end})",
             )
+    yield from _judge_gaps(name, statement, run)
     landed = sum(t.count for table, by_p in statement.tallies.items() if table != LOST for t in by_p.values())
     counts = statement.counts
     if not landed == counts.written + counts.quarantined == counts.read - counts.filtered:
@@ -211,6 +212,25 @@ def _judge_reprocessed(name: str, before: Link, after: Link) -> Iterator[Finding
     for table, partition in _differences(added(before.statement.reprocessed, came), after.statement.reprocessed):
         told = f"{name}: by the seal of run {run} ({after.kind}), what was reprocessed of {table} does not add up."
         yield Finding("balance", told, table, partition)
+
+
+def _judge_gaps(name: str, statement: KafkaStatement, run: str) -> Iterator[Finding]:
+    """Offsets that no table accounts for are as many as the run says it found without a record."""
+    if statement.without_record is None:
+        return
+    tallied = over_tables(statement.tallies)
+    for partition, end in statement.end.items():
+        start, said = statement.start.get(partition, end), statement.without_record.get(partition, 0)
+        gaps = end - start - tallied.get(partition, Tally()).count
+        if gaps != said or (gaps and statement.because not in WITHOUT_RECORD):
+            yield Finding(
+                "balance",
+                f"{name}: run {run} accounts for all but {gaps} offsets, and says that {said} have no record, because "
+                f"of {statement.because or 'nothing'}.",
+                name,
+                partition,
+                f"[{start}, {end})",
+            )
 
 
 def _differences(

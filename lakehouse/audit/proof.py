@@ -48,7 +48,9 @@ class StreamProof:
         lost: offsets that were given up, of those that the position has passed.
         losses: the loss ledger: what was given up, also ahead of the position, by which run and why. What was given up
             before there was a ledger is in `lost` alone.
-        invisible: offsets without a record (transaction markers, compaction); no proof can tell them from lost ones.
+        invisible: offsets without a record (transaction markers, compaction).
+        invisible_because: why these can be, by the seals that are left; what no seal explains, no proof can tell from
+            lost records.
         proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before. Where
             a person adopted rows, also by which run: of those it is only proven that they are the ones adopted.
         snapshots: table → snapshot id that was judged.
@@ -63,6 +65,7 @@ class StreamProof:
     lost: int = 0
     losses: tuple[AcceptedLoss, ...] = ()
     invisible: int = 0
+    invisible_because: str = ""
     proven_from: str = ""
     seals: int = 0
     snapshots: dict[str, int] = field(default_factory=dict[str, int])

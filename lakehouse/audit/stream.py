@@ -20,7 +20,7 @@ from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Pinned, Sealed, read_group
 from lakehouse.commit.damage import Attempted
 from lakehouse.commit.history import has_rows
-from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.kafka.statement import WITHOUT_RECORD, KafkaStatement
 from lakehouse.kafka.tally import Tally, over_tables
 
 
@@ -185,6 +185,7 @@ def _report(
         lost=last.total_counts.lost if last else 0,
         losses=last.losses if last else (),
         invisible=_invisible(last) if last else 0,
+        invisible_because=_because(links, _invisible(last)) if last else "",
         proven_from=f"{_told(oldest)}{adopted}" if oldest else "",
         seals=len(links),
         snapshots={name: pinned.snapshot_id for name, pinned in group.items() if pinned.snapshot_id is not None},
@@ -201,3 +202,15 @@ def _invisible(last: KafkaStatement) -> int:
         return 0
     tallied = over_tables(last.totals)
     return sum(end - last.origin.get(p, end) - tallied.get(p, Tally()).count for p, end in last.end.items())
+
+
+def _because(links: Sequence[Link], invisible: int) -> str:
+    """Why so many offsets have no record: in the words of the runs that found them."""
+    told: dict[str, int] = {}
+    for link in links:
+        found = sum((link.statement.without_record or {}).values())
+        if found and link.kind == "ingest":  # others repeat what a run before them said
+            told[link.statement.because] = told.get(link.statement.because, 0) + found
+    unsaid = invisible - sum(told.values())
+    texts = [f"{count:,}: {WITHOUT_RECORD.get(why, why)}" for why, count in told.items()]
+    return "; ".join([*texts, f"{unsaid:,}: the seals that are left do not say"] if unsaid > 0 else texts)

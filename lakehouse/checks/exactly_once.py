@@ -12,7 +12,8 @@ DESCRIPTION = (
     "Every Kafka record that this stream has read is in exactly one of its tables, once. Proven from metadata: the "
     "seals (what each run said it did) follow one another without gap or overlap, and count, sum and sum of squares of "
     "the Kafka offsets in the table's files equal what the seals add up to. Where file statistics cannot decide, the "
-    "offset columns are scanned; `decided by` says which."
+    "offset columns are scanned; `decided by` says which. Before a run publishes it compares what it has read with "
+    "what it had planned, and says why offsets brought no record."
 )
 
 
@@ -36,6 +37,7 @@ def exactly_once_result(proof: StreamProof, table: str, key: dg.AssetKey) -> dg.
             "rows proven": rows,
             "records read by the stream": proof.read,
             "offsets without a record": proof.invisible,
+            **({"why offsets have no record": proof.invisible_because} if proof.invisible else {}),
             "records accepted as lost": proof.lost,
             **({"losses": _losses(proof)} if proof.losses else {}),
             "seals": proof.seals,
@@ -57,9 +59,10 @@ def _told(proof: StreamProof, table: str, findings: Sequence[Finding], rows: int
     if rows == 0:
         return f"Snapshot {snapshot} holds no rows, and by its seals it should hold none."
     but = f" but the {proof.lost:,} that somebody gave up" if proof.lost else ""
+    without = f" Offsets without a record: {proof.invisible_because}." if proof.invisible else ""
     return (
         f"All {rows:,} rows of snapshot {snapshot} are accounted for: no Kafka record is missing{but}, none is there "
-        "twice."
+        f"twice.{without}"
     )
 
 

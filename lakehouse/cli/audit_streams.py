@@ -36,6 +36,8 @@ def _show_one(context: Context, proof: StreamProof) -> None:
         span = f"[{proven.first}, {proven.end})" if proven.first is not None else f"none below {proven.end}"
         lines.add_row(proven.table, str(proven.partition), plain(span), f"{proven.rows:,}", proven.decided_by)
     context.out.print(lines)
+    if proof.invisible:
+        context.out.print(plain(f"offsets without a record: {proof.invisible_because}"))
     for loss in proof.losses:
         context.out.print(_loss(loss, proof), style="yellow", soft_wrap=True, markup=False, highlight=False)
     for finding in proof.findings:

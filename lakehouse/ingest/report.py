@@ -53,6 +53,8 @@ class IngestReport:
         rows: table → rows added by this step, quarantine included.
         lag: offsets still unread when the step ended.
         quarantine_share: broken records (tombstones aside) among those read.
+        without_record: partition → planned offsets that brought no record, where there are any.
+        because: why that can be, a key of `WITHOUT_RECORD`.
         published: None where there was nothing to do.
     """
 
@@ -68,6 +70,8 @@ class IngestReport:
     arrivals: dict[int, int]
     published: Published | None
     seconds: float
+    without_record: dict[int, int] = field(default_factory=dict[int, int])
+    because: str = ""
 
     @property
     def quarantine_share(self) -> float:
@@ -104,4 +108,6 @@ class IngestReport:
             arrivals=dict(landed.arrivals),
             published=published,
             seconds=seconds,
+            without_record=dict(statement.without_record or {}),
+            because=statement.because,
         )

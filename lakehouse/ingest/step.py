@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from lakehouse.catalog import LakeCatalog
 from lakehouse.commit import Attempt, Base, Published, Seal, Staged, publish, read_bases, seal_branch
 from lakehouse.ingest.applied import require_applied
+from lakehouse.ingest.comparison import Comparison, compare, require_whole
 from lakehouse.ingest.gate import refused_ends, require_acceptable
 from lakehouse.ingest.landing import stage_tables
 from lakehouse.ingest.plan import Plan, plan_range, require_unchanged, stored_position
@@ -67,6 +68,7 @@ def ingest(step: IngestStep) -> IngestReport:
         NotApplied: a table is not as declared.
         IngestRefused: stored position and topic do not fit together; nothing was read.
         CannotRead: offsets cannot be read; what lies before them was published, and the error has the report.
+        ReadDiffers: what was read is not what was planned; nothing was published.
         TooMuchQuarantined: more records were unacceptable than the stream allows; nothing was published.
         CommitError: the publish did not go through, for example `Superseded`; nothing was published.
     """
@@ -83,12 +85,14 @@ def ingest(step: IngestStep) -> IngestReport:
     if readable.unreadable and (readable.spark_ended or not plan.needed):
         ended = readable.spark_ended
         raise CannotRead(step.stream.name, plan.topic.topic, readable.unreadable, None, spark_ended=ended)
-    statement = state(plan, landed)
+    comparison = compare(step.stream.name, plan, landed, step.kafka)
+    statement = state(plan, landed, comparison)
     step.inform(
         f"{step.stream.name}: {landed.counts.written} rows and {landed.counts.quarantined} for quarantine written, "
         f"{time.monotonic() - began:.1f} s"
     )
     try:
+        require_whole(comparison)
         require_acceptable(step.stream, landed, step.attempt.branch, refused_ends(plan, statement))
     except BatchRefused as refusal:
         keep_newest(step, bases, statement, refusal)
@@ -170,7 +174,7 @@ def keep_newest(step: IngestStep, bases: Mapping[str, Base], statement: KafkaSta
         step.inform(f"{step.stream.name}: removed {branch}, which was refused before")
 
 
-def state(plan: Plan, landed: Landed) -> KafkaStatement:
+def state(plan: Plan, landed: Landed, comparison: Comparison | None = None) -> KafkaStatement:
     """Make the statement that every table of the step will carry."""
     at_end = plan.lag_after == 0
     refused = (plan.previous.refused_last if plan.previous else None) or {}
@@ -187,6 +191,8 @@ def state(plan: Plan, landed: Landed) -> KafkaStatement:
         counts=landed.counts + Counts(lost=sum(tally.count for tally in lost.values())),
         valid_through_ms=plan.made_at_ms if at_end else 0,
         refused_last={p: times for p, times in refused_last.items() if times},
+        without_record=comparison.without_record if comparison else None,
+        because=comparison.because if comparison else "",
     ).after(plan.previous)
 
 

@@ -19,6 +19,11 @@ Ranges = dict[int, list[tuple[int, int]]]
 Tallies = dict[str, dict[int, Tally]]
 LOST = "(lost)"
 """Stands for a table in tallies: offsets that were gone, or could not be read, accepted by a person."""
+WITHOUT_RECORD = {
+    "compaction": "the topic is compacted, so that Kafka removes records whose key comes again",
+    "transactions": "producers write in transactions, whose markers and aborted records take offsets",
+}
+"""Why planned offsets of a sound log may bring no record."""
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -67,6 +72,9 @@ class KafkaStatement:
             is left out. None: the step read nothing, or its seal is of a version that did not count them.
         losses: the loss ledger, everything that was ever accepted, this step included; newest last.
         reprocessed: table → partition → tally of rows that came to it from the quarantine since the beginning.
+        without_record: partition → offsets of this step that brought no record, where there are any. None: the step
+            did not compare what it read with what it had planned, or is of a version that did not.
+        because: why that can be, a key of `WITHOUT_RECORD`; empty where there are none.
     """
 
     cluster_id: str
@@ -85,6 +93,8 @@ class KafkaStatement:
     refused_last: Offsets | None = None
     losses: Ledger = ()
     reprocessed: Tallies = field(default_factory=dict[str, dict[int, Tally]])
+    without_record: Offsets | None = None
+    because: str = ""
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -105,6 +115,8 @@ class KafkaStatement:
             **({"kafka.refused_last": _text(self.refused_last)} if self.refused_last is not None else {}),
             **({"kafka.losses": msgspec.json.encode(self.losses).decode()} if self.losses else {}),
             **({"kafka.reprocessed": _text(self.reprocessed)} if self.reprocessed else {}),
+            **({"kafka.without_record": _text(self.without_record)} if self.without_record is not None else {}),
+            **({"kafka.without_record_because": self.because} if self.because else {}),
         }
 
     @classmethod
@@ -126,6 +138,8 @@ class KafkaStatement:
             total_counts=msgspec.json.decode(keys["kafka.total_counts"], type=Counts),
             valid_through_ms=int(keys["kafka.valid_through_ms"]),
             retired=_tallies(keys.get("kafka.retired", "{}")),
+            without_record=msgspec.json.decode(keys.get("kafka.without_record", "null"), type=dict[int, int] | None),
+            because=keys.get("kafka.without_record_because", ""),
             refused_last=msgspec.json.decode(keys.get("kafka.refused_last", "null"), type=dict[int, int] | None),
             losses=msgspec.json.decode(keys.get("kafka.losses", "[]"), type=tuple[AcceptedLoss, ...]),
             reprocessed=_tallies(keys.get("kafka.reprocessed", "{}")),

@@ -53,6 +53,18 @@ def test_a_seal_that_counts_others_than_it_has_read() -> None:
     assert kinds(replace(seal, statement=replace(seal.statement, counts=Counts(read=9, written=9)))) == {"balance"}
 
 
+@pytest.mark.parametrize(
+    ("without", "because", "wrong"),
+    [({}, "", True), ({0: 2}, "compaction", True), ({0: 3}, "compaction", False), ({0: 3}, "", True)],
+)
+def test_a_seal_that_says_how_many_offsets_had_no_record(without: dict[int, int], because: str, *, wrong: bool) -> None:
+    seal = linked(None, 0, 10)
+    fewer = {A: {0: Tally.of_range(0, 7)}}
+    counts = Counts(read=7, written=7)
+    statement = replace(seal.statement, tallies=fewer, counts=counts, without_record=without, because=because)
+    assert kinds(replace(seal, statement=statement)) == ({"balance"} if wrong else set())
+
+
 def audited(events: SimulatedStream) -> set[str]:
     return {finding.kind for finding in events.audit().findings}
 

@@ -42,6 +42,7 @@ def test_offsets_without_a_record_are_told_and_are_no_loss(events: SimulatedStre
     proof = events.audit()
     assert proof.holds, proof.findings
     assert (proof.read, proof.invisible) == (8, 2)
+    assert proof.invisible_because == "2: the seals that are left do not say", "no run has compared"
 
 
 def test_a_stream_that_never_ran_has_nothing_to_break(events: SimulatedStream) -> None:

@@ -1,6 +1,6 @@
 """One topic to one table: every record is a row as it was sent, or in quarantine with the reason, once."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -8,7 +8,11 @@ import pandera.pyspark as pa
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 
+from lakehouse.commit import abandoned_branches
+from lakehouse.ingest import work
+from lakehouse.ingest.comparison import ReadDiffers
 from lakehouse.ingest.gate import TooMuchQuarantined
+from lakehouse.ingest.scan import kafka_frame
 from lakehouse.kafka import Record, send
 from lakehouse_tests.ingest.conftest import MakeLanding, thing
 
@@ -150,6 +154,24 @@ def test_too_many_broken_records_publish_nothing_and_the_position_stays(landing:
     assert stream.ingest().counts.read == 9
     assert stream.column("raw.things", "id") == [1, 2, 3, 4, 5, 6, 7, 8, 9]
     assert stream.holds().read == 13
+
+
+def test_a_record_that_is_lost_between_kafka_and_the_workers_is_missed(
+    landing: MakeLanding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = landing(config={"cleanup.policy": "compact"})
+    send(stream.kafka, stream.stream.topic, [Record(b'{"id": %d}' % n, key=b"%d" % n) for n in range(6)])
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "kafka_frame", lambda *args, **more: kafka_frame(*args, **more).where("offset != 3"))
+        for _ in range(2):
+            with pytest.raises(ReadDiffers, match="did not receive: partition 0 offset 3; nothing was published"):
+                stream.ingest()
+    for name in ("raw.things", "quarantine.things"):
+        left = abandoned_branches(stream.load(name), older_than=timedelta(0))
+        assert len(left) == 1, "of the batches that were refused the newest stays"
+    stream.ingest()
+    assert stream.column("raw.things", "id") == [0, 1, 2, 3, 4, 5]
+    assert stream.holds().invisible == 0
 
 
 def test_tombstones_are_kept_and_do_not_count_as_broken(landing: MakeLanding) -> None:

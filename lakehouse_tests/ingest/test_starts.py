@@ -105,6 +105,8 @@ def test_aborted_records_are_not_read_and_their_offsets_are_no_loss(landing: Mak
     assert report.counts.read == 5
     proof = stream.holds()
     assert (proof.read, proof.invisible, proof.position) == (5, 6, {0: 11})
+    assert (report.without_record, report.because) == ({0: 6}, "transactions")
+    assert proof.invisible_because.startswith("6: producers write in transactions")
     assert stream.ingest().published is None
 
 

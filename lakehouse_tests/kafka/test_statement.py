@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakehouse.kafka.statement import Counts, KafkaStatement
+from lakehouse.kafka.statement import WITHOUT_RECORD, Counts, KafkaStatement
 from lakehouse.kafka.tally import Tally
 
 NUMBERS = st.integers(0, 2**63 - 1)
@@ -30,6 +30,8 @@ STATEMENTS = st.builds(
     total_counts=COUNTS,
     valid_through_ms=NUMBERS,
     refused_last=st.none() | OFFSETS,
+    without_record=st.none() | OFFSETS,
+    because=st.sampled_from(["", *WITHOUT_RECORD]),
 )
 
 
@@ -38,6 +40,12 @@ def test_a_statement_survives_the_summary(statement: KafkaStatement) -> None:
     keys = statement.to_keys()
     assert all(isinstance(value, str) for value in keys.values())
     assert KafkaStatement.from_keys(keys) == statement
+
+
+def test_a_seal_of_an_older_version_is_read() -> None:
+    keys = KafkaStatement("c", "t", "i", {0: 1}, {0: 2}).to_keys()
+    assert not {key for key in keys if key.startswith(("kafka.refused_last", "kafka.without_record"))}
+    assert KafkaStatement.from_keys(keys) == KafkaStatement("c", "t", "i", {0: 1}, {0: 2})
 
 
 def test_keys_of_something_else_are_no_statement() -> None:

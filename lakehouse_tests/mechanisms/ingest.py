@@ -153,6 +153,27 @@ INGEST = (
         guard=_POSITION + "test_a_table_made_anew_beside_sealed_ones",
     ),
     Mechanism(
+        name="read as planned",
+        promise="P1: A record that is lost between Kafka and the workers is taken for one that never was.",
+        keeps="lakehouse.ingest.comparison:require_whole",
+        lets_pass=gives(None),
+        guard="ingest/test_comparison.py::test_what_no_log_explains",
+    ),
+    Mechanism(
+        name="second look at gaps",
+        promise="P1: A record that Kafka has is not missed, as its topic may have gaps.",
+        keeps="lakehouse.ingest.comparison:readable",
+        lets_pass=gives({}),
+        guard="ingest/test_comparison.py::test_a_record_that_got_lost_on_the_way_is_named_whatever_the_topic",
+    ),
+    Mechanism(
+        name="gaps in a seal",
+        promise="P1: A seal leaves out offsets without a word, and is believed.",
+        keeps="lakehouse.audit.chain:_judge_gaps",
+        lets_pass=gives(()),
+        guard=_LEGS + "test_a_seal_that_says_how_many_offsets_had_no_record",
+    ),
+    Mechanism(
         name="quarantine gate",
         promise="P1: A producer's mistake puts most of a topic into quarantine, unseen.",
         keeps="lakehouse.ingest.gate:require_acceptable",
