@@ -223,7 +223,7 @@ def test_keys_are_unique_and_those_that_are_not_are_named(lake: MirroredLake) ->
 
 def test_a_seal_that_makes_no_sense_is_named_with_its_table_and_snapshot(lake: MirroredLake, filled: Saved) -> None:
     forge(filled, 0, lambda summary: summary.update({"lakehouse.mirror.end": "nonsense"}))
-    proof = audit_mirror(lake.catalog, lake.tables)
+    proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
     named = {f.table for f in proof.findings if f.kind == "seal_edited" and "the seal cannot be read" in f.message}
     assert named == set(OWN)
     with pytest.raises(SealBroken, match=f"{BIRDS} snapshot {lake.load(BIRDS).current_snapshot().snapshot_id}"):
@@ -234,9 +234,9 @@ def test_a_file_that_was_cut_is_named_and_hides_no_finding(tmp_path: Path) -> No
     lake = MirroredLake(open_catalog(sql_settings(tmp_path)))
     fill(lake)
     lake.tamper(TOMBSTONES, [])
-    assert not audit_mirror(lake.catalog, lake.tables).errors
+    assert not audit_mirror(lake.catalog, lake.tables, lake.declarations).errors
     path = Path(next(iter(lake.load(BIRDS).scan().plan_files())).file.file_path.removeprefix("file://"))
     path.write_bytes(path.read_bytes()[:-40])
-    proof = audit_mirror(lake.catalog, lake.tables)
+    proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
     assert [(f.table, path.name in f.message) for f in proof.findings if f.kind == "unreadable_file"] == [(BIRDS, True)]
     assert TOMBSTONES in {f.table for f in proof.findings if f.kind == "unsealed_commit"}
