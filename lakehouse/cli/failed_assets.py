@@ -15,7 +15,7 @@ def assets_of_steps(defs: dg.Definitions, steps: Collection[str]) -> set[dg.Asse
     """The assets that these steps write or check."""
     found: set[dg.AssetKey] = set()
     for definition in defs.resolve_asset_graph().assets_defs:
-        if definition.op.name in steps:
+        if definition.is_executable and definition.op.name in steps:  # assets of others are made by no step of ours
             found |= {*definition.keys, *(check.asset_key for check in definition.check_keys)}
     return found
 

@@ -21,3 +21,8 @@ def test_what_waits_for_a_stream_that_failed() -> None:
     assert waiting >= own | {"features.training", "release.analytics"}
     assert not waiting & {"raw.planes", "changelog.flights", "mirror.flights"}
     assert held_up(defs, set()) == set()
+
+
+def test_assets_that_no_step_of_ours_makes_are_held_up_by_none() -> None:
+    defs = dg.Definitions(assets=[dg.AssetSpec("theirs")])
+    assert assets_of_steps(defs, {"ingest_flights"}) == set()
