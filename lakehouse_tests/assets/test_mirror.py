@@ -54,7 +54,7 @@ def test_changes_reach_the_mirror_in_one_job_and_a_second_run_does_nothing(worki
     house.change("u", 20, 1, eggs=7)
     house.change("d", 21, 2)
     house.change("c", 22, 9, eggs=9)
-    house.change("u", 5, 3, eggs=99)  # older than what is known
+    house.change("d", 5, 3)  # older than what is known
     second = house.run()
     assert second.success
     assert rows(house) == {0: 0, 1: 7, 3: 3, 4: 4, 9: 9}

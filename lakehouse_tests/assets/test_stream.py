@@ -77,7 +77,7 @@ def test_who_was_superseded_succeeds_and_materializes_nothing(
 
 
 def test_too_many_bad_records_fail_the_run_and_show_nothing(working_house: House) -> None:
-    working_house.send(b"x", b"y", {"name": "owl", "count": 1})
+    working_house.send(*[b"x"] * 20, b"y", {"name": "owl", "count": 1})
     result = working_house.run()
     assert not result.success
     assert not materializations(result)

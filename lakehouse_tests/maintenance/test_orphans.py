@@ -25,7 +25,7 @@ from pyiceberg.table.update import SetLocationUpdate
 from pyiceberg.transforms import IdentityTransform
 
 from lakehouse.catalog import TableChange, open_catalog, remove_ref, remove_snapshots
-from lakehouse.commit import Attempt, open_branch, stage_files
+from lakehouse.commit import Attempt, FilesShared, open_branch, stage_files
 from lakehouse.commit.failpoints import InjectedFault
 from lakehouse.maintenance import orphans
 from lakehouse.maintenance.action import Action, Operation, Outcome
@@ -419,7 +419,7 @@ def test_where_files_may_be_anybodys_nobody_looks(folder: Folder, told: dict[str
 
 def test_two_tables_at_one_place_are_refused(folder: Folder) -> None:
     folder.lake.catalog.create_table((folder.lake.namespace, "twin"), SCHEMA, location=f"{folder.table.location()}/")
-    with pytest.raises(CannotLook, match="have one location"):
+    with pytest.raises(FilesShared, match="shares the location"):
         folder.look()
 
 
