@@ -101,7 +101,7 @@ def test_a_run_of_some_days_touches_no_other_and_a_backfill_fills_all(workshop: 
     assert workshop.rows("days", "runtime_date")[-1] == (date(2013, 5, 15),)
     assert again.statement.added == 1
     workshop.write("sales", [], replacing=True)
-    workshop.run(by_day, keys=["2013-01-02"], run="four")
+    workshop.run(by_day, keys=["2013-01-02"], run="four", day="2013-05-15")
     assert workshop.rows("days", "amount") == [(1,), (3,), (4,)], "what is gone from the input is gone"
 
 
