@@ -12,6 +12,8 @@ PARTITIONS = 2
 DECLARATION = '''
 """Changes of {name}, and what it holds."""
 
+from datetime import timedelta
+
 import pandera.pyspark as pa
 from pyspark.sql.types import LongType
 
@@ -36,7 +38,7 @@ log = Changelog(
     owner="endurance",
     format=Flat(source_time="__source_ts_ms"),
 )
-mirror = Mirror(name="mirror.{name}", changelog=log)
+mirror = Mirror(name="mirror.{name}", changelog=log, target_lag=timedelta(seconds=60))
 '''
 Row = tuple[str, int]
 
