@@ -1,7 +1,5 @@
 """`lakehouse reprocess`: take refused records up again, after the declaration was widened or corrected."""
 
-import re
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Annotated
 
@@ -13,14 +11,10 @@ from lakehouse.cdc.recall import mirrors_without_history
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.streams import step_of, tables_existing
 from lakehouse.commit import read_bases
-from lakehouse.errors import LakehouseError
+from lakehouse.ingest.accept_offsets import parse_offsets
 from lakehouse.ingest.reprocess import CannotReprocess, Reprocess, find_reprocess
 from lakehouse.ingest.reprocess import reprocess as take_up
 from lakehouse.spark import spark_session
-
-
-class NoOffsets(LakehouseError):
-    """A text names no offsets."""
 
 
 def reprocess(
@@ -48,7 +42,7 @@ def reprocess(
                 remedy="let the source write these rows again: a later change heals them",
             )
         bases = read_bases(step.catalog, step.tables)
-        found = find_reprocess(step, bases, _spans(offsets) if offsets else None, reason=reason)
+        found = find_reprocess(step, bases, parse_offsets(offsets) if offsets else None, reason=reason)
         _show(context, stream, found)
         if not yes or not found.count:
             context.out.print(
@@ -57,17 +51,6 @@ def reprocess(
             return
         published = take_up(step, bases, found)
     context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
-
-
-def _spans(texts: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
-    found: dict[int, list[tuple[int, int]]] = {}
-    for text in texts:
-        named = re.fullmatch(r"(\d+):(\d+)(?:-(\d+))?", text)
-        first, last = (int(named[2]), int(named[3] or named[2])) if named else (1, 0)
-        if named is None or last < first:
-            raise NoOffsets(f"--offsets is {text!r}.", remedy="write partition:offset or partition:first-last, 0:17-19")
-        found.setdefault(int(named[1]), []).append((first, last + 1))
-    return found
 
 
 def _show(context: Context, stream: str, found: Reprocess) -> None:

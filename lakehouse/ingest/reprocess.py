@@ -26,7 +26,7 @@ from lakehouse.ingest.report import Landed
 from lakehouse.ingest.staged_audit import StagedRowsDiffer, require_staged
 from lakehouse.ingest.step import IngestStep, seal_all, verdicts
 from lakehouse.ingest.work import Work, add_up, make_task
-from lakehouse.ingest.worker import IngestTask, TaskReport
+from lakehouse.ingest.worker import IngestTask, read_report
 from lakehouse.kafka.statement import Counts, KafkaStatement
 from lakehouse.kafka.tally import Tally
 from lakehouse.kafka.topics import TopicState
@@ -194,7 +194,7 @@ def _write(step: IngestStep, bases: Mapping[str, Base], found: Reprocess) -> Lan
     work, beyond = _work(step, bases, found.previous)
     batches = refused_records(bases[step.stream.quarantine_table], found.places)
     reports = [
-        msgspec.msgpack.decode(report, type=TaskReport, strict=False)
+        read_report(report)
         for batch in make_task(work, beyond).run(batches)
         for report in batch.column("report").to_pylist()
     ]

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import msgspec
 import pyarrow as pa
 from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
@@ -19,7 +18,7 @@ from lakehouse.ingest.plan import Plan
 from lakehouse.ingest.received import TOMBSTONE, Stretch
 from lakehouse.ingest.report import Landed
 from lakehouse.ingest.scan import kafka_frame
-from lakehouse.ingest.worker import REPORT_SCHEMA, IngestTask, TaskReport
+from lakehouse.ingest.worker import REPORT_SCHEMA, IngestTask, TaskReport, read_report
 from lakehouse.kafka.statement import Counts
 from lakehouse.kafka.tally import Tally, added
 from lakehouse.quality import compile_rules
@@ -47,7 +46,7 @@ def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: Work, *, min
     frame = kafka_frame(spark, kafka, work.plan, min_partitions=min_partitions)
     task = make_task(work, beyond)
     rows = frame.mapInArrow(task.run, REPORT_SCHEMA).collect()  # pyright: ignore[reportArgumentType]
-    reports = [msgspec.msgpack.decode(row["report"], type=TaskReport, strict=False) for row in rows]
+    reports = [read_report(row["report"]) for row in rows]
     return add_up(work, beyond, reports)
 
 

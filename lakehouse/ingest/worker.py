@@ -54,6 +54,11 @@ class TaskReport(msgspec.Struct):
     bytes: int = 0
 
 
+def read_report(encoded: bytes) -> TaskReport:
+    """The report that a task has yielded."""
+    return msgspec.msgpack.decode(encoded, type=TaskReport, strict=False)
+
+
 @dataclass(frozen=True)
 class IngestTask:
     """The work of one task; sent to every worker.

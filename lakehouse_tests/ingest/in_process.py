@@ -5,7 +5,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-import msgspec
 import pyarrow as pa
 from pyiceberg.table import Table as IcebergTable
 
@@ -17,7 +16,7 @@ from lakehouse.ingest.refused_records import Spans
 from lakehouse.ingest.reprocess import Reprocess, find_reprocess, reprocess
 from lakehouse.ingest.step import IngestStep, seal_all, state, verdicts
 from lakehouse.ingest.work import Work, add_up, make_task
-from lakehouse.ingest.worker import TaskReport
+from lakehouse.ingest.worker import read_report
 from lakehouse.kafka.topics import PartitionRange, TopicState
 from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.tables import Declarations, Stream, Table, apply, plan, quarantine_table
@@ -79,7 +78,7 @@ class InProcess:
         work = Work(planned, self.stream, self.declarations, bases, step.attempt)
         batches = [_batch(p, start.get(p, 0), records, headers) for p, records in arrived.items()]
         reports = [
-            msgspec.msgpack.decode(report, type=TaskReport, strict=False)
+            read_report(report)
             for batch in make_task(work, set()).run(iter(batches))
             for report in batch.column("report").to_pylist()
         ]
