@@ -40,7 +40,7 @@ soak: env-browser ## The long forms of tests, then mutate
 
 fast: env ## The inner loop: what takes milliseconds, then one ingest through real Kafka and Spark
 	@$(BIN)/pytest -n 2 --max-worker-restart 0 -m "not slow and not browser and not kill and not rest and not kafka and not spark"
-	@$(BIN)/pytest lakehouse_tests/ingest/test_one_table.py
+	@$(BIN)/pytest lakehouse_tests/steps/ingest/test_one_table.py
 
 check: env ## Lint, format, types, layers, locks
 	@$(BIN)/ruff check --no-cache

@@ -24,9 +24,7 @@ from benchmarks.lab import Lab, Limits, open_lab
 from benchmarks.ours import ingest_all
 from benchmarks.records import PARTITIONS, order
 from benchmarks.spark_system import SparkProcess
-from lakehouse.kafka import Record
-from lakehouse.settings import Settings
-from lakehouse.tables import (
+from lakehouse.declarations import (
     BySource,
     Changelog,
     Column,
@@ -37,6 +35,8 @@ from lakehouse.tables import (
     ToTable,
     quarantine_table,
 )
+from lakehouse.engines.kafka import Record
+from lakehouse.settings import Settings
 
 RESULTS = Path(__file__).parent / "results"
 _START_MS = 1_767_225_600_000

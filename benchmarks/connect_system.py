@@ -13,8 +13,8 @@ import httpx
 
 from benchmarks.declared import Case, order_table
 from benchmarks.lab import Lab
-from lakehouse.jars import fetch_jars
-from lakehouse.kafka import create_topic
+from lakehouse.engines.jars import fetch_jars
+from lakehouse.engines.kafka import create_topic
 
 LOCKS = Path(__file__).parent / "connect"
 _PLUGINS = "connect-plugins"

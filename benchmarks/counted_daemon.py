@@ -6,7 +6,7 @@ Spark's daemon ignores the death of its workers; the kernel then forgets their t
 import importlib
 import signal
 
-from lakehouse.python_daemon import prepare
+from lakehouse.engines.worker_daemon import prepare
 
 if __name__ == "__main__":
     prepare()

@@ -7,7 +7,7 @@ import pandera.pyspark as pa
 from pyspark.sql import types as t
 
 from benchmarks.records import KINDS
-from lakehouse.tables import ByField, Declarations, Start, Stream, Table, ToTable, quarantine_table
+from lakehouse.declarations import ByField, Declarations, Start, Stream, Table, ToTable, quarantine_table
 
 
 class Order(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]

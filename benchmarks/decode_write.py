@@ -19,10 +19,10 @@ from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.transforms import BucketTransform, DayTransform
 
-from lakehouse.decode import JsonDecoder, RoutedDecoder
-from lakehouse.ingest.parquet_files import ParquetFiles, WriteTarget
-from lakehouse.quality import compile_rules
-from lakehouse.tables import Table, iceberg_schema
+from lakehouse.contracts.rules import compile_rules
+from lakehouse.declarations import Table, iceberg_schema
+from lakehouse.formats.json import JsonDecoder, RoutedDecoder
+from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget
 
 COORDINATES = ("_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp")
 

@@ -10,11 +10,11 @@ from pyiceberg.exceptions import NoSuchTableError
 from rich.console import Console
 
 from benchmarks.records import PARTITIONS, records
-from lakehouse.catalog import LakeCatalog, open_catalog
-from lakehouse.kafka import LocalBroker, Record, create_topic, read_topic, send, topic_names
+from lakehouse.declarations import Table, apply, plan
+from lakehouse.engines.kafka import LocalBroker, Record, create_topic, read_topic, send, topic_names
+from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings, load_settings
-from lakehouse.state import State
-from lakehouse.tables import Table, apply, plan
+from lakehouse.settings.state import StateFolder
 
 
 @dataclass(frozen=True)
@@ -89,16 +89,16 @@ def local_lab(name: str, limits: Limits) -> Generator[Settings]:
     yield _settings(load_settings().conf, state, limits, KafkaSettings(bootstrap_servers="127.0.0.1:1"))
 
 
-def _state(name: str) -> State:
+def _state(name: str) -> StateFolder:
     local = load_settings().state
-    state = State(local.root / name)
+    state = StateFolder(local.root / name)
     state.root.mkdir(parents=True, exist_ok=True)
     if not state.jars.is_symlink():
         state.jars.symlink_to(local.jars)
     return state
 
 
-def _settings(conf: Path, state: State, limits: Limits, kafka: KafkaSettings) -> Settings:
+def _settings(conf: Path, state: StateFolder, limits: Limits, kafka: KafkaSettings) -> Settings:
     return Settings(
         conf=conf,
         state=state,

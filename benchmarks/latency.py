@@ -24,13 +24,13 @@ from rich.console import Console
 from benchmarks.declared import CASES
 from benchmarks.lab import Lab, Limits, open_lab
 from benchmarks.records import PARTITIONS, order
-from lakehouse.commit import Attempt
-from lakehouse.ingest import step as story
-from lakehouse.ingest.report import Landed
-from lakehouse.ingest.step import IngestStep, ingest
-from lakehouse.ingest.work import Work, add_up, make_task
-from lakehouse.ingest.worker import TaskReport
+from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.settings import KafkaSettings
+from lakehouse.steps.ingest import step as story
+from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task
+from lakehouse.steps.ingest.workers.worker import TaskReport
 
 RESULTS = Path(__file__).parent / "results"
 PER_COMMIT = 12
@@ -44,7 +44,7 @@ class _HereInsteadOfSpark:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
 
-    def __call__(self, _: SparkSession, __: KafkaSettings, work: Work, **___: int) -> Landed:
+    def __call__(self, _: SparkSession, __: KafkaSettings, work: IngestWork, **___: int) -> WriteResult:
         began, used = time.monotonic(), time.process_time()
         batches = iter([_records(work.plan.ranges)])
         rows = [row for batch in make_task(work, set()).run(batches) for row in batch.to_pylist()]

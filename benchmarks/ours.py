@@ -3,12 +3,12 @@
 from pyspark.sql import SparkSession
 
 from benchmarks.declared import CASES
-from lakehouse.catalog import open_catalog
-from lakehouse.commit import Attempt
-from lakehouse.ingest.step import IngestStep, ingest
+from lakehouse.declarations import Declarations
+from lakehouse.engines.spark import spark_session
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.settings import Settings
-from lakehouse.spark import spark_session
-from lakehouse.tables import Declarations
+from lakehouse.steps.ingest.step import IngestStep, ingest
 
 
 def answer(_: SparkSession, settings: Settings, case: str, namespace: str, topic: str, commit_records: int) -> None:

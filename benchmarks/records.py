@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from lakehouse.kafka import Record
+from lakehouse.engines.kafka import Record
 
 KINDS = ("books", "tools", "games", "music", "plant")
 PARTITIONS = 4

@@ -25,10 +25,10 @@ from benchmarks.lab import Limits, local_lab
 from benchmarks.spark_system import SparkProcess
 from benchmarks.wide import COLUMNS, RULES, wide_rows, wide_table
 from benchmarks.zero_scan import zero_scan
-from lakehouse.catalog import open_catalog
-from lakehouse.quality.onepass import judge_snapshot
+from lakehouse.contracts.rules.stored import judge_snapshot
+from lakehouse.declarations import apply, plan
+from lakehouse.protocol.catalog import open_catalog
 from lakehouse.settings import Settings
-from lakehouse.tables import apply, plan
 
 RESULTS = Path(__file__).parent / "results"
 TABLES = {True: "bench.with_metrics", False: "bench.without_metrics"}

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.accounting import adopt_orphans
+from lakehouse.engines.spark import spark_session
 from lakehouse.settings import Settings
-from lakehouse.spark import spark_session
 
 
 def main(name: str, settings: Settings) -> None:

@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from benchmarks.declared import CASES, order_table
-from lakehouse.kafka import spark_options
+from lakehouse.declarations import spark_schema
+from lakehouse.engines.kafka import spark_options
 from lakehouse.settings import Settings
-from lakehouse.tables import spark_schema
 
 
 def answer(

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pandera.api.checks import Check
 from pyspark.sql import types as t
 
-from lakehouse.tables import Table
+from lakehouse.declarations import Table
 
 COLUMNS, RULES = 40, 60
 _KINDS = ("amount", "share", "code", "day")

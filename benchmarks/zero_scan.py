@@ -13,15 +13,18 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from lakehouse.catalog import LakeCatalog, open_catalog
-from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch
-from lakehouse.derived.statement import KIND, DeriveStatement
-from lakehouse.lineage.dates import check_dates
-from lakehouse.quality.onepass import judge_snapshot
-from lakehouse.resources.fitting import fitted
-from lakehouse.resources.staging import stage_arrow
+from lakehouse.contracts.rules.stored import judge_snapshot
+from lakehouse.declarations import Derived, Rows, Table, apply, plan
+from lakehouse.orchestration.resources.fit_to_schema import fitted
+from lakehouse.orchestration.resources.staging import stage_arrow
+from lakehouse.proofs.lineage.dates import check_dates
+from lakehouse.protocol.catalog import LakeCatalog, open_catalog
+from lakehouse.protocol.commit import publish, seal_branch
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.protocol.seals.seal import Seal
 from lakehouse.settings import Settings
-from lakehouse.tables import Derived, Rows, Table, apply, plan
+from lakehouse.steps.derived.statement import KIND, DeriveStatement
 
 _TIMES = 7
 _DAY = date(2013, 5, 1)

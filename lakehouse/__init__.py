@@ -1,1 +1,102 @@
-"""A Dagster asset-based lakehouse: Kafka to Iceberg exactly once, proven from table metadata."""
+"""A Dagster asset-based lakehouse: Kafka to Iceberg exactly once, proven from table metadata.
+
+What users write is imported from here. A name is loaded when it is asked for, so that a Spark worker or a command loads
+no more than it uses.
+"""
+
+from typing import TYPE_CHECKING
+
+from lakehouse._moved import resolve
+
+if TYPE_CHECKING:
+    from lakehouse.build import build_defs
+    from lakehouse.declarations import (
+        ByDay,
+        ByField,
+        ByMonth,
+        BySource,
+        ByValue,
+        Changelog,
+        Debezium,
+        DeclarationError,
+        Deduplicate,
+        Derived,
+        Dms,
+        Drift,
+        Expire,
+        Flat,
+        Histogram,
+        Maintenance,
+        Manifests,
+        Mirror,
+        Orphans,
+        References,
+        Release,
+        Rewrite,
+        Rows,
+        SameValues,
+        SampleOf,
+        Start,
+        Statistics,
+        Stream,
+        Table,
+        ToTable,
+        derived,
+    )
+    from lakehouse.errors import LakehouseError
+    from lakehouse.orchestration.resources import Lake, LakehouseSpark
+    from lakehouse.orchestration.run_context import runtime_date
+    from lakehouse.protocol.seals.read_group import read_group
+    from lakehouse.settings import load_settings
+
+__all__ = [
+    "ByDay",
+    "ByField",
+    "ByMonth",
+    "BySource",
+    "ByValue",
+    "Changelog",
+    "Debezium",
+    "DeclarationError",
+    "Deduplicate",
+    "Derived",
+    "Dms",
+    "Drift",
+    "Expire",
+    "Flat",
+    "Histogram",
+    "Lake",
+    "LakehouseError",
+    "LakehouseSpark",
+    "Maintenance",
+    "Manifests",
+    "Mirror",
+    "Orphans",
+    "References",
+    "Release",
+    "Rewrite",
+    "Rows",
+    "SameValues",
+    "SampleOf",
+    "Start",
+    "Statistics",
+    "Stream",
+    "Table",
+    "ToTable",
+    "build_defs",
+    "derived",
+    "load_settings",
+    "read_group",
+    "runtime_date",
+]
+
+_ELSEWHERE = {
+    "Lake": "lakehouse.orchestration.resources",
+    "LakehouseError": "lakehouse.errors",
+    "LakehouseSpark": "lakehouse.orchestration.resources",
+    "build_defs": "lakehouse.build",
+    "load_settings": "lakehouse.settings",
+    "read_group": "lakehouse.protocol.seals.read_group",
+    "runtime_date": "lakehouse.orchestration.run_context",
+}
+__getattr__ = resolve(__name__, dict.fromkeys(__all__, "lakehouse.declarations") | _ELSEWHERE)

@@ -10,7 +10,8 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.assets import (
+from lakehouse.declarations import OWN_TABLES, Declarations, load_declarations
+from lakehouse.orchestration.assets import (
     derived_asset,
     maintenance_asset,
     mirror_asset,
@@ -19,7 +20,7 @@ from lakehouse.assets import (
     stream_asset,
     stream_keys,
 )
-from lakehouse.automation import (
+from lakehouse.orchestration.automation import (
     follow_release,
     following,
     following_sensor,
@@ -28,7 +29,7 @@ from lakehouse.automation import (
     mirror_sensor,
     upkeep_sensor,
 )
-from lakehouse.checks import (
+from lakehouse.orchestration.checks import (
     expect_unanswered,
     maintenance_checks,
     mirror_checks,
@@ -38,9 +39,8 @@ from lakehouse.checks import (
     stream_checks,
     table_checks,
 )
-from lakehouse.resources import Lake, LakehouseSpark
+from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.settings import Settings
-from lakehouse.tables import OWN_TABLES, Declarations, load_declarations
 
 PROVE_JOB = "prove"
 MODULE_PREFIX = "lakehouse_declarations_"  # under which declaration files are known to Python

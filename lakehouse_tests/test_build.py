@@ -11,12 +11,12 @@ import pytest
 from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster_shared.serdes import serialize_value
 
-from lakehouse.assets.specs import declaration_digest, owner_of
 from lakehouse.build import PROVE_JOB, build_defs
+from lakehouse.declarations import DeclarationError, load_declarations
+from lakehouse.orchestration.assets.specs import declaration_digest, owner_of
 from lakehouse.settings import KafkaSettings, load_settings
-from lakehouse.tables import DeclarationError, load_declarations
-from lakehouse_tests.assets.house import NESTS, STREAM, TABLE, write_conf
 from lakehouse_tests.fixtures.broker import REPOSITORY
+from lakehouse_tests.orchestration.assets.house import NESTS, STREAM, TABLE, write_conf
 
 NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
 MIRROR = {"mirror/flights", "mirror/flights_tombstones", "quarantine/mirror_flights"}
@@ -142,7 +142,7 @@ def test_no_secret_is_in_what_dagster_stores_and_shows(conf: Path, monkeypatch: 
 
 
 def test_a_wrong_declaration_is_named(conf: Path) -> None:
-    (conf / "declarations" / "wrong.py").write_text("from lakehouse.tables import Stream\n\nStream(\n")
+    (conf / "declarations" / "wrong.py").write_text("from lakehouse import Stream\n\nStream(\n")
     with pytest.raises(DeclarationError, match=r"wrong\.py"):
         build_defs(load_settings(conf, {}))
 

@@ -12,10 +12,11 @@ from benchmarks.endurance.samples import kind_of, processes_of
 VICTIMS = ("Spark Connect", "broker", "run")
 _WAIT_SECONDS = 120.0
 _LOOK_SECONDS = 0.1
+_AT_WORK_SECONDS = 3.0
 
 
 def kill(root: Path, kind: str) -> int:
-    """Kill one process of a kind, as soon as there is one.
+    """Kill one process of a kind, as soon as there is one that has had time to begin its work.
 
     Args:
         root: the state folder.
@@ -37,5 +38,5 @@ def kill(root: Path, kind: str) -> int:
 def _of_kind(processes: Iterable[psutil.Process], kind: str) -> Iterable[psutil.Process]:
     for process in processes:
         with suppress(psutil.NoSuchProcess):
-            if kind_of(process) == kind:
+            if kind_of(process) == kind and time.time() - process.create_time() > _AT_WORK_SECONDS:
                 yield process

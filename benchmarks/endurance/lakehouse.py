@@ -14,7 +14,7 @@ import yaml
 
 from benchmarks.endurance.source import Source
 from lakehouse.settings import KafkaSettings, load_settings
-from lakehouse.state import State
+from lakehouse.settings.state import StateFolder
 
 _LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
 _OURS = ("LAKEHOUSE", "DAGSTER")
@@ -48,8 +48,8 @@ class DevLakehouse:
         for source in sources:
             (conf / "declarations" / f"{source.name}.py").write_text(source.declare())
         self.root, self._folder, self._port = folder / "state", folder, port
-        State(self.root).root.mkdir()
-        State(self.root).jars.symlink_to(shipped.state.jars)
+        StateFolder(self.root).root.mkdir()
+        StateFolder(self.root).jars.symlink_to(shipped.state.jars)
         self.kafka = KafkaSettings(bootstrap_servers=f"127.0.0.1:{port + 1}", local=True)
         self.log = folder / "dev.log"
         self._process: subprocess.Popen[bytes] | None = None

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 KINDS = {
     "SparkConnectServer": "Spark Connect",
     "kafka.Kafka": "broker",
-    "daemon": "Python worker",
-    "execute_run": "run",
+    "worker_daemon": "Python worker",
+    "spawn_main": "run",
     "dagster": "Dagster",
     "lakehouse": "command",
 }
@@ -68,7 +68,8 @@ class Samples:
                 memory[kind] += process.memory_full_info().uss // MIB
                 files += process.num_fds()
                 processes[kind] += 1
-        sample = Sample(self.seconds, dict(memory), dict(processes), files, disk_usage(self.root) / MIB)
+        disk = round(disk_usage(self.root) / MIB)
+        sample = Sample(round(self.seconds), dict(memory), dict(processes), files, disk)
         self.taken.append(sample)
         return sample
 

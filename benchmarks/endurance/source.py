@@ -5,7 +5,7 @@ import random
 import time
 from collections.abc import Iterator
 
-from lakehouse.kafka import Record, create_topic, send
+from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.settings import KafkaSettings
 
 PARTITIONS = 2
@@ -17,7 +17,7 @@ from datetime import timedelta
 import pandera.pyspark as pa
 from pyspark.sql.types import LongType
 
-from lakehouse.tables import Changelog, Flat, Mirror
+from lakehouse import Changelog, Flat, Mirror
 
 
 class Row(pa.DataFrameModel):

@@ -7,14 +7,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from benchmarks.mirror.orders import COLUMNS, Order, changes, orders
-from lakehouse.catalog import LakeCatalog, open_catalog
-from lakehouse.cdc.step import MirrorStep, mirror
-from lakehouse.commit import Attempt, Seal, open_branch, publish, read_bases, seal_branch
-from lakehouse.commit.frames import stage_frame
-from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.declarations import Changelog, Mirror, MirrorTables, apply, plan, spark_schema
+from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.spark import spark_session
+from lakehouse.protocol.catalog import LakeCatalog, open_catalog
+from lakehouse.protocol.commit import open_branch, publish, seal_branch
+from lakehouse.protocol.commit.frames import stage_frame
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.protocol.seals.seal import Seal
 from lakehouse.settings import Settings
-from lakehouse.spark import spark_session
-from lakehouse.tables import Changelog, Mirror, MirrorTables, apply, plan, spark_schema
+from lakehouse.steps.cdc.step import MirrorStep, mirror
 
 _OPERATION = "CASE operation WHEN 'c' THEN 'insert' WHEN 'u' THEN 'update' ELSE 'delete' END"
 

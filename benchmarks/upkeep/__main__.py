@@ -19,8 +19,8 @@ from benchmarks.upkeep.layout import appends, ingests, write_table
 from benchmarks.upkeep.prediction import predict
 from benchmarks.upkeep.proof import prove
 from benchmarks.upkeep.rewrite import rewrite
-from lakehouse.catalog import open_catalog
-from lakehouse.spark import spark_session
+from lakehouse.engines.spark import spark_session
+from lakehouse.protocol.catalog import open_catalog
 
 RESULTS = Path(__file__).parents[1] / "results"
 PARTS = ("prediction", "rewrite", "proof", "layout", "ingest")

@@ -9,12 +9,15 @@ import pandera.pyspark as pandera
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Seal, open_branch, publish, read_bases, seal_branch
-from lakehouse.commit.frames import stage_frame
-from lakehouse.maintenance.action import Work
-from lakehouse.maintenance.state import State
-from lakehouse.tables import Declarations, Maintenance, Table, apply, plan
+from lakehouse.declarations import Declarations, Maintenance, Table, apply, plan
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.commit import open_branch, publish, seal_branch
+from lakehouse.protocol.commit.frames import stage_frame
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.maintenance.model.action import MaintenanceWork
+from lakehouse.steps.maintenance.model.state import MeasuredState
 
 Session = Callable[[], AbstractContextManager[SparkSession]]
 NEVER_QUIET = timedelta(0)
@@ -74,15 +77,17 @@ def append(catalog: LakeCatalog, name: str, rows: DataFrame) -> None:
     publish(catalog, [seal_branch(catalog, base, attempt, Seal.of(attempt, "write", statement={}, previous=previous))])
 
 
-def work(catalog: LakeCatalog, table: Table, session: Session, *, state: State | None = None) -> Work:
+def work(
+    catalog: LakeCatalog, table: Table, session: Session, *, state: MeasuredState | None = None
+) -> MaintenanceWork:
     """What an operation is given."""
     base = read_bases(catalog, [table.name])[table.name]
-    return Work(
+    return MaintenanceWork(
         catalog=catalog,
         declarations=Declarations({table.name: table}, {}, {}),
         declared=table,
         base=base,
-        state=state or State(table=table.name, uuid=base.uuid, measured_at=datetime.now(UTC)),
+        state=state or MeasuredState(table=table.name, uuid=base.uuid, measured_at=datetime.now(UTC)),
         policy=table.maintenance,
         attempt=Attempt(run_id="upkeep", step=f"maintain:{table.name}"),
         session=session,

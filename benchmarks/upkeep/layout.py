@@ -10,15 +10,15 @@ from benchmarks.declared import CASES
 from benchmarks.lab import Lab
 from benchmarks.ours import ingest_all
 from benchmarks.upkeep.events import Session, append, create, events, frame
-from lakehouse.catalog import LakeCatalog
-from lakehouse.tables import Maintenance
-from lakehouse.tables.file_layout import DISTRIBUTION, FANOUT
-from lakehouse.tables.layout_measured import Measured, Mode
+from lakehouse.declarations import Maintenance
+from lakehouse.declarations.storage.file_layout import DISTRIBUTION, FANOUT
+from lakehouse.declarations.storage.measured_layouts import MeasuredAppend, Mode
+from lakehouse.protocol.catalog import LakeCatalog
 
 MODES: tuple[Mode, ...] = ("none", "hash", "range")
 WRITERS = (2, 8)
 PARTITIONS = (4, 32, 128)
-_TABLE = Path(__file__).parents[2] / "lakehouse" / "tables" / "layout_measured.py"
+_TABLE = Path(__file__).parents[2] / "lakehouse" / "declarations" / "storage" / "measured_layouts.py"
 _BEGIN = "MEASURED: tuple[Measured, ...] = ("
 
 
@@ -41,9 +41,9 @@ class Ingested:
         return asdict(self)
 
 
-def appends(catalog: LakeCatalog, session: Session, *, rows: int) -> list[Measured]:
+def appends(catalog: LakeCatalog, session: Session, *, rows: int) -> list[MeasuredAppend]:
     """Append the same rows to tables that differ in how they are distributed; the first is for warming up."""
-    found: list[Measured] = []
+    found: list[MeasuredAppend] = []
     with session() as spark:
         # Without this, Spark joins tasks that it thinks are too small, and there are fewer writers than there are said.
         spark.conf.set("spark.sql.adaptive.enabled", "false")
@@ -64,7 +64,7 @@ def appends(catalog: LakeCatalog, session: Session, *, rows: int) -> list[Measur
             seconds = round(time.perf_counter() - began, 2)
             files = len(list(catalog.load_table(table.identifier).scan().plan_files()))
             if number:
-                found.append(Measured(writers, partitions, mode, fanout, files, seconds))
+                found.append(MeasuredAppend(writers, partitions, mode, fanout, files, seconds))
             catalog.drop_table(table.identifier)
     return found
 
@@ -89,7 +89,7 @@ def ingests(lab: Lab) -> list[Ingested]:
     return found
 
 
-def write_table(measured: Sequence[Measured], path: Path = _TABLE) -> None:
+def write_table(measured: Sequence[MeasuredAppend], path: Path = _TABLE) -> None:
     """Put what was measured where the choice is made from."""
     head = path.read_text().partition(_BEGIN)[0]
     rows = "".join(

@@ -11,13 +11,16 @@ from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.table import Table as IcebergTable
 
 from benchmarks.upkeep.events import Session, create, events
-from lakehouse.catalog import LakeCatalog
-from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch, stage_files
-from lakehouse.maintenance.action import Outcome, Plan, Predicted, fewer
-from lakehouse.maintenance.budget import Budget
-from lakehouse.maintenance.step import MaintainStep, maintain
-from lakehouse.maintenance.survey import Surveyed
-from lakehouse.tables import Declarations, Expire, Maintenance, Rewrite
+from lakehouse.declarations import Declarations, Expire, Maintenance, Rewrite
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.commit import publish, seal_branch, stage_files
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.maintenance.model.action import ActionOutcome, MaintenancePlan, Predicted, fewer
+from lakehouse.steps.maintenance.plan.budget import Budget
+from lakehouse.steps.maintenance.step import MaintainStep, maintain
+from lakehouse.steps.maintenance.survey import Surveyed
 
 NAME = "bench.small"
 POLICY = Maintenance(
@@ -177,7 +180,7 @@ def _file(table: IcebergTable, number: int) -> list[object]:
     return list(_dataframe_to_data_files(table.metadata, rows, table.io))
 
 
-def _foreseen(plan: Plan, outcome: Outcome) -> Foreseen:
+def _foreseen(plan: MaintenancePlan, outcome: ActionOutcome) -> Foreseen:
     expected = next((a.predicted for a in plan.actions if a.operation is outcome.action.operation), Predicted())
     after = outcome.after or outcome.before
     return Foreseen(

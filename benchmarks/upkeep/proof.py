@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 
 from benchmarks.accounting import cpu_seconds
 from benchmarks.upkeep.events import Session, append, create, events, frame, rows_in
-from lakehouse.catalog import LakeCatalog
-from lakehouse.commit.history import head_of
-from lakehouse.maintenance import spark_digest
-from lakehouse.maintenance.digest import content
-from lakehouse.tables import Maintenance
+from lakehouse.declarations import Maintenance
+from lakehouse.iceberg.content_hash.row_hash import content
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.steps.maintenance.verify import spark_hash
 
 NAME = "bench.proven"
 
@@ -50,7 +50,7 @@ def prove(catalog: LakeCatalog, session: Session, *, megabytes: int) -> list[Pro
         assert head is not None
         asked = {
             "polars": lambda: content(table, files),
-            "spark": lambda: spark_digest.content(spark, table, head, files, row_ids=False),
+            "spark": lambda: spark_hash.content(spark, table, head, files, row_ids=False),
         }
         for engine, ask in asked.items():
             for _ in range(2):

@@ -8,10 +8,10 @@ from pyiceberg.transforms import IdentityTransform
 
 from benchmarks.accounting import cpu_seconds
 from benchmarks.upkeep.events import NEVER_QUIET, Session, append, create, events, frame, rows_in, work
-from lakehouse.catalog import LakeCatalog
-from lakehouse.maintenance import compact
-from lakehouse.maintenance.action import Action, Operation
-from lakehouse.tables import Maintenance, Rewrite
+from lakehouse.declarations import Maintenance, Rewrite
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.steps.maintenance.model.action import Action, Operation
+from lakehouse.steps.maintenance.rewrite import compact
 
 MB = 1_000_000
 

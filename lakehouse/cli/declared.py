@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from lakehouse.catalog import LakeCatalog, open_catalog
 from lakehouse.cli.context import Context
-from lakehouse.tables import Declarations, TablePlan, WouldLoseData, load_declarations, plan
+from lakehouse.declarations import Declarations, TablePlan, WouldLoseData, load_declarations, plan
+from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """The lake as `run` and `dev` need it before anything runs: every declared table there, on a catalog that is safe."""
 
-from lakehouse.catalog import probe
 from lakehouse.cli.context import Context
-from lakehouse.cli.running import say
-from lakehouse.resources import Lake
+from lakehouse.cli.processes.run_context import say
+from lakehouse.orchestration.resources import Lake
+from lakehouse.protocol.catalog import probe
 
 
 def make_tables(context: Context, lake: Lake) -> list[str]:

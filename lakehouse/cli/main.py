@@ -1,46 +1,53 @@
 """The command itself: its common options, and the one list of its verbs."""
 
+from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lakehouse.cli.accept_loss import accept_loss
-from lakehouse.cli.adopt import adopt
-from lakehouse.cli.apply import apply
-from lakehouse.cli.audit import audit
+from lakehouse.cli.commands.develop.dev import dev
+from lakehouse.cli.commands.develop.down import down
+from lakehouse.cli.commands.develop.jars import jars
+from lakehouse.cli.commands.develop.produce import produce
+from lakehouse.cli.commands.develop.simulate import simulate
+from lakehouse.cli.commands.develop.up import up
+from lakehouse.cli.commands.look.log import log
+from lakehouse.cli.commands.look.status import status
+from lakehouse.cli.commands.look.tables import tables
+from lakehouse.cli.commands.maintain.housekeep import housekeep
+from lakehouse.cli.commands.maintain.lease import lease
+from lakehouse.cli.commands.maintain.maintain import maintain
+from lakehouse.cli.commands.maintain.retire import checkpoint, retire
+from lakehouse.cli.commands.prove.audit import audit
+from lakehouse.cli.commands.prove.replay import replay
+from lakehouse.cli.commands.repair.accept_loss import accept_loss
+from lakehouse.cli.commands.repair.adopt import adopt
+from lakehouse.cli.commands.repair.rebuild import rebuild
+from lakehouse.cli.commands.repair.reprocess import reprocess
+from lakehouse.cli.commands.run.apply import apply
+from lakehouse.cli.commands.run.derive import derive
+from lakehouse.cli.commands.run.plan import plan
+from lakehouse.cli.commands.run.release import release
+from lakehouse.cli.commands.run.run import run
 from lakehouse.cli.context import Context
-from lakehouse.cli.derive import derive
-from lakehouse.cli.dev import dev
-from lakehouse.cli.down import down
 from lakehouse.cli.errors import OneLinePerError
-from lakehouse.cli.housekeep import housekeep
-from lakehouse.cli.jars import jars
-from lakehouse.cli.lease import lease
-from lakehouse.cli.log import log
 from lakehouse.cli.logs import configure_logs
-from lakehouse.cli.maintain import maintain
-from lakehouse.cli.plan import plan
-from lakehouse.cli.produce import produce
-from lakehouse.cli.rebuild import rebuild
-from lakehouse.cli.release import release
-from lakehouse.cli.replay import replay
-from lakehouse.cli.reprocess import reprocess
-from lakehouse.cli.retire import checkpoint, retire
-from lakehouse.cli.run import run
-from lakehouse.cli.simulate import simulate
-from lakehouse.cli.status import status
-from lakehouse.cli.tables import tables
-from lakehouse.cli.up import up
 
 app = typer.Typer(
     name="lakehouse",
     cls=OneLinePerError,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="What a person does to a running lakehouse. Exit codes: 0 good, 1 a promise is broken, 2 could not run.",
 )
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 # as typer calls it
+    if wanted:
+        typer.echo(f"lakehouse {metadata.version('lakehouse')}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -51,37 +58,26 @@ def common(
         Path | None, typer.Option(help="The folder of settings; default: LAKEHOUSE_CONF, or conf/ of the repository.")
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every step.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Options that every verb has."""
     configure_logs(verbose=verbose)
     ctx.obj = Context(conf)
 
 
-for verb in (
-    run,
-    dev,
-    audit,
-    up,
-    down,
-    status,
-    produce,
-    plan,
-    apply,
-    tables,
-    log,
-    accept_loss,
-    adopt,
-    replay,
-    reprocess,
-    derive,
-    rebuild,
-    checkpoint,
-    retire,
-    maintain,
-    housekeep,
-    jars,
-):
-    app.command()(verb)
-app.add_typer(lease, name="lease")
-app.add_typer(release, name="release")
-app.add_typer(simulate, name="simulate")
+PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
+    "Run": (run, derive, release, plan, apply),
+    "Look": (status, tables, log),
+    "Prove": (audit, replay),
+    "Repair": (accept_loss, adopt, reprocess, rebuild),
+    "Maintain": (maintain, housekeep, lease, checkpoint, retire),
+    "Develop": (dev, up, down, produce, simulate, jars),
+}
+for panel, verbs in PANELS.items():
+    for verb in verbs:
+        if isinstance(verb, typer.Typer):
+            app.add_typer(verb, rich_help_panel=panel)
+        else:
+            app.command(rich_help_panel=panel)(verb)

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.declared import catalog_of, declarations_of
-from lakehouse.commit import Attempt
 from lakehouse.errors import LakehouseError
-from lakehouse.ingest.step import IngestStep
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.steps.ingest.step import IngestStep
 
 
 class UnknownStream(LakehouseError):

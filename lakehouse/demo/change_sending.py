@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from lakehouse.demo.changes import FlightChanges
+from lakehouse.engines.kafka import BrokerUnreachable, Record, client_config, read_topic
+from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG
 from lakehouse.errors import LakehouseError
-from lakehouse.kafka import BrokerUnreachable, Record, client_config, read_topic
-from lakehouse.kafka.connection import LIBRDKAFKA_LOG
 from lakehouse.settings import KafkaSettings
 
 _PATIENCE = 10.0  # seconds until a broker that does not answer is given up

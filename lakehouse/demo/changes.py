@@ -16,7 +16,7 @@ from lakehouse.demo.change_delivery import Disorder, delivered
 from lakehouse.demo.change_history import history
 from lakehouse.demo.change_messages import MessageFormat, keys, values
 from lakehouse.demo.sources import flights as all_flights
-from lakehouse.kafka import Record
+from lakehouse.engines.kafka import Record
 
 CHANGES = 1_001_615
 CANCELLED_FLIGHTS = 8_255

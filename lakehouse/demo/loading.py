@@ -15,8 +15,8 @@ from lakehouse.demo.change_sending import missing_changes
 from lakehouse.demo.changes import CHANGE_MESSAGES, PARTITIONS, FlightChanges
 from lakehouse.demo.flights import FIRST_YEAR, FlightFeed
 from lakehouse.demo.reference import MESSAGES, reference_values
+from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.errors import LakehouseError
-from lakehouse.kafka import Record, create_topic, send
 from lakehouse.settings import KafkaSettings
 
 

@@ -20,7 +20,7 @@ from lakehouse.settings.models import (
     Settings,
 )
 from lakehouse.settings.secret import LateSecret, has_reference, names_a_secret
-from lakehouse.state import State
+from lakehouse.settings.state import StateFolder
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "parameters"}
@@ -86,7 +86,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         Settings,
         chosen.only("timezone", "demo"),
         conf=folder,
-        state=State(home),
+        state=StateFolder(home),
         platform=_validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
         catalog=_validated(CatalogSettings, parts["catalog"]),
         kafka=_validated(KafkaSettings, parts["kafka"]),
@@ -182,4 +182,4 @@ def _validated(model: type[_Model], document: Document, **given: object) -> _Mod
             for detail in error.errors(include_input=False, include_url=False, include_context=False)
         ]
     # Raised outside the handler: pydantic's own error would travel along and could print what was typed.
-    raise SettingsError("\n".join(lines), remedy="correct the value; docs/architecture.md lists the keys.")
+    raise SettingsError("\n".join(lines), remedy="correct the value; docs/settings.md lists the keys.")

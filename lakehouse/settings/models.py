@@ -8,7 +8,7 @@ from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_va
 from pydantic_core import PydanticCustomError
 
 from lakehouse.settings.parameters import Parameter, problem_of
-from lakehouse.state import State
+from lakehouse.settings.state import StateFolder
 
 Property = Annotated[str | SecretStr, Field(union_mode="left_to_right")]
 
@@ -125,7 +125,7 @@ class Settings(Section):
     """
 
     conf: Path
-    state: State
+    state: StateFolder
     timezone: str = "UTC"
     platform: Platform
     catalog: CatalogSettings

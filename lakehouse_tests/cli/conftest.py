@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
-from lakehouse.state import State
-from lakehouse_tests.assets.house import house
+from lakehouse.settings.state import StateFolder
+from lakehouse_tests.orchestration.assets.house import house
 
 __all__ = ["Lakehouse", "house", "lakehouse"]
 
@@ -15,7 +15,7 @@ Lakehouse = Callable[..., Result]
 
 
 @pytest.fixture
-def lakehouse(empty_state: State, monkeypatch: pytest.MonkeyPatch) -> Lakehouse:
+def lakehouse(empty_state: StateFolder, monkeypatch: pytest.MonkeyPatch) -> Lakehouse:
     """Call `lakehouse <words>`; nothing runs in its state folder yet."""
     monkeypatch.setenv("LAKEHOUSE_HOME", str(empty_state.root))
     monkeypatch.setenv("LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS", "127.0.0.1:1")

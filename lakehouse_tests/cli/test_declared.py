@@ -5,17 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.catalog import open_catalog
 from lakehouse.cli.context import Context
-from lakehouse.commit import Attempt, Seal, publish, read_bases, seal_branch
-from lakehouse.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.commit import publish, seal_branch
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.protocol.seals.seal import Seal
 from lakehouse_tests.cli.conftest import Lakehouse
 
 pytestmark = pytest.mark.slow
 
 THINGS = """
 import pandera.pyspark as pa
-from lakehouse.tables import Stream, Table, ToTable
+from lakehouse import Stream, Table, ToTable
 
 class Things(pa.DataFrameModel):
     id: int

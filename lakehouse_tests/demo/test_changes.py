@@ -13,8 +13,8 @@ from lakehouse.demo import Disorder, FlightChanges, flight_changes
 from lakehouse.demo.change_history import ARRIVED, CANCELLED, DEPARTED, SCHEDULED, moments
 from lakehouse.demo.changes import CANCELLED_FLIGHTS, CHANGE_MESSAGES, CHANGES
 from lakehouse.demo.sources import FLIGHTS, NEW_YORK, flights, reference
-from lakehouse.kafka import Record
-from lakehouse_tests.cdc.messages import recorded
+from lakehouse.engines.kafka import Record
+from lakehouse_tests.steps.cdc.messages import recorded
 
 FEW = 3_000
 DISORDERS = [

@@ -8,14 +8,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from lakehouse.decode.changes import ChangeDecoder
-from lakehouse.decode.changes.facts import ChangeTable
+from lakehouse.declarations import Changelog, Debezium, Dms, Mirror, Table, arrow_schema
+from lakehouse.declarations.registry.files import declared_in
 from lakehouse.demo import Disorder, flight_changes
 from lakehouse.demo.change_delivery import LATENESS
 from lakehouse.demo.change_history import KEY
-from lakehouse.tables import Changelog, Debezium, Dms, Mirror, Table, arrow_schema
-from lakehouse.tables.files import declared_in
-from lakehouse_tests.test_settings import REPOSITORY
+from lakehouse.formats.changes import ChangeDecoder
+from lakehouse.formats.changes.facts import ChangeTable
+from lakehouse_tests.settings.test_settings import REPOSITORY
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from lakehouse.tables import Declarations, Derived, load_declarations, spark_schema
+from lakehouse.declarations import Declarations, Derived, load_declarations, spark_schema
 from lakehouse_tests.fixtures.spark import REPOSITORY
 
 pytestmark = pytest.mark.spark

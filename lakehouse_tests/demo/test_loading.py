@@ -23,7 +23,7 @@ from lakehouse.demo import (
 from lakehouse.demo.changes import CHANGE_MESSAGES
 from lakehouse.demo.flights import FIRST_YEAR, FlightFeed
 from lakehouse.demo.reference import MESSAGES
-from lakehouse.kafka import LocalBroker, Record, client_config, create_topic, read_topic, send
+from lakehouse.engines.kafka import LocalBroker, Record, client_config, create_topic, read_topic, send
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.fixtures.broker import BROKER_LOCK, TopicFactory, state_with_jars
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from pyspark.sql import functions as sql
 
-from lakehouse.cdc.compare import Difference
-from lakehouse.cdc.reduce import CONTRADICTION, COUNTS
-from lakehouse.commit.history import ancestry
+from lakehouse.protocol.seals.history import ancestry
+from lakehouse.steps.cdc.fold.classify_events import CONTRADICTION, COUNTS
+from lakehouse.steps.cdc.verify.compare import RowDifference
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
 
 
@@ -52,168 +52,175 @@ def _within_the_range(original: Function) -> Function:
     return lambda changes, scope, past=None, mirror_rows=None, few=False: original(changes, scope, few=few)
 
 
-_SEMANTICS = "cdc/test_semantics.py::"
-_REFUSED = "cdc/test_range_refused.py::"
-_PROOFS = "cdc/test_proofs.py::"
+_SEMANTICS = "steps/cdc/test_semantics.py::"
+_REFUSED = "steps/cdc/test_range_refused.py::"
+_PROOFS = "steps/cdc/test_proofs.py::"
 CHANGES = (
     Mechanism(
         name="message schema",
         promise="P4: A decimal of another scale, or a time of another unit, is read as another value.",
-        keeps="lakehouse.decode.changes.message_schemas:MessageSchemas.of",
+        keeps="lakehouse.formats.changes.debezium.message_schemas:MessageSchemas.of",
         lets_pass=gives(()),
-        guard="decode/changes/test_message_schema.py::test_a_type_that_changes_between_messages_is_followed",
+        guard="formats/changes/test_message_schema.py::test_a_type_that_changes_between_messages_is_followed",
     ),
     Mechanism(
         name="clamp",
         promise="P4: A clock that is ahead moves the low watermark, and changes in time count as too late.",
-        keeps="lakehouse.cdc.survey:survey",
+        keeps="lakehouse.steps.cdc.fold.survey:survey",
         lets_pass=_unclamped,
-        guard="cdc/test_clamp.py::test_no_source_time_is_later_than_the_arrival",
+        guard="steps/cdc/test_clamp.py::test_no_source_time_is_later_than_the_arrival",
     ),
     Mechanism(
         name="clock of arrival",
         promise="P4: One change from a clock that is ahead makes all others too late, and no new rows come.",
-        keeps="lakehouse.cdc.clocks:Arrival.believed",
+        keeps="lakehouse.steps.cdc.fold.clocks:Arrival.believed",
         lets_pass=lambda original: lambda self, told: told,
-        guard="cdc/test_clamp.py::test_a_clock_far_ahead_says_nothing",
+        guard="steps/cdc/test_clamp.py::test_a_clock_far_ahead_says_nothing",
     ),
     Mechanism(
         name="share of late changes",
         promise="P4: A mirror that refuses every new row passes its checks.",
-        keeps="lakehouse.cdc.late_share:late_share",
+        keeps="lakehouse.steps.cdc.verify.late_share:late_share",
         lets_pass=answers(lambda share: replace(share, allowed=1.0)),
-        guard="cdc/test_late_share.py::test_many_changes_that_came_too_late_fail_the_check",
+        guard="steps/cdc/verify/test_late_share.py::test_many_changes_that_came_too_late_fail_the_check",
     ),
     Mechanism(
         name="inserts of live keys",
         promise="P4: Rows of a table without that key become one, and then none, with every check green.",
-        keeps="lakehouse.cdc.live_keys:inserts_onto_live_keys",
+        keeps="lakehouse.steps.cdc.verify.live_keys:inserts_onto_live_keys",
         lets_pass=answers(lambda inserts: inserts.clear()),
-        guard="cdc/test_live_keys.py::test_two_equal_rows_are_reported",
+        guard="steps/cdc/verify/test_live_keys.py::test_two_equal_rows_are_reported",
     ),
     Mechanism(
         name="mirror without a key",
         promise="P4: A mirror is kept of a table whose changes do not say which row they are of.",
-        keeps="lakehouse.tables.declarations:_require_key",
+        keeps="lakehouse.declarations.registry.declarations:_require_key",
         lets_pass=gives(None),
-        guard="tables/test_declarations.py::test_a_source_table_without_a_key_has_a_changelog_and_no_mirror",
+        guard="declarations/registry/test_declarations.py::test_a_source_table_without_a_key_has_a_changelog_and_no_mirror",
     ),
     Mechanism(
         name="low watermark",
         promise="P4: Deletes are remembered for ever, or what was too late becomes early again.",
-        keeps="lakehouse.cdc.folding:state",
+        keeps="lakehouse.steps.cdc.fold_range:state",
         lets_pass=answers(lambda statement: replace(statement, low_watermark_us=0)),
         guard=_REFUSED + "test_the_low_watermark_is_that_of_the_slowest_partition_and_never_goes_back",
     ),
     Mechanism(
         name="late events",
         promise="P4: A change from before a forgotten delete brings its row back.",
-        keeps="lakehouse.cdc.reduce:_too_late",
+        keeps="lakehouse.steps.cdc.fold.classify_events:_too_late",
         lets_pass=lambda original: lambda scope: sql.lit(False),
         guard=_SEMANTICS + "test_a_forgotten_key_does_not_come_back_either",
     ),
     Mechanism(
         name="contradictions",
         promise="P4: Of two things said at one position either may win.",
-        keeps="lakehouse.cdc.reduce:judge",
+        keeps="lakehouse.steps.cdc.fold.classify_events:classify_events",
         lets_pass=answers(_both_count),
         guard=_SEMANTICS + "test_of_equal_positions_the_first_to_arrive_stays",
     ),
     Mechanism(
         name="tombstone placement",
         promise="P4: A tombstone without position deletes nothing.",
-        keeps="lakehouse.cdc.reduce:_placed",
+        keeps="lakehouse.steps.cdc.fold.classify_events:_placed",
         lets_pass=lambda original: lambda events, scope: events,
         guard=_SEMANTICS + "test_a_tombstone_deletes_what_its_partition_said_last",
     ),
     Mechanism(
         name="truncate barrier",
         promise="P4: Rows from before a truncate stay, or come back with a late change.",
-        keeps="lakehouse.cdc.scope:Scope.of",
+        keeps="lakehouse.steps.cdc.fold.scope:FoldScope.of",
         lets_pass=answers(lambda scope: replace(scope, barrier=None, truncating=False)),
         guard=_SEMANTICS + "test_a_truncate_is_a_barrier_between_positions",
     ),
     Mechanism(
         name="change of key",
         promise="P4: Values that a change of key does not send are lost.",
-        keeps="lakehouse.cdc.moves:complete",
+        keeps="lakehouse.steps.cdc.fold.key_changes:complete",
         lets_pass=_within_the_range,
         guard=_SEMANTICS + "test_a_change_of_key_takes_along_what_it_does_not_send",
     ),
     Mechanism(
         name="append-only changelog",
         promise="P4: A mirror goes on after changes that it may not have read were removed.",
-        keeps="lakehouse.cdc.plan:keeps_rows",
+        keeps="lakehouse.steps.cdc.plan.range:keeps_rows",
         lets_pass=gives(True),
         guard=_REFUSED + "test_a_commit_that_removed_rows",
     ),
     Mechanism(
         name="whole range",
         promise="P4: Snapshots that expired or were rolled back leave a hole in what is applied.",
-        keeps="lakehouse.cdc.plan:chain",
+        keeps="lakehouse.steps.cdc.plan.range:chain",
         lets_pass=_listed,
         guard=_REFUSED + "test_a_changelog_that_was_rolled_back",
     ),
     Mechanism(
         name="agreement of a mirror",
         promise="P4: A mirror goes on beside tombstones of another run.",
-        keeps="lakehouse.cdc.plan:stored_statement",
+        keeps="lakehouse.steps.cdc.plan.range:stored_statement",
         lets_pass=_first_statement,
         guard=_REFUSED + "test_a_table_of_the_mirror_that_was_set_back_alone",
     ),
     Mechanism(
         name="lease in the publish",
         promise="P4: Snapshots that a mirror reads next expire between its publish and its lease.",
-        keeps="lakehouse.commit.lease:lease_change",
+        keeps="lakehouse.protocol.leases.lease:lease_change",
         lets_pass=gives(None),
-        guard="commit/test_lease.py::test_a_lease_moves_with_the_publish_of_its_owner[sql_lake]",
+        guard="protocol/leases/test_lease.py::test_a_lease_moves_with_the_publish_of_its_owner[sql_lake]",
     ),
     Mechanism(
         name="fold check",
         promise="P4: A row that is not what its changes make is not found.",
-        keeps="lakehouse.cdc.compare:Comparison.compare",
-        lets_pass=lambda original: lambda *args: Difference(),
+        keeps="lakehouse.steps.cdc.verify.compare:RowComparison.compare",
+        lets_pass=lambda original: lambda *args: RowDifference(),
         guard=_PROOFS + "test_a_row_that_was_changed_behind_the_mirrors_back",
     ),
     Mechanism(
         name="doubt",
         promise="P4: A row whose newest change the stream refused is stale, and nothing says so.",
-        keeps="lakehouse.decode.changes.routing:Router.may_be",
+        keeps="lakehouse.formats.changes.routing:Router.may_be",
         lets_pass=gives(False),
-        guard="cdc/test_doubt.py::test_a_refused_change_of_a_stale_row_is_named_by_the_audit",
+        guard="steps/cdc/verify/test_doubt.py::test_a_refused_change_of_a_stale_row_is_named_by_the_audit",
     ),
     Mechanism(
         name="healing",
         promise="P4: Any change heals a key in doubt, also one that came before or does not say all of a row.",
-        keeps="lakehouse.cdc.doubt:_later",
-        lets_pass=lambda original: lambda pairs: pairs["_row"],
-        guard="cdc/test_doubt.py::test_what_heals_a_key[not later]",
+        keeps="lakehouse.steps.cdc.verify.doubt_healing:later",
+        lets_pass=lambda original: lambda pairs: pairs,
+        guard="steps/cdc/verify/test_doubt.py::test_what_heals_a_key[not later]",
+    ),
+    Mechanism(
+        name="doubt along a change of key",
+        promise="P4: A row that is stale becomes another key's, with the stale values, and nothing says so.",
+        keeps="lakehouse.steps.cdc.verify.doubt_healing:KeysInDoubt.along",
+        lets_pass=lambda original: lambda keys, refused, changes: refused,
+        guard="steps/cdc/verify/test_doubt.py::test_doubt_goes_along_with_a_row_whose_key_changes[moved]",
     ),
     Mechanism(
         name="range of reprocessed changes",
         promise="P4: Changes that come late from quarantine are folded without others of their keys.",
-        keeps="lakehouse.cdc.plan:_apart",
+        keeps="lakehouse.steps.cdc.plan.range:_apart",
         lets_pass=lambda original: lambda found: (found, False),
-        guard="cdc/test_reprocessed.py::test_reprocessed_changes_are_a_range_of_their_own",
+        guard="steps/cdc/test_reprocessed.py::test_reprocessed_changes_are_a_range_of_their_own",
     ),
     Mechanism(
         name="recall",
         promise="P4: A reprocessed change brings a deleted row back, or is too late for ever.",
-        keeps="lakehouse.cdc.recall:recalled",
+        keeps="lakehouse.steps.cdc.fold.recall:recalled",
         lets_pass=lambda original: lambda changes, past, refused, log: changes,
-        guard="cdc/test_recall.py::test_a_late_change_takes_its_place_among_all_of_its_key[hard]",
+        guard="steps/cdc/fold/test_recall.py::test_a_late_change_takes_its_place_among_all_of_its_key[hard]",
     ),
     Mechanism(
         name="balance",
         promise="P4: A range that a mirror left out is not found.",
-        keeps="lakehouse.cdc.balance:_judge_step",
+        keeps="lakehouse.steps.cdc.verify.counters:_judge_step",
         lets_pass=gives(()),
         guard=_PROOFS + "test_a_range_that_was_left_out",
     ),
     Mechanism(
         name="counters",
         promise="P4: A MERGE that did something else than was sealed is not found.",
-        keeps="lakehouse.cdc.witnesses:judge_counters",
+        keeps="lakehouse.steps.cdc.verify.cross_checks:judge_counters",
         lets_pass=gives(()),
         guard=_PROOFS + "test_rows_that_iceberg_has_not_counted",
     ),

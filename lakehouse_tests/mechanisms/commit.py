@@ -8,10 +8,10 @@ from pyiceberg.catalog.sql import IcebergTables
 from pyiceberg.table.update import AssertRefSnapshotId
 from sqlalchemy import select
 
-from lakehouse.commit.errors import ClockSkew, SchemaChanged, TableReplaced
-from lakehouse.commit.history import attempt_of
-from lakehouse.commit.judge import Verdict
-from lakehouse.commit.seal import DIGEST_KEY, PREFIX, _digest
+from lakehouse.protocol.commit.conflict_check import ConflictVerdict
+from lakehouse.protocol.errors import ClockSkew, SchemaChanged, TableReplaced
+from lakehouse.protocol.seals.history import attempt_of
+from lakehouse.protocol.seals.seal import DIGEST_KEY, PREFIX, _digest
 from lakehouse_tests.mechanisms.mechanism import Breaking, Function, Mechanism, answers, gives, ignores
 
 
@@ -75,146 +75,146 @@ def _of_now(original: Function) -> Function:
     return passing
 
 
-_FENCE = "commit/test_fence.py::"
-_PUBLISH = "commit/test_publish.py::"
+_FENCE = "protocol/commit/test_fence.py::"
+_PUBLISH = "protocol/commit/test_publish.py::"
 COMMIT = (
     Mechanism(
         name="fence",
         promise="P1: A publish takes away what a twin has published since the look at the table.",
-        keeps="lakehouse.commit.publish:_change",
+        keeps="lakehouse.protocol.commit.publish:_change",
         lets_pass=_not_required(lambda requirement, item: requirement.ref == "main"),
         guard=_FENCE + "test_rows_of_a_twin_that_was_quicker_stay",
     ),
     Mechanism(
         name="fence of the branch",
         promise="P1: What somebody puts on an attempt's branch at the last moment is published.",
-        keeps="lakehouse.commit.publish:_change",
+        keeps="lakehouse.protocol.commit.publish:_change",
         lets_pass=_not_required(lambda requirement, item: requirement.ref == item.branch),
         guard=_FENCE + "test_what_was_put_on_the_branch_last_is_not_published",
     ),
     Mechanism(
         name="descent check",
         promise="P1: A branch is published with commits of others among its own.",
-        keeps="lakehouse.commit.stage:require_descent",
+        keeps="lakehouse.protocol.commit.stage:require_descent",
         lets_pass=gives(None),
         guard=_PUBLISH + "test_a_head_on_top_of_foreign_rows_is_refused[sql_lake]",
     ),
     Mechanism(
         name="twin check",
         promise="P1: Two attempts at one step both land.",
-        keeps="lakehouse.commit.judge:_require_harmless",
+        keeps="lakehouse.protocol.commit.conflict_check:_require_harmless",
         lets_pass=_harmless(lambda snapshot: attempt_of(snapshot) is not None),
         guard=_PUBLISH + "test_the_loser_of_a_race_is_superseded_and_changes_nothing[sql_lake]",
     ),
     Mechanism(
         name="foreign commit",
         promise="P1: Rows from outside the protocol go unnoticed under those of a step.",
-        keeps="lakehouse.commit.judge:_require_harmless",
+        keeps="lakehouse.protocol.commit.conflict_check:_require_harmless",
         lets_pass=_harmless(lambda snapshot: attempt_of(snapshot) is None),
         guard=_PUBLISH + "test_an_unsealed_append_in_between_is_refused[sql_lake]",
     ),
     Mechanism(
         name="rollback check",
         promise="P1: What an operator took back is tried on and on, and nobody is told why.",
-        keeps="lakehouse.commit.judge:_require_branch",
+        keeps="lakehouse.protocol.commit.conflict_check:_require_branch",
         lets_pass=gives(None),
         guard=_PUBLISH + "test_publishing_again_after_an_operators_rollback_stops[sql_lake]",
     ),
     Mechanism(
         name="history check",
         promise="P1: A step on a rolled back base tries on and on, and nobody is told why.",
-        keeps="lakehouse.commit.judge:_since_base",
+        keeps="lakehouse.protocol.commit.conflict_check:_since_base",
         lets_pass=gives([]),
         guard=_PUBLISH + "test_rolled_back_rows_do_not_come_back_to_life[sql_lake]",
     ),
     Mechanism(
         name="landed head",
         promise="P1: A publish whose answer was lost, and that has landed, ends as a failure.",
-        keeps="lakehouse.commit.judge:judge",
-        lets_pass=answers(lambda verdict: Verdict.PUBLISH if verdict is Verdict.LANDED else verdict),
+        keeps="lakehouse.protocol.commit.conflict_check:check_conflict",
+        lets_pass=answers(lambda verdict: ConflictVerdict.PUBLISH if verdict is ConflictVerdict.LANDED else verdict),
         guard=_PUBLISH + "test_publishing_again_recognises_its_own_commit[sql_lake]",
     ),
     Mechanism(
         name="table identity",
         promise="P1: A step for a table that was dropped and made anew tries on and on, unnamed.",
-        keeps="lakehouse.commit.judge:judge",
-        lets_pass=ignores(TableReplaced, gives=Verdict.PUBLISH),
+        keeps="lakehouse.protocol.commit.conflict_check:check_conflict",
+        lets_pass=ignores(TableReplaced, gives=ConflictVerdict.PUBLISH),
         guard=_PUBLISH + "test_a_table_dropped_and_made_anew_is_refused[sql_lake]",
     ),
     Mechanism(
         name="schema check",
         promise="P1: A step of an old schema tries on and on, and nobody is told why.",
-        keeps="lakehouse.commit.judge:judge",
-        lets_pass=ignores(SchemaChanged, gives=Verdict.PUBLISH),
+        keeps="lakehouse.protocol.commit.conflict_check:check_conflict",
+        lets_pass=ignores(SchemaChanged, gives=ConflictVerdict.PUBLISH),
         guard=_PUBLISH + "test_a_changed_schema_is_refused[sql_lake]",
     ),
     Mechanism(
         name="layout check",
         promise="P1: Files of an old partitioning are staged in a table that has a new one.",
-        keeps="lakehouse.commit.stage:append_to",
+        keeps="lakehouse.protocol.commit.stage:append_to",
         lets_pass=_of_now,
-        guard="commit/test_unusual_tables.py::test_partitioning_changed_before_the_files_were_staged[sql_lake]",
+        guard="protocol/commit/test_unusual_tables.py::test_partitioning_changed_before_the_files_were_staged[sql_lake]",
     ),
     Mechanism(
         name="time written",
         promise="P1: A slow clock writes a history that runs backwards, which Java does not read.",
-        keeps="lakehouse.catalog.document:_monotonic",
+        keeps="lakehouse.protocol.catalog.document:_monotonic",
         lets_pass=lambda original: lambda document, now_ms: now_ms,
         guard=_PUBLISH + "test_a_slow_clock_does_not_write_history_backwards[sql_lake]",
     ),
     Mechanism(
         name="clock refusal",
         promise="P1: A step publishes to a table that is ahead of its clock.",
-        keeps="lakehouse.commit.judge:judge",
-        lets_pass=ignores(ClockSkew, gives=Verdict.PUBLISH),
-        guard="catalog/test_document.py::test_a_table_ahead_of_our_clock",
+        keeps="lakehouse.protocol.commit.conflict_check:check_conflict",
+        lets_pass=ignores(ClockSkew, gives=ConflictVerdict.PUBLISH),
+        guard="protocol/catalog/test_document.py::test_a_table_ahead_of_our_clock",
     ),
     Mechanism(
         name="compare and swap",
         promise="P1: A commit takes away that of another program which came between.",
-        keeps="lakehouse.catalog.sql:SqlLakeCatalog._swap_row",
+        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._swap_row",
         lets_pass=_uncompared,
         guard=_FENCE + "test_a_document_that_another_program_has_written_meanwhile_is_not_lost",
     ),
     Mechanism(
         name="branch probe",
         promise="P1: On a catalog that ignores branches a staged row is a published row.",
-        keeps="lakehouse.catalog.probe:_require_apart",
+        keeps="lakehouse.protocol.catalog.probe:_require_apart",
         lets_pass=gives(None),
-        guard="catalog/test_branchless.py::test_the_probe_refuses_it",
+        guard="protocol/catalog/test_branchless.py::test_the_probe_refuses_it",
     ),
     Mechanism(
         name="look at main",
         promise="P1: A step goes on although its commit to a branch has moved main.",
-        keeps="lakehouse.commit.stage:_require_apart",
+        keeps="lakehouse.protocol.commit.stage:_require_apart",
         lets_pass=gives(None),
-        guard="catalog/test_branchless.py::test_a_step_stops_before_it_is_published",
+        guard="protocol/catalog/test_branchless.py::test_a_step_stops_before_it_is_published",
     ),
     Mechanism(
         name="seal digest",
         promise="P1: A seal that was edited is believed.",
-        keeps="lakehouse.commit.seal:Seal.from_summary",
+        keeps="lakehouse.protocol.seals.seal:Seal.from_summary",
         lets_pass=_undigested,
-        guard="lineage/test_dates.py::test_an_edited_seal_fails",
+        guard="proofs/lineage/test_dates.py::test_an_edited_seal_fails",
     ),
     Mechanism(
         name="atomic swap",
         promise="P2: One table of a step shows its rows, and another does not.",
-        keeps="lakehouse.catalog.sql:SqlLakeCatalog._swap",
+        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._swap",
         lets_pass=_table_by_table,
         guard=_FENCE + "test_of_two_tables_both_rows_are_swapped_or_none",
     ),
     Mechanism(
         name="completion",
         promise="P2: The rest of a transaction that a catalog has applied in part fails for ever.",
-        keeps="lakehouse.commit.judge:judge",
-        lets_pass=answers(lambda verdict: Verdict.PUBLISH if verdict is Verdict.LANDED else verdict),
-        guard="commit/test_unusual_tables.py::test_a_transaction_that_the_catalog_applied_in_part_is_completed[sql_lake]",
+        keeps="lakehouse.protocol.commit.conflict_check:check_conflict",
+        lets_pass=answers(lambda verdict: ConflictVerdict.PUBLISH if verdict is ConflictVerdict.LANDED else verdict),
+        guard="protocol/commit/test_unusual_tables.py::test_a_transaction_that_the_catalog_applied_in_part_is_completed[sql_lake]",
     ),
     Mechanism(
         name="reading a group",
         promise="P2: A reader sees half a step on a catalog that applies it table by table.",
-        keeps="lakehouse.commit.together:_agree",
+        keeps="lakehouse.protocol.seals.load_group:_agree",
         lets_pass=gives(True),
         guard=_FENCE + "test_half_a_step_is_read_again",
     ),

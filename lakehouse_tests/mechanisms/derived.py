@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from lakehouse.commit import read_group
-from lakehouse.derived.refusals import ComputedOtherwise
-from lakehouse.maintenance.foreign_rewrites import _Verdict
-from lakehouse.release.errors import TagRefused
-from lakehouse.release.pointer import read_pointer
+from lakehouse.protocol.seals.read_group import read_group
+from lakehouse.steps.derived.refusals import ComputedOtherwise
+from lakehouse.steps.maintenance.verify.foreign_rewrites import _Verdict
+from lakehouse.steps.release.errors import TagRefused
+from lakehouse.steps.release.pointer import read_pointer
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, gives, ignores
 
 
@@ -40,147 +40,154 @@ def _from_now(original: Function) -> Function:
     return passing
 
 
-_RUNTIME = "test_runtime.py::"
-_INPUTS = "derived/test_inputs_refused.py::"
-_RELEASE = "release/test_pointer_and_tags.py::"
+_RUNTIME = "orchestration/test_run_context.py::"
+_INPUTS = "steps/derived/test_inputs_refused.py::"
+_RELEASE = "steps/release/test_pointer_and_tags.py::"
 DERIVED = (
+    Mechanism(
+        name="rows as the run left them",
+        promise="P1: The newest snapshot is edited to list the files of an older one, and no seal contradicts it.",
+        keeps="lakehouse.proofs.lineage.audit:_rows",
+        lets_pass=gives([]),
+        guard="orchestration/checks/test_audit_files.py::test_an_older_list_of_manifests_is_named",
+    ),
     Mechanism(
         name="runtime date",
         promise="P3: A run that is tried again tomorrow computes for another date.",
-        keeps="lakehouse.runtime:_created",
+        keeps="lakehouse.orchestration.run_context:_created",
         lets_pass=_today,
         guard=_RUNTIME + "test_a_reexecution_keeps_the_date_of_the_first_run",
     ),
     Mechanism(
         name="parameters",
         promise="P3: Runs with other parameters cannot be told apart.",
-        keeps="lakehouse.runtime:parameters_digest",
+        keeps="lakehouse.orchestration.run_context:parameters_digest",
         lets_pass=gives(""),
         guard=_RUNTIME + "test_an_attempt_carries_the_digest_of_its_runs_parameters",
     ),
     Mechanism(
         name="pins",
         promise="P3: Two steps of one run read two versions of a table.",
-        keeps="lakehouse.derived.pins:pin_inputs",
+        keeps="lakehouse.steps.derived.inputs.pins:pin_inputs",
         lets_pass=_unpinned,
-        guard="derived/test_pins.py::test_every_step_of_a_run_finds_what_the_first_has_pinned[sql_lake]",
+        guard="steps/derived/inputs/test_pins.py::test_every_step_of_a_run_finds_what_the_first_has_pinned[sql_lake]",
     ),
     Mechanism(
         name="pins of a step",
         promise="P3: What an asset of a user's own has read once cannot be read again after an expiry.",
-        keeps="lakehouse.resources.pinning:pinned_tables",
+        keeps="lakehouse.orchestration.resources.step_pins:pinned_tables",
         lets_pass=_unpinned,
-        guard="assets/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
+        guard="orchestration/assets/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
     ),
     Mechanism(
         name="agreement of inputs",
         promise="P3: A table is computed from inputs of another date, or of other parameters.",
-        keeps="lakehouse.derived.agreement:_differs",
+        keeps="lakehouse.steps.derived.inputs.agreement:_differs",
         lets_pass=gives([]),
         guard=_INPUTS + "test_an_input_of_another_date_or_of_other_parameters",
     ),
     Mechanism(
         name="vintage",
         promise="P3: Two ways to a shared input lead to two versions of it.",
-        keeps="lakehouse.lineage.vintage:_compared",
+        keeps="lakehouse.proofs.lineage.vintage:_compared",
         lets_pass=gives(((), ())),
-        guard="lineage/test_two_versions.py::test_two_versions_of_a_shared_input_are_found",
+        guard="proofs/lineage/test_two_versions.py::test_two_versions_of_a_shared_input_are_found",
     ),
     Mechanism(
         name="rows of others",
         promise="P3: Rows of two sets of parameters stand side by side in a growing table.",
-        keeps="lakehouse.derived.plan:_require_parameters",
+        keeps="lakehouse.steps.derived.plan:_require_parameters",
         lets_pass=gives(None),
         guard=_INPUTS + "test_new_rows_beside_those_of_other_parameters",
     ),
     Mechanism(
         name="commits of strangers",
         promise="P3: What somebody writes to a computed table outside the protocol passes every audit.",
-        keeps="lakehouse.commit.covered:unsealed_commits",
+        keeps="lakehouse.protocol.seals.covered:unsealed_commits",
         lets_pass=gives([]),
-        guard="lineage/test_foreign_commits.py::test_what_is_buried_below_newer_seals_is_named",
+        guard="proofs/lineage/test_foreign_commits.py::test_what_is_buried_below_newer_seals_is_named",
     ),
     Mechanism(
         name="rewrites of strangers",
         promise="P5: A commit that calls itself a compaction changes values, and passes every audit.",
-        keeps="lakehouse.maintenance.foreign_rewrites:_judged",
+        keeps="lakehouse.steps.maintenance.verify.foreign_rewrites:_judged",
         lets_pass=gives(_Verdict()),
-        guard="maintenance/test_foreign_rewrites.py::test_a_value_that_was_changed_is_named_also_below_newer_seals",
+        guard="steps/maintenance/verify/test_foreign_rewrites.py::test_a_value_that_was_changed_is_named_also_below_newer_seals",
     ),
     Mechanism(
         name="findings beside errors",
         promise="P1: One thing that cannot be read hides every broken promise beside it.",
-        keeps="lakehouse.commit.damage:Attempted.part",
+        keeps="lakehouse.protocol.seals.damage:Attempted.part",
         lets_pass=_raises_all,
-        guard="commit/test_damage.py::test_a_part_that_fails_ends_no_other",
+        guard="protocol/seals/test_damage.py::test_a_part_that_fails_ends_no_other",
     ),
     Mechanism(
         name="inputs of strangers",
         promise="P3: A table is computed from what somebody wrote to its input outside the protocol.",
-        keeps="lakehouse.derived.inputs:require_sealed",
+        keeps="lakehouse.steps.derived.inputs.inputs:require_sealed",
         lets_pass=gives(None),
         guard=_INPUTS + "test_an_input_that_was_written_to_outside_the_protocol",
     ),
     Mechanism(
         name="newer rows",
         promise="P3: An old run that is executed again puts its rows in the place of newer ones.",
-        keeps="lakehouse.derived.plan:_newer_rows",
+        keeps="lakehouse.steps.derived.plan:_newer_rows",
         lets_pass=gives([]),
-        guard="derived/test_newer_rows.py::test_an_older_date_over_a_newer_one[full]",
+        guard="steps/derived/test_newer_rows.py::test_an_older_date_over_a_newer_one[full]",
     ),
     Mechanism(
         name="date of the winner",
         promise="P3: A run whose race was won for another date ends as if its own table was made.",
-        keeps="lakehouse.derived.step:_outdone",
+        keeps="lakehouse.steps.derived.step:_outdone",
         lets_pass=ignores(ComputedOtherwise, gives=True),
         guard=_INPUTS + "test_a_race_that_was_won_for_another_date",
     ),
     Mechanism(
         name="dates of rows",
         promise="P3: Rows that carry another date than their run are not found.",
-        keeps="lakehouse.lineage.dates:_Judged._judge",
+        keeps="lakehouse.proofs.lineage.dates:_Judged._judge",
         lets_pass=gives([]),
-        guard="lineage/test_dates.py::test_a_date_of_another_run_fails_and_says_which_was_expected_of_whom",
+        guard="proofs/lineage/test_dates.py::test_a_date_of_another_run_fails_and_says_which_was_expected_of_whom",
     ),
     Mechanism(
         name="release gate",
         promise="P3: A release goes ahead on results about another snapshot.",
-        keeps="lakehouse.release.gate:_judged",
+        keeps="lakehouse.steps.release.gate:_judged",
         lets_pass=gives(None),
         guard=_RELEASE + "test_a_result_about_another_snapshot_does_not_count",
     ),
     Mechanism(
         name="dates of members",
         promise="P3: A release has members of two dates, or of two sets of parameters.",
-        keeps="lakehouse.release.gate:_disagreement",
+        keeps="lakehouse.steps.release.gate:_disagreement",
         lets_pass=gives([]),
         guard=_RELEASE + "test_members_of_two_dates",
     ),
     Mechanism(
         name="tags before the pointer",
         promise="P3: The pointer names a release whose snapshots nothing keeps.",
-        keeps="lakehouse.release.tags:set_tags",
+        keeps="lakehouse.steps.release.tags:set_tags",
         lets_pass=gives(None),
         guard=_RELEASE + "test_every_member_is_tagged_before_the_pointer_names_the_release",
     ),
     Mechanism(
         name="immutable tags",
         promise="P3: A release that is being read becomes another one.",
-        keeps="lakehouse.release.tags:_missing",
+        keeps="lakehouse.steps.release.tags:_missing",
         lets_pass=ignores(TagRefused),
         guard=_RELEASE + "test_a_tag_that_is_there_is_never_moved",
     ),
     Mechanism(
         name="tag and record",
         promise="P3: A reader believes a tag that somebody has moved.",
-        keeps="lakehouse.release.reading:require_tag",
+        keeps="lakehouse.steps.release.reading:require_tag",
         lets_pass=gives(None),
         guard=_RELEASE + "test_a_tag_that_somebody_has_moved_is_not_believed",
     ),
     Mechanism(
         name="pointer",
         promise="P3: Of two releases, or a release and a rollback, one undoes the other unseen.",
-        keeps="lakehouse.release.pointer:move_pointer",
+        keeps="lakehouse.steps.release.pointer:move_pointer",
         lets_pass=_from_now,
         guard=_RELEASE + "test_of_two_moves_from_one_place_the_second_is_superseded",
     ),

@@ -5,7 +5,7 @@ from urllib.parse import quote_plus
 
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse.ingest.refusals import (
+from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
     PositionBeyondEnd,
     PositionsDiffer,
@@ -50,225 +50,264 @@ def _value_as_it_is(original: Function) -> Function:
     return lambda field, kind, value: quote_plus(field.transform.to_human_string(kind, value), safe="")
 
 
+def _all_in_force(original: Function) -> Function:
+    """What was given up in a log is given up in whatever becomes of it."""
+    return lambda ledger, topic_id: tuple(ledger)
+
+
+def _as_before(original: Function) -> Function:
+    """As many of the last records were refused as before some of them left the quarantine."""
+    return lambda quarantine, previous, taken: previous.refused_last
+
+
 def _as_many(original: Function) -> Function:
     """A set of offsets is any other of as many."""
     return lambda tally, other: tally.count == other.count
 
 
-_PLAN = "ingest/test_plan.py::"
-_POSITION = "ingest/test_position.py::"
-_GATE = "ingest/test_gate.py::"
-_LEGS = "audit/test_legs.py::"
+_PLAN = "steps/ingest/test_plan.py::"
+_POSITION = "steps/ingest/test_position.py::"
+_GATE = "steps/ingest/test_gate.py::"
+_LEGS = "proofs/audit/test_legs.py::"
 _REFUSALS = _PLAN + "test_refusals_name_the_range_and_the_remedy"
 INGEST = (
     Mechanism(
         name="topic identity",
         promise="P1: Another topic of the same name, or of another cluster, is read on from an old position.",
-        keeps="lakehouse.ingest.plan:require_same_log",
+        keeps="lakehouse.steps.ingest.plan:require_same_log",
         lets_pass=ignores(ClusterChanged, TopicRecreated),
         guard=_REFUSALS,
     ),
     Mechanism(
         name="truncated log",
         promise="P1: New records that took the offsets of read ones are never read.",
-        keeps="lakehouse.ingest.plan:require_same_log",
+        keeps="lakehouse.steps.ingest.plan:require_same_log",
         lets_pass=ignores(PositionBeyondEnd),
         guard=_REFUSALS,
     ),
     Mechanism(
         name="retention check",
         promise="P1: Records that retention took before they were read are missed in silence.",
-        keeps="lakehouse.ingest.plan:lost_ranges",
+        keeps="lakehouse.steps.ingest.plan:lost_ranges",
         lets_pass=gives({}),
         guard=_PLAN + "test_what_retention_took_of_a_new_partition_before_anybody_looked_is_a_loss_like_any_other",
     ),
     Mechanism(
         name="identity after reading",
         promise="P1: Records of a topic that was made anew while it was read are published.",
-        keeps="lakehouse.ingest.plan:require_unchanged",
+        keeps="lakehouse.steps.ingest.plan:require_unchanged",
         lets_pass=gives(None),
         guard=_PLAN + "test_a_topic_recreated_while_it_was_read_is_refused",
     ),
     Mechanism(
         name="accepted loss",
         promise="P1: A stream stands for ever before offsets that a person gave up because they cannot be read.",
-        keeps="lakehouse.ingest.plan:next_accepted",
+        keeps="lakehouse.steps.ingest.plan:next_accepted",
         lets_pass=gives({}),
         guard=_PLAN + "test_a_run_reads_up_to_what_was_given_up_and_steps_over_it",
     ),
     Mechanism(
+        name="losses of a log that was cut",
+        promise="P1: New records are stepped over because old ones of the same offsets were given up.",
+        keeps="lakehouse.engines.kafka.loss_ledger:past",
+        lets_pass=_all_in_force,
+        guard=_PLAN + "test_new_records_of_a_log_that_was_cut_are_read_where_old_ones_were_given_up",
+    ),
+    Mechanism(
+        name="unread of another log",
+        promise="P1: A topic that was made anew waits unread, and looks read, until it is as long as the one before.",
+        keeps="lakehouse.steps.ingest.plan:require_same_log",
+        lets_pass=gives(None),
+        guard="resources/test_standing.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
+    ),
+    Mechanism(
         name="loss of unread offsets",
         promise="P1: Offsets whose rows are in the tables are counted as lost.",
-        keeps="lakehouse.ingest.accept_offsets:_require_unread",
+        keeps="lakehouse.steps.ingest.repair.accept_offsets:_require_unread",
         lets_pass=gives(None),
-        guard="ingest/test_accept_offsets.py::test_what_was_read_or_is_not_in_the_log_cannot_be_given_up",
+        guard="steps/ingest/repair/test_accept_offsets.py::test_what_was_read_or_is_not_in_the_log_cannot_be_given_up",
+    ),
+    Mechanism(
+        name="adopting skips nothing",
+        promise="P1: Adopting rows moves a stream past offsets that nobody has read, and no line of the loss ledger "
+        "says so.",
+        keeps="lakehouse.steps.ingest.repair.adoption:_require_none_skipped",
+        lets_pass=gives(None),
+        guard="steps/ingest/repair/test_adoption_skips.py::test_another_topic_is_read_from_its_beginning",
     ),
     Mechanism(
         name="loss ledger",
         promise="P1: A step gives up offsets without a person, or forgets what was given up.",
-        keeps="lakehouse.audit.chain:_judge_ledger",
+        keeps="lakehouse.proofs.audit.chain:_judge_ledger",
         lets_pass=gives(()),
         guard=_LEGS + "test_a_loss_that_nobody_accepted_and_a_ledger_that_a_step_changes",
     ),
     Mechanism(
         name="blame of a record",
         promise="P1: Records are named for giving up where the broker, the disk or memory is what fails.",
-        keeps="lakehouse.ingest.narrowing:_any_readable",
+        keeps="lakehouse.steps.ingest.read.narrowing:_any_readable",
         lets_pass=gives(True),
-        guard="ingest/test_narrowing.py::test_the_only_record_of_a_range_is_to_blame_if_one_before_it_can_be_read",
+        guard="steps/ingest/read/test_narrowing.py::test_the_only_record_of_a_range_is_to_blame_if_one_before_it_can_be_read",
     ),
     Mechanism(
         name="last stable offset",
         promise="P1: A range ends in an open transaction, and fewer records are read than it says.",
-        keeps="lakehouse.kafka.topics:_offsets",
+        keeps="lakehouse.engines.kafka.topics:_offsets",
         lets_pass=_uncommitted,
-        guard="kafka/test_topics.py::test_the_end_is_the_last_stable_offset_while_a_transaction_is_open",
+        guard="engines/kafka/test_topics.py::test_the_end_is_the_last_stable_offset_while_a_transaction_is_open",
     ),
     Mechanism(
         name="sibling check",
         promise="P1: A stream goes on beside a table that was rolled back alone.",
-        keeps="lakehouse.ingest.plan:agreed_position",
+        keeps="lakehouse.steps.ingest.plan:agreed_position",
         lets_pass=ignores(PositionsDiffer),
         guard=_POSITION + "test_a_table_that_was_rolled_back_alone",
     ),
     Mechanism(
         name="rows without a seal",
         promise="P1: Rows of unknown origin are taken for none, and the topic is read from offset 0.",
-        keeps="lakehouse.ingest.plan:stored_position",
+        keeps="lakehouse.steps.ingest.plan:stored_position",
         lets_pass=ignores(RowsWithoutSeal),
         guard=_POSITION + "test_rows_without_a_seal_are_never_taken_for_offset_0",
     ),
     Mechanism(
         name="commit without a seal",
         promise="P1: An ingest goes on after a commit that nobody accounts for.",
-        keeps="lakehouse.ingest.plan:stored_position",
+        keeps="lakehouse.steps.ingest.plan:stored_position",
         lets_pass=ignores(UnsealedCommit),
         guard=_POSITION + "test_a_commit_after_the_last_seal",
     ),
     Mechanism(
         name="emptied table",
         promise="P1: A table that was made anew joins its siblings without the rows that it should hold.",
-        keeps="lakehouse.ingest.plan:emptied_tables",
+        keeps="lakehouse.steps.ingest.plan:emptied_tables",
         lets_pass=gives({}),
         guard=_POSITION + "test_a_table_made_anew_beside_sealed_ones",
     ),
     Mechanism(
         name="read as planned",
         promise="P1: A record that is lost between Kafka and the workers is taken for one that never was.",
-        keeps="lakehouse.ingest.comparison:require_whole",
+        keeps="lakehouse.steps.ingest.completeness:require_whole",
         lets_pass=gives(None),
-        guard="ingest/test_comparison.py::test_what_no_log_explains",
+        guard="steps/ingest/test_completeness.py::test_what_no_log_explains",
     ),
     Mechanism(
         name="second look at gaps",
         promise="P1: A record that Kafka has is not missed, as its topic may have gaps.",
-        keeps="lakehouse.ingest.comparison:readable",
+        keeps="lakehouse.steps.ingest.completeness:readable",
         lets_pass=gives({}),
-        guard="ingest/test_comparison.py::test_a_record_that_got_lost_on_the_way_is_named_whatever_the_topic",
+        guard="steps/ingest/test_completeness.py::test_a_record_that_got_lost_on_the_way_is_named_whatever_the_topic",
     ),
     Mechanism(
         name="gaps in a seal",
         promise="P1: A seal leaves out offsets without a word, and is believed.",
-        keeps="lakehouse.audit.chain:_judge_gaps",
+        keeps="lakehouse.proofs.audit.chain:_judge_gaps",
         lets_pass=gives(()),
         guard=_LEGS + "test_a_seal_that_says_how_many_offsets_had_no_record",
     ),
     Mechanism(
         name="quarantine gate",
         promise="P1: A producer's mistake puts most of a topic into quarantine, unseen.",
-        keeps="lakehouse.ingest.gate:require_acceptable",
+        keeps="lakehouse.steps.ingest.gate:require_acceptable",
         lets_pass=gives(None),
         guard=_GATE + "test_more_than_the_number_and_the_share_are_refused",
     ),
     Mechanism(
         name="last refused records",
         promise="P1: All of a quiet topic goes to quarantine, a record a run, and nothing stops it.",
-        keeps="lakehouse.ingest.gate:refused_ends",
+        keeps="lakehouse.steps.ingest.gate:refused_ends",
         lets_pass=gives({}),
         guard=_GATE + "test_a_quiet_topic_whose_last_records_were_all_refused_stops_in_the_twentieth_run",
     ),
     Mechanism(
         name="newest refused batch",
         promise="P5: A stream that is stuck leaves a branch with its files at every try.",
-        keeps="lakehouse.ingest.refused:_refused",
+        keeps="lakehouse.steps.ingest.refused_batch:_refused",
         lets_pass=gives(value=False),
-        guard="ingest/test_refused.py::test_of_refused_batches_the_newest_stays_with_its_reason",
+        guard="steps/ingest/test_refused_batch.py::test_of_refused_batches_the_newest_stays_with_its_reason",
     ),
     Mechanism(
         name="back-off",
         promise="P5: What fails for want of a person is tried all day long.",
-        keeps="lakehouse.automation.backoff:Failures.reason_to_wait",
+        keeps="lakehouse.orchestration.automation.backoff:Failures.reason_to_wait",
         lets_pass=gives(""),
-        guard="automation/test_decision.py::test_after_a_failure_a_stream_waits_longer_each_time_whatever_arrives",
+        guard="orchestration/automation/test_stream_decision.py::test_after_a_failure_a_stream_waits_longer_each_time_whatever_arrives",
     ),
     Mechanism(
         name="short folders",
         promise="P1: A long text in a partition's column stops its stream for good.",
-        keeps="lakehouse.ingest.parquet_files.folders:_value",
+        keeps="lakehouse.steps.ingest.parquet_files.folders:_value",
         lets_pass=_value_as_it_is,
-        guard="ingest/test_parquet_files.py::test_a_text_of_any_length_and_any_letters_is_a_partition",
+        guard="steps/ingest/test_parquet_files.py::test_a_text_of_any_length_and_any_letters_is_a_partition",
     ),
     Mechanism(
         name="staged audit",
         promise="P1: Other rows are published than the workers have counted.",
-        keeps="lakehouse.ingest.staged_audit:require_staged",
+        keeps="lakehouse.steps.ingest.staged_audit:require_staged",
         lets_pass=gives(None),
         guard=_POSITION + "test_fewer_rows_on_the_branch_than_were_counted",
     ),
     Mechanism(
         name="tally",
         promise="P1: A lost record and a doubled one make up for each other.",
-        keeps="lakehouse.kafka.tally:Tally.__eq__",
+        keeps="lakehouse.engines.kafka.tally:Tally.__eq__",
         lets_pass=_as_many,
-        guard="kafka/test_tally.py::test_a_lost_and_a_doubled_row_do_not_cancel",
+        guard="engines/kafka/test_tally.py::test_a_lost_and_a_doubled_row_do_not_cancel",
     ),
     Mechanism(
         name="seal chain",
         promise="P1: A range that no run has read, or that two have read, is not found.",
-        keeps="lakehouse.audit.chain:_judge_step",
+        keeps="lakehouse.proofs.audit.chain:_judge_step",
         lets_pass=gives(()),
         guard=_LEGS + "test_a_range_that_does_not_go_on",
     ),
     Mechanism(
         name="balance of a seal",
         promise="P1: A seal that counts other records than it has read is believed.",
-        keeps="lakehouse.audit.chain:_judge_balance",
+        keeps="lakehouse.proofs.audit.chain:_judge_balance",
         lets_pass=gives(()),
         guard=_LEGS + "test_a_seal_that_counts_others_than_it_has_read",
     ),
     Mechanism(
         name="siblings in the audit",
         promise="P1: A table that was rolled back alone is not found.",
-        keeps="lakehouse.audit.stream:_judge_siblings",
+        keeps="lakehouse.proofs.audit.stream:_judge_siblings",
         lets_pass=gives(()),
         guard=_LEGS + "test_a_table_that_was_rolled_back_alone",
     ),
     Mechanism(
         name="holdings",
         promise="P1: A row that has gone since it was sealed is not missed.",
-        keeps="lakehouse.audit.stream:_compare",
+        keeps="lakehouse.proofs.audit.stream:_compare",
         lets_pass=_agreeing,
         guard=_LEGS + "test_a_row_that_is_gone",
     ),
     Mechanism(
         name="trusted files",
         promise="P1: Bounds prove a file that somebody else has written.",
-        keeps="lakehouse.audit.holdings:_sealed_files",
+        keeps="lakehouse.proofs.audit.stored_offsets:_sealed_files",
         lets_pass=_all_trusted,
         guard=_LEGS + "test_bounds_of_a_file_that_no_attempt_has_written_prove_nothing",
     ),
     Mechanism(
         name="what leaves the quarantine",
         promise="P1: Reprocessing takes other records out of the quarantine than it lands.",
-        keeps="lakehouse.ingest.reprocess:_require_left",
+        keeps="lakehouse.steps.ingest.repair.reprocess:_require_left",
         lets_pass=gives(None),
-        guard="ingest/test_reprocess.py::test_nothing_else_leaves_the_quarantine",
+        guard="steps/ingest/repair/test_reprocess.py::test_nothing_else_leaves_the_quarantine",
+    ),
+    Mechanism(
+        name="refused until reprocessed",
+        promise="P1: A stream stops over a broken record because others, which are taken up by now, count as refused.",
+        keeps="lakehouse.steps.ingest.repair.reprocess:_refused_last",
+        lets_pass=_as_before,
+        guard="steps/ingest/repair/test_reprocess.py::test_what_has_left_the_quarantine_is_none_of_the_last_refused_any_more",
     ),
     Mechanism(
         name="rows that move",
         promise="P1: Rows leave a table by a step that may not take any, and the seals say so in silence.",
-        keeps="lakehouse.audit.chain:_judge_moved",
+        keeps="lakehouse.proofs.audit.chain:_judge_moved",
         lets_pass=gives(()),
-        guard="ingest/test_reprocess.py::test_rows_leave_by_no_other_step[loss]",
+        guard="steps/ingest/repair/test_reprocess.py::test_rows_leave_by_no_other_step[loss]",
     ),
 )

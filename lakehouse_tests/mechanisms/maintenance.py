@@ -5,8 +5,8 @@ from typing import Any
 
 from pyiceberg.table import Table
 
-from lakehouse.maintenance.approval import Approval
-from lakehouse.maintenance.digest import Digest
+from lakehouse.iceberg.content_hash.row_hash import Digest
+from lakehouse.steps.maintenance.approval import Approval
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
 
 
@@ -33,6 +33,10 @@ def _nothing_left(original: Function) -> Function:
     return passing
 
 
+def _any_file(_: Function) -> Function:
+    return lambda table, paths: list(paths)
+
+
 def _first_look_decides(original: Function) -> Function:
     """What is an orphan at the first look goes."""
 
@@ -51,142 +55,186 @@ def _approved(_: Function) -> Function:
     return lambda digests, memory, found, action: Approval(action)
 
 
-_APPROVAL = "maintenance/test_approval.py::"
-_REMOVAL = "maintenance/test_kept_from_removal.py::"
-_ROWS = "maintenance/test_rows_kept.py::"
-_DECIDE = "maintenance/test_decide.py::"
+_APPROVAL = "steps/maintenance/test_approval.py::"
+_OWN = "iceberg/test_own_files.py::"
+_REMOVAL = "steps/maintenance/test_kept_from_removal.py::"
+_ROWS = "steps/maintenance/test_rows_kept.py::"
+_DECIDE = "steps/maintenance/plan/test_decide.py::"
 MAINTENANCE = (
     Mechanism(
         name="proof of a rewrite",
         promise="P5: A rewrite that loses or changes rows is published.",
-        keeps="lakehouse.maintenance.proof:Prover._require_equal",
+        keeps="lakehouse.steps.maintenance.verify.proof:Prover._require_equal",
         lets_pass=gives(None),
         guard=_ROWS + "test_a_rewrite_that_loses_a_row",
     ),
     Mechanism(
+        name="files listed as before",
+        promise="P5: A rewrite of somebody else doubles rows, or brings deleted ones back, with the same files.",
+        keeps="lakehouse.protocol.commit.replacement:listed_otherwise",
+        lets_pass=gives(""),
+        guard="steps/maintenance/verify/test_foreign_rewrites.py::test_a_file_that_is_listed_twice_is_named",
+    ),
+    Mechanism(
         name="digest of rows",
         promise="P5: Rows that were changed, and not lost, have the same digest.",
-        keeps="lakehouse.maintenance.digest:digest_of",
+        keeps="lakehouse.iceberg.content_hash.row_hash:digest_of",
         lets_pass=answers(lambda digest: Digest(digest.rows)),
-        guard="maintenance/test_digest.py::test_any_other_rows_show",
+        guard="iceberg/content_hash/test_row_hash.py::test_any_other_rows_show",
     ),
     Mechanism(
         name="needed deletes",
         promise="P5: Deleted rows come back, as the file goes that deletes them.",
-        keeps="lakehouse.maintenance.proof:Prover._require_deletes",
+        keeps="lakehouse.steps.maintenance.verify.proof:Prover._require_deletes",
         lets_pass=gives(None),
         guard=_ROWS + "test_deletes_that_a_file_which_stays_still_needs",
     ),
     Mechanism(
         name="repeated seal",
         promise="P5: After maintenance and expiry nobody knows a table's position.",
-        keeps="lakehouse.commit.seal:Seal.repeated",
+        keeps="lakehouse.protocol.seals.seal:Seal.repeated",
         lets_pass=_said_nothing,
-        guard="commit/test_seal.py::test_maintenance_says_again_what_the_seal_before_it_said",
+        guard="protocol/seals/test_seal.py::test_maintenance_says_again_what_the_seal_before_it_said",
     ),
     Mechanism(
         name="newest seal",
         promise="P5: Expiry takes the seal from which a table's writer goes on.",
-        keeps="lakehouse.maintenance.cut:_seals",
+        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:_seals",
         lets_pass=gives([1]),
         guard=_REMOVAL + "test_the_newest_seal_stays_however_old_it_is",
     ),
     Mechanism(
         name="holders",
         promise="P5: Expiry takes snapshots that a mirror or an incremental table reads next.",
-        keeps="lakehouse.maintenance.cut:cut",
+        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:cut",
         lets_pass=_held_by_nobody,
         guard=_DECIDE + "test_a_holder_blocks_expiry_by_name",
     ),
     Mechanism(
         name="references",
         promise="P5: Expiry takes what a tag or a branch names.",
-        keeps="lakehouse.maintenance.cut:_held",
+        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:_held",
         lets_pass=gives(frozenset()),
         guard=_REMOVAL + "test_what_a_tag_names_stays",
     ),
     Mechanism(
         name="lease",
         promise="P5: Trimming takes the range that a slow reader has still to read.",
-        keeps="lakehouse.commit.lease:held_leases",
+        keeps="lakehouse.protocol.leases.lease:held_leases",
         lets_pass=gives(()),
-        guard="commit/test_lease.py::test_a_lagging_reader_finds_its_whole_range_after_many_publishes[sql_lake]",
+        guard="protocol/leases/test_lease.py::test_a_lagging_reader_finds_its_whole_range_after_many_publishes[sql_lake]",
     ),
     Mechanism(
         name="reachable files",
         promise="P5: Files go with an old snapshot that a newer one reads.",
-        keeps="lakehouse.commit.reachable:reached_only_by",
+        keeps="lakehouse.iceberg.reachable_files:reached_only_by",
         lets_pass=_nothing_left,
-        guard="commit/test_reachable.py::test_files_that_a_newer_snapshot_reads_stay[sql_lake]",
+        guard="iceberg/test_reachable_files.py::test_files_that_a_newer_snapshot_reads_stay[sql_lake]",
+    ),
+    Mechanism(
+        name="files of its own",
+        promise="P5: Whoever may write a table lets its maintenance delete any file, by naming it.",
+        keeps="lakehouse.iceberg.own_files:own_files",
+        lets_pass=_any_file,
+        guard=_OWN + "test_expiry_leaves_a_file_that_is_another_tables",
+    ),
+    Mechanism(
+        name="location without metadata",
+        promise="P5: A table that says it lies at the root of everything has everything removed as its orphans.",
+        keeps="lakehouse.iceberg.own_files:lies_at_location",
+        lets_pass=gives(True),
+        guard=_OWN + "test_a_location_is_not_believed_without_the_tables_metadata",
     ),
     Mechanism(
         name="rewrite on its way",
         promise="P5: Expiry takes the snapshot that a rewrite stands on.",
-        keeps="lakehouse.maintenance.due_table:_expiry",
+        keeps="lakehouse.steps.maintenance.plan.due_table:_expiry",
         lets_pass=_no_rewrite,
         guard=_DECIDE + "test_a_rewrite_on_its_way_blocks_expiry",
     ),
     Mechanism(
+        name="every file looked at",
+        promise="P1: A file that was removed, emptied or cut is listed in a table, and passes a scan of everything.",
+        keeps="lakehouse.protocol.seals.damage:damages",
+        lets_pass=gives([]),
+        guard="orchestration/checks/test_audit_files.py::test_a_file_that_is_not_as_it_was_is_named[removed-derived.b]",
+    ),
+    Mechanism(
+        name="a damaged metadata file is a finding",
+        promise="P1: A table whose metadata file is cut or gone has lost its rows, and the audit knows of no promise "
+        "that is broken.",
+        keeps="lakehouse.cli.commands.prove.audit:_note_unreadable",
+        lets_pass=gives(None),
+        guard="orchestration/checks/test_audit_files.py::test_a_damaged_metadata_file_is_a_finding[cut]",
+    ),
+    Mechanism(
+        name="a pointer that cannot be believed",
+        promise="P5: One edited pointer, and nothing is let go any more of tables that no release is about.",
+        keeps="lakehouse.steps.maintenance.expire.consumers:_is_concerned",
+        lets_pass=gives(True),
+        guard="steps/release/test_damaged_pointer.py::test_expiry_of_other_tables_goes_on",
+    ),
+    Mechanism(
         name="two looks",
         promise="P5: A file that a step is about to commit is removed as an orphan.",
-        keeps="lakehouse.maintenance.orphans:look",
+        keeps="lakehouse.steps.maintenance.orphans.orphans:look",
         lets_pass=_first_look_decides,
         guard=_REMOVAL + "test_a_stray_file_goes_in_a_second_look_that_is_late_enough",
     ),
     Mechanism(
         name="young files",
         promise="P5: A file of a minute ago is an orphan.",
-        keeps="lakehouse.maintenance.orphans:_is_old",
+        keeps="lakehouse.steps.maintenance.orphans.orphans:_is_old",
         lets_pass=gives(True),
         guard=_REMOVAL + "test_a_young_file_is_no_orphan",
     ),
     Mechanism(
         name="known files",
         promise="P5: A file that a version of the metadata names is removed as an orphan.",
-        keeps="lakehouse.maintenance.reachable:Known.knows",
+        keeps="lakehouse.steps.maintenance.orphans.reachable:Known.knows",
         lets_pass=gives(False),
         guard=_REMOVAL + "test_a_file_that_any_metadata_names_is_no_orphan",
     ),
     Mechanism(
         name="other tables' places",
         promise="P5: Files of another table at the same location are removed as orphans.",
-        keeps="lakehouse.maintenance.location:neighbours_below",
+        keeps="lakehouse.steps.maintenance.orphans.location:neighbours_below",
         lets_pass=gives([]),
         guard=_REMOVAL + "test_a_location_that_two_tables_share_is_not_cleaned",
     ),
     Mechanism(
         name="approval",
         promise="P5: What cannot be brought back is deleted though nobody has allowed it.",
-        keeps="lakehouse.maintenance.expire:run",
+        keeps="lakehouse.steps.maintenance.expire.expire:run",
         lets_pass=_allowed,
         guard=_REMOVAL + "test_nothing_is_deleted_that_nobody_has_allowed",
     ),
     Mechanism(
         name="approval of a shown plan",
         promise="P5: Whoever may start runs, and knows a word, deletes what cannot be brought back.",
-        keeps="lakehouse.maintenance.approval:approval",
+        keeps="lakehouse.steps.maintenance.approval:approval",
         lets_pass=_approved,
         guard=_APPROVAL + "test_nobody_guesses_a_digest",
     ),
     Mechanism(
         name="stale approvals",
         promise="P5: An approval deletes from a table that is no longer the one that was shown.",
-        keeps="lakehouse.maintenance.approval:_stale",
+        keeps="lakehouse.steps.maintenance.approval:_stale",
         lets_pass=gives(""),
         guard=_APPROVAL + "test_a_table_that_was_set_back_since_was_not_shown",
     ),
     Mechanism(
         name="known traps",
         promise="P5: A table is rewritten while equality deletes are committed to it, and they are lost.",
-        keeps="lakehouse.maintenance.traps:refused_partition",
+        keeps="lakehouse.steps.maintenance.model.preconditions:refused_partition",
         lets_pass=gives(None),
-        guard="maintenance/test_traps.py::test_equality_deletes_are_refused_until_their_writer_is_declared_gone",
+        guard="steps/maintenance/model/test_preconditions.py::test_equality_deletes_are_refused_until_their_writer_is_declared_gone",
     ),
     Mechanism(
         name="decision rows",
         promise="P5: Nobody can say why a table was, or was not, maintained.",
-        keeps="lakehouse.maintenance.record:decided_rows",
+        keeps="lakehouse.steps.maintenance.log.record:decided_rows",
         lets_pass=gives([]),
-        guard="maintenance/test_record.py::test_what_was_decided_is_one_word",
+        guard="steps/maintenance/log/test_record.py::test_what_was_decided_is_one_word",
     ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from lakehouse_tests.mechanisms.mechanism import Mechanism
 from lakehouse_tests.mechanisms.runs import ROOT
@@ -38,7 +39,9 @@ def _lines(mechanisms: Sequence[Mechanism]) -> Iterator[str]:
         yield ""
         for mechanism in mechanisms:
             if mechanism.number == number:
-                yield f"- **{mechanism.name}**: {mechanism.prevents}"
+                yield from wrap(f"- **{mechanism.name}**: {mechanism.prevents}", WIDTH, subsequent_indent="  ")
                 yield f"  - `{mechanism.keeps}`"
-                yield f"  - `{mechanism.guard}`"
+                module, test = mechanism.guard.split("::", 1)
+                yield f"  - `{module}`:"
+                yield f"    `{test}`"
     yield ""

@@ -4,8 +4,12 @@ from typing import Any
 
 from pyiceberg.io import FileIO, load_file_io
 
-from lakehouse.catalog import Locations
+from lakehouse.protocol.catalog import Locations
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
+
+
+def _any_file(_: Function) -> Function:
+    return lambda location, files: list(files)
 
 
 def _everything(original: Function) -> Function:
@@ -21,64 +25,78 @@ def _table_decides(original: Function) -> Function:
     return passing
 
 
-_PATIENCE = "catalog/test_rest_patience.py::"
-_SHARING = "commit/test_sharing.py::"
-_PROPERTIES = "catalog/test_foreign_properties.py::"
-_WEB = "web/test_server.py::"
+_PATIENCE = "protocol/catalog/test_rest_patience.py::"
+_SHARING = "protocol/cleanup/test_shared_files.py::"
+_PROPERTIES = "protocol/catalog/test_foreign_properties.py::"
+_WEB = "orchestration/web/test_server.py::"
 SERVERS = (
     Mechanism(
         name="own page alone",
         promise="P5: Any web page that is open in a browser starts runs, and such a run deletes.",
-        keeps="lakehouse.web.request_guard:reason_to_refuse",
+        keeps="lakehouse.orchestration.web.request_guard:reason_to_refuse",
         lets_pass=gives(""),
         guard=_WEB + "test_another_page_starts_nothing",
     ),
     Mechanism(
         name="no change by GET",
         promise="P5: A link or a picture of another web page starts runs.",
-        keeps="lakehouse.web.server:_only_reads",
+        keeps="lakehouse.orchestration.web.server:_only_reads",
         lets_pass=gives(True),
         guard=_WEB + "test_a_get_reads_alone",
     ),
     Mechanism(
         name="no code of a table",
         promise="P5: A table that somebody has registered runs code here, and is handed the catalog's secrets.",
-        keeps="lakehouse.catalog.code_free:code_free",
+        keeps="lakehouse.protocol.catalog.safe_properties:code_free",
         lets_pass=_everything,
         guard=_PROPERTIES + "test_what_a_commit_changes_keeps_what_others_have_set",
     ),
     Mechanism(
         name="storage of the settings",
         promise="P5: A table's property sends the catalog's secrets to an endpoint of somebody else.",
-        keeps="lakehouse.catalog.sql:SqlLakeCatalog._load_file_io",
+        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._load_file_io",
         lets_pass=_table_decides,
         guard=_PROPERTIES + "test_the_properties_of_a_table_choose_neither_code_nor_storage[sql_lake]",
     ),
     Mechanism(
+        name="a second entry is a finding",
+        promise="P1: A table is registered a second time, the two go on apart, and the audit finds every promise kept.",
+        keeps="lakehouse.protocol.cleanup.shared_files:shared_among",
+        lets_pass=gives({}),
+        guard="orchestration/checks/test_audit_files.py::test_a_second_entry_of_a_table_is_named",
+    ),
+    Mechanism(
         name="files of one entry",
         promise="P5: Expiry, orphan removal or a dropped branch take files from another entry of the catalog.",
-        keeps="lakehouse.commit.sharing:_shared",
+        keeps="lakehouse.protocol.cleanup.shared_files:_shared",
         lets_pass=gives(""),
         guard=_SHARING + "test_expiry_takes_no_file_from_another_entry[sql_lake]",
     ),
     Mechanism(
         name="metadata of one entry",
         promise="P5: A commit deletes the document on which another entry of the catalog stands.",
-        keeps="lakehouse.catalog.sql:SqlLakeCatalog._lies_with_others",
+        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._lies_with_others",
         lets_pass=gives(False),
         guard=_SHARING + "test_old_metadata_of_another_entry_stay[together]",
     ),
     Mechanism(
+        name="metadata of its own",
+        promise="P5: Whoever may write a table's metadata lets the next commit delete any file as an old version.",
+        keeps="lakehouse.protocol.catalog.sql:_beside",
+        lets_pass=_any_file,
+        guard="iceberg/test_own_files.py::test_a_commit_leaves_a_file_that_calls_itself_old_metadata",
+    ),
+    Mechanism(
         name="patience with a catalog",
         promise="P5: A catalog that is silent holds a run, and the pool of its tables, for ever.",
-        keeps="lakehouse.catalog.patience:patient",
+        keeps="lakehouse.protocol.catalog.timeouts:patient",
         lets_pass=gives(None),
         guard=_PATIENCE + "test_a_silent_catalog_is_not_waited_for_without_end",
     ),
     Mechanism(
         name="refused tables",
         promise="P5: A table that the catalog refuses is taken for one that was dropped, and nobody hears of it.",
-        keeps="lakehouse.catalog.rest:RestLakeCatalog.locations",
+        keeps="lakehouse.protocol.catalog.rest:RestLakeCatalog.locations",
         lets_pass=answers(lambda found: Locations(found.known)),
         guard=_PATIENCE + "test_one_table_that_is_refused_hides_no_other",
     ),

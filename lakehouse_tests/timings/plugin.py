@@ -29,7 +29,7 @@ SERVERS = {
     "postgres -D": "PostgreSQL",
     "pyspark.daemon": "Python worker",
     "lakehouse.daemon": "Python worker",
-    "python_daemon": "Python worker",
+    "worker_daemon": "Python worker",
     "dagster": "Dagster process",
     "chromium": "browser",
     "maven": "Maven",

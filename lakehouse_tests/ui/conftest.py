@@ -15,10 +15,10 @@ import pytest
 from playwright.sync_api import expect
 
 from lakehouse.settings import load_settings
-from lakehouse_tests.assets.house import house, shipped_conf, working_house
 from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
 from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.fixtures.spark import SHORT_LIVED, free_port
+from lakehouse_tests.orchestration.assets.house import house, shipped_conf, working_house
 
 __all__ = ["house", "working_house"]
 STREAMS = ("flights", "reference")  # each sensor starts runs, so not the whole demo

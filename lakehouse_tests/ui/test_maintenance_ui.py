@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 from pyspark.sql import SparkSession
 
-from lakehouse_tests.assets.flock import new_flock, upkeep
+from lakehouse_tests.orchestration.assets.flock import new_flock, upkeep
 from lakehouse_tests.ui.test_dev import FLAGS, picture
 from lakehouse_tests.ui.test_trust_ui import served
 

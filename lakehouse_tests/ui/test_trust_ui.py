@@ -22,11 +22,11 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyspark.sql import SparkSession
 
 from lakehouse.build import PROVE_JOB
-from lakehouse.cli.serving import end_group
-from lakehouse_tests.assets.house import House
-from lakehouse_tests.assets.story import new_story
-from lakehouse_tests.assets.test_story import MONDAY, OTHERWISE
+from lakehouse.cli.processes.dagster_services import end_group
 from lakehouse_tests.fixtures.spark import free_port
+from lakehouse_tests.orchestration.assets.house import House
+from lakehouse_tests.orchestration.assets.story import new_story
+from lakehouse_tests.orchestration.assets.test_story import MONDAY, OTHERWISE
 from lakehouse_tests.ui.test_dev import FLAGS, picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(300)]

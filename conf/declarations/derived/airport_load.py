@@ -3,7 +3,7 @@
 import pandera.pyspark as pa
 from pyspark.sql.types import DateType, TimestampType
 
-from lakehouse.tables import Derived, Table
+from lakehouse import Derived, Table
 
 
 class AirportLoad(pa.DataFrameModel):

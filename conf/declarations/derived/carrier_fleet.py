@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, DoubleType
 
-from lakehouse.tables import References, Table, derived
+from lakehouse import References, Table, derived
 
 
 class CarrierFleet(pa.DataFrameModel):

@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DateType, DecimalType, DoubleType, TimestampType
 
-from lakehouse.tables import SameValues, Table, derived
+from lakehouse import SameValues, Table, derived
 
 
 class HourlyWeather(pa.DataFrameModel):

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, DoubleType, LongType
 
-from lakehouse.tables import ByMonth, Table, derived
+from lakehouse import ByMonth, Table, derived
 
 
 class RouteDays(pa.DataFrameModel):

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, DoubleType
 
-from lakehouse.tables import Table, derived
+from lakehouse import Table, derived
 
 
 class RouteHistory(pa.DataFrameModel):

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DateType, DecimalType, DoubleType, TimestampType
 
-from lakehouse.tables import References, SampleOf, Table, derived
+from lakehouse import References, SampleOf, Table, derived
 
 
 class Training(pa.DataFrameModel):

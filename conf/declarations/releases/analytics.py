@@ -1,6 +1,6 @@
 """What analysts and models read: the feature tables of one vintage."""
 
-from lakehouse.tables import Release
+from lakehouse import Release
 
 analytics = Release(
     name="analytics",

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pandera.pyspark as pa
 from pyspark.sql.types import TimestampType
 
-from lakehouse.tables import Changelog, Mirror
+from lakehouse import Changelog, Mirror
 
 
 class Flight(pa.DataFrameModel):

@@ -1,5 +1,5 @@
 """The topic of all flights."""
 
-from lakehouse.tables import Start, Stream, ToTable
+from lakehouse import Start, Stream, ToTable
 
 flights = Stream(name="flights", topic="flights", route=ToTable("raw.flights"), start=Start.earliest())

@@ -1,6 +1,6 @@
 """The topic on which all reference data arrives mixed; a field of each record says which kind it is."""
 
-from lakehouse.tables import ByField, Start, Stream
+from lakehouse import ByField, Start, Stream
 
 reference = Stream(
     name="reference",

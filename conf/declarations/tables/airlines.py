@@ -2,7 +2,7 @@
 
 import pandera.pyspark as pa
 
-from lakehouse.tables import Table
+from lakehouse import Table
 
 
 class Airlines(pa.DataFrameModel):

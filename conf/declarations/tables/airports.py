@@ -3,7 +3,7 @@
 import pandera.pyspark as pa
 from pyspark.sql.types import DoubleType
 
-from lakehouse.tables import Table
+from lakehouse import Table
 
 
 class Airports(pa.DataFrameModel):

@@ -3,7 +3,7 @@
 import pandera.pyspark as pa
 from pyspark.sql.types import TimestampType
 
-from lakehouse.tables import Drift, Histogram, References, Table
+from lakehouse import Drift, Histogram, References, Table
 
 
 class Flights(pa.DataFrameModel):

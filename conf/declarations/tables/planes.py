@@ -2,7 +2,7 @@
 
 import pandera.pyspark as pa
 
-from lakehouse.tables import Histogram, Table
+from lakehouse import Histogram, Table
 
 
 class Planes(pa.DataFrameModel):

@@ -3,7 +3,7 @@
 import pandera.pyspark as pa
 from pyspark.sql.types import DoubleType, TimestampType
 
-from lakehouse.tables import Drift, Histogram, Table
+from lakehouse import Drift, Histogram, Table
 
 
 class Weather(pa.DataFrameModel):

@@ -1,6 +1,0 @@
-"""Proofs from outside: what the tables say about themselves against what they hold."""
-
-from lakehouse.audit.proof import Finding, RangeProof, StreamProof
-from lakehouse.audit.stream import audit_stream
-
-__all__ = ["Finding", "RangeProof", "StreamProof", "audit_stream"]

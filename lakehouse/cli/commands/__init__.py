@@ -1,0 +1,1 @@
+"""One module a verb, by the panels of `lakehouse --help`."""

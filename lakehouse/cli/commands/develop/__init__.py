@@ -1,0 +1,1 @@
+"""`dev`, `up`, `down`, `jars`, `produce`, `simulate`."""

@@ -1,0 +1,71 @@
+"""`lakehouse dev`: everything a person needs to work, in the foreground, until Ctrl-C; then nothing is left running."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
+from lakehouse.engines.kafka import create_topic, read_topic
+from lakehouse.errors import LakehouseError
+
+
+class DemoLeftOut(LakehouseError):
+    """Something of the demo is asked for, and the settings leave it out."""
+
+
+def dev(
+    ctx: typer.Context,
+    *,
+    port: Annotated[int, typer.Option(help="Where Dagster's UI listens, on 127.0.0.1.")] = 3000,
+    days: Annotated[int, typer.Option(min=0, help="Send so many days of flights after 2013, and 2013 itself.")] = 0,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="The UI shows everything and changes nothing; sensors start runs.")
+    ] = False,
+) -> None:
+    """Kafka, Spark Connect, Dagster's UI and sensors: new messages become materializations.
+
+    A server that dies is started again. Ctrl-C stops all that it started.
+    """
+    # Dagster takes a second to import, and the other verbs do without.
+    import dagster as dg
+
+    from lakehouse.cli.lake import make_tables
+    from lakehouse.cli.processes.dagster_home import alive_as_dev, end_dead_runs, prepare_home
+    from lakehouse.cli.processes.dagster_services import require_free, serve
+    from lakehouse.cli.processes.server_events import supervised
+    from lakehouse.orchestration.resources import Lake
+
+    context = context_of(ctx)
+    if "LAKEHOUSE_PLATFORM" not in os.environ and (context.settings.conf / "platforms" / "connect.yaml").is_file():
+        # One Spark for all runs: otherwise each would wait for a JVM of its own.
+        os.environ["LAKEHOUSE_PLATFORM"] = "connect"
+        context = Context(context.conf, context.out, context.err)
+    require_free(port)
+    with ended_by_signals(), alive_as_dev(context.settings.state), servers(context) as started:
+        _fill_topics(context, days)
+        make_tables(context, Lake(context.settings))
+        prepare_home(context.settings)
+        with dg.DagsterInstance.get() as instance:
+            # We are the only one of our kind, so what Dagster's services had under way is over.
+            if ended := end_dead_runs(instance, context.settings.state, unmarked=True):
+                say(context, f"{len(ended)} runs of killed processes were ended")
+            serve(context, instance, port, supervised(context, instance, started), read_only=read_only)
+
+
+def _fill_topics(context: Context, days: int) -> None:
+    """Make the demo's topics; the small one is filled, so that there is something to see, the large one on demand."""
+    if not context.settings.demo and days:
+        raise DemoLeftOut("--days sends flights of the demo, which is left out.", remedy="set LAKEHOUSE_DEMO=true")
+    if not (context.settings.kafka.local and context.settings.demo):
+        return
+    from lakehouse.demo import DEMO_TOPICS, load_demo, send_days  # it imports polars, which only the demo needs
+
+    kafka = context.settings.kafka
+    for name, topic in DEMO_TOPICS.items():
+        create_topic(kafka, name, topic.partitions, config={"retention.ms": "-1"})
+    if all(limits.last_stable == 0 for limits in read_topic(kafka, "reference").partitions.values()):
+        load_demo(kafka, topics=["reference"], console=context.err)
+    if days:
+        send_days(kafka, days, console=context.err)

@@ -1,0 +1,81 @@
+"""`lakehouse produce`: send messages, the demo's or your own."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.engines.kafka import Record, create_topic, send
+from lakehouse.errors import LakehouseError
+
+
+class NothingToSend(LakehouseError):
+    """The command does not say what is to be sent to a topic."""
+
+
+def produce(
+    ctx: typer.Context,
+    topic: Annotated[str | None, typer.Argument(help="The topic; default: all topics of the demo.")] = None,
+    *,
+    days: Annotated[int, typer.Option(min=0, help="Send the next days of flights (topic `flights`).")] = 0,
+    every: Annotated[float, typer.Option(min=0, help="With --days: seconds between one day and the next.")] = 0,
+    file: Annotated[Path | None, typer.Option(help="Send each line of this file; `-` is standard input.")] = None,
+    partitions: Annotated[int, typer.Option(min=1, help="With --file: for a topic that is created by this.")] = 1,
+) -> None:
+    """Send the demo's messages that are still missing, more days of flights, or the lines of a file."""
+    context = context_of(ctx)
+    if file is not None:
+        if topic is None or days:
+            raise NothingToSend(
+                "--file needs a topic, and no --days.", remedy="lakehouse produce <topic> --file <file>."
+            )
+        sent = _file(context, topic, file, partitions)
+    elif days:
+        if topic not in {None, "flights"}:
+            raise NothingToSend(f"Topic {topic} has no days.", remedy="--days is for the topic flights.")
+        sent = _days(context, days, every)
+    else:
+        sent = _demo(context, topic)
+    context.out.print(f"{sent:,} messages sent to {context.settings.kafka.bootstrap_servers}", highlight=False)
+
+
+def _file(context: Context, topic: str, file: Path, partitions: int) -> int:
+    if str(file) != "-" and not file.is_file():
+        raise NothingToSend(f"{file} is not a file.", remedy="name a file of one message per line.")
+    create_topic(context.settings.kafka, topic, partitions)
+    with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as stream:
+        return send(context.settings.kafka, topic, _records(stream), console=context.err)
+
+
+def _records(lines: Iterator[bytes]) -> Iterator[Record]:
+    return (Record(line.rstrip(b"\r\n")) for line in lines if line.strip())
+
+
+def _days(context: Context, days: int, every: float) -> int:
+    from lakehouse.demo import send_days  # it imports polars, which only the demo needs
+
+    if not every:
+        return send_days(context.settings.kafka, days, console=context.err)
+    sent = 0
+    for number in range(days):
+        if number:
+            time.sleep(every)
+        sent += send_days(context.settings.kafka, 1, console=context.err)
+    return sent
+
+
+def _demo(context: Context, topic: str | None) -> int:
+    from lakehouse.demo import DEMO_TOPICS, load_demo
+
+    if topic is not None and topic not in DEMO_TOPICS:
+        raise NothingToSend(
+            f"{topic} is not a topic of the demo ({', '.join(DEMO_TOPICS)}).",
+            remedy="send messages of your own with --file.",
+        )
+    topics = list(DEMO_TOPICS) if topic is None else [topic]
+    return sum(load_demo(context.settings.kafka, topics=topics, console=context.err).values())

@@ -1,0 +1,69 @@
+"""`lakehouse log`: what the audit log says, newest last."""
+
+import json
+from datetime import date, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import catalog_of
+from lakehouse.protocol.journal import logged
+
+_STYLES = {"ERROR": "bold red", "WARN": "yellow"}
+_SHORT_ID = 8
+
+
+def log(
+    ctx: typer.Context,
+    *,
+    table: Annotated[str, typer.Option(help="Only what happened to this table, as namespace.table.")] = "",
+    run: Annotated[str, typer.Option(help="Only what this run did, with its re-executions.")] = "",
+    kind: Annotated[str, typer.Option(help="Only commit, run, check, release, refusal, maintenance or gap.")] = "",
+    last: Annotated[int, typer.Option(help="So many events at most; 0 for all.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show who did what to which table, when and by what code: commits, runs, checks, releases and refusals.
+
+    Times are UTC. The log is brought up to date by a sensor of `lakehouse dev`, and at the end of `lakehouse run` and
+    `lakehouse derive`.
+    """
+    context = context_of(ctx)
+    rows = logged(catalog_of(context), table=table, run=run, kind=kind)
+    shown = rows[-last:] if last else rows
+    if as_json:
+        typer.echo(json.dumps([_plain(row) for row in shown], indent=2))
+        return
+    _show(context, shown, kind)
+    if len(shown) < len(rows):
+        context.err.print(f"{len(rows) - len(shown):,} older events are not shown; see --last.", highlight=False)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    told = {name: value.isoformat() if isinstance(value, date | datetime) else value for name, value in row.items()}
+    return {**told, "details": json.loads(row["details"])}
+
+
+def _show(context: Context, rows: list[dict[str, Any]], kind: str) -> None:
+    if not rows:
+        context.out.print("Nothing of the kind is logged.")
+        if kind == "maintenance":
+            told = "Only what deletes is logged here. All of maintenance, with reasons, is in `lakehouse.maintenance`, "
+            context.out.print(f"{told}and in Dagster at the asset maintenance/<namespace>/<table>.", soft_wrap=True)
+        return
+    # One line for each event, at any width: a table of so many columns would hide the last ones in a terminal of 80.
+    whats = [_what(row) for row in rows]
+    wide = max(map(len, whats))
+    wider = max(len(row["table_name"] or "-") for row in rows)
+    for row, what in zip(rows, whats, strict=True):
+        line = Text(f"{row['at']:%Y-%m-%d %H:%M:%S}  ")
+        line.append(f"{what:<{wide}}", style=_STYLES.get(row["severity"] or "", ""))
+        line.append(f"  {row['table_name'] or '-':<{wider}}  {(row['run_id'] or '-')[:_SHORT_ID]:<{_SHORT_ID}}")
+        line.append(f"  {row['message']}" + (f" ({row['who']})" if row["who"] else ""))
+        context.out.print(line, soft_wrap=True, highlight=False)
+
+
+def _what(row: dict[str, Any]) -> str:
+    warns = " (warning)" if row["severity"] == "WARN" else ""
+    return f"{row['kind']} {row['outcome']}{warns}"

@@ -1,0 +1,138 @@
+"""`lakehouse status`: what runs, what the topics hold, and how far behind streams and mirrors are."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Annotated
+
+import typer
+from pyiceberg.exceptions import RESTError
+from rich.table import Column, Table
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.reports.positions import (
+    MirrorState,
+    StreamState,
+    mirror_states,
+    show_mirrors,
+    show_problems,
+    stream_states,
+)
+from lakehouse.cli.servers import connect_server_here, local_broker
+from lakehouse.engines.kafka import BrokerUnreachable, read_topic, topic_names
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.seals.read_group import read_group
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a topic holds: `messages` counts offsets, which transactions' markers and compaction make a little more."""
+
+    topic: str
+    partitions: int
+    messages: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """What runs and where."""
+
+    state: str
+    kafka: str
+    kafka_up: bool
+    broker_pid: int | None
+    connect_pid: int | None
+    topics: list[Topic]
+    streams: list[StreamState] = field(default_factory=list[StreamState])
+    mirrors: list[MirrorState] = field(default_factory=list[MirrorState])
+
+
+def status(
+    ctx: typer.Context,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Show what runs, where, what the topics hold, and what streams and mirrors have still before them."""
+    context = context_of(ctx)
+    found = _status(context)
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2))
+        return
+    servers = Table("server", "", "where", "process")
+    servers.add_row("Kafka", "up" if found.kafka_up else "down", found.kafka, _number(found.broker_pid))
+    servers.add_row("Spark Connect", "up" if found.connect_pid else "down", "", _number(found.connect_pid))
+    context.out.print(servers)
+    if found.topics:
+        context.out.print(_topics(found))
+    show_problems(context, found.streams)
+    if found.mirrors:
+        show_mirrors(context, found.mirrors)
+    context.out.print(f"State is in {found.state}", soft_wrap=True)
+
+
+def _status(context: Context) -> Status:
+    settings = context.settings
+    broker, connect = local_broker(context), connect_server_here(context)
+    up, topics = False, list[Topic]()
+    if broker is None or broker.running():
+        try:
+            topics = [_topic(context, name) for name in topic_names(settings.kafka)]
+            up = True
+        except BrokerUnreachable as silent:
+            context.err.print(silent.message, soft_wrap=True)
+    try:
+        streams, mirrors = _behind(context)
+    except (LakehouseError, RESTError, OSError) as trouble:
+        # What runs is told also where a declaration is broken or the catalog is away.
+        context.err.print(str(trouble), soft_wrap=True, markup=False, highlight=False)
+        streams, mirrors = [], []
+    return Status(
+        state=str(settings.state.root),
+        kafka=settings.kafka.bootstrap_servers,
+        kafka_up=up,
+        broker_pid=broker.pid if broker else None,
+        connect_pid=connect.pid if connect else None,
+        topics=topics,
+        streams=streams,
+        mirrors=mirrors,
+    )
+
+
+def _behind(context: Context) -> tuple[list[StreamState], list[MirrorState]]:
+    if not context.settings.declarations:
+        return [], []
+    declarations, catalog = declarations_of(context), catalog_of(context)
+    names = [stream.quarantine_table for stream in declarations.streams.values()]
+    there = [name for name in names if catalog.table_exists(tuple(name.split(".")))]
+    group = read_group(catalog, there) if there else {}
+    return stream_states(context, declarations, group), mirror_states(declarations, catalog)
+
+
+def _topics(found: Status) -> Table:
+    shown = Table(
+        Column("topic", no_wrap=True),
+        Column("partitions", justify="right"),
+        Column("messages", justify="right", no_wrap=True),
+        "read by",
+        Column("unread", justify="right", no_wrap=True),
+    )
+    readers = {state.topic: state for state in found.streams}
+    for topic in found.topics:
+        reader = readers.get(topic.topic)
+        shown.add_row(
+            topic.topic,
+            f"{topic.partitions}",
+            f"{topic.messages:,}",
+            reader.stream if reader else "",
+            f"{reader.unread:,}" if reader and reader.unread is not None else "",
+        )
+    return shown
+
+
+def _topic(context: Context, name: str) -> Topic:
+    ranges = read_topic(context.settings.kafka, name).partitions.values()
+    return Topic(name, len(ranges), sum(limits.last_stable - limits.earliest for limits in ranges))
+
+
+def _number(pid: int | None) -> str:
+    return str(pid) if pid else ""

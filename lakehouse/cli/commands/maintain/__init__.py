@@ -1,0 +1,1 @@
+"""`maintain`, `housekeep`, `lease`, `checkpoint`, `retire`."""

@@ -1,0 +1,214 @@
+"""`lakehouse lease take|list|release`: who needs old snapshots of a table, and a person's own hold on some."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table as IcebergTable
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.durations import duration
+from lakehouse.cli.streams import tables_existing
+from lakehouse.declarations import Declarations
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.leases.lease import Lease, release_lease, take_lease
+from lakehouse.protocol.seals.history import ancestry, head_of
+from lakehouse.steps.maintenance.expire.consumers import Consumer, consumers_of
+from lakehouse.steps.maintenance.expire.holds import holders_of, holding_on
+from lakehouse.steps.maintenance.expire.overdue import late
+from lakehouse.steps.maintenance.model.state import SnapshotHold
+
+lease = typer.Typer(
+    name="lease", no_args_is_help=True, help="Who needs old snapshots of a table; they stay until a lease ends."
+)
+
+
+class NoLease(LakehouseError):
+    """Nobody of this name has a lease on the table."""
+
+
+class NotToLease(LakehouseError):
+    """There is nothing to hold, or the name is taken."""
+
+
+@dataclass(frozen=True)
+class HolderLine:
+    """One holder of a table's snapshots, as it is printed.
+
+    Attributes:
+        behind: how many snapshots of `main` came after it.
+        state: `held`, or `overdue`.
+    """
+
+    table: str
+    kind: str
+    owner: str
+    snapshot_id: int
+    behind: int | None
+    until: str | None
+    state: str
+    reason: str
+    command: str
+
+
+TableName = Annotated[str, typer.Argument(help="The table that is read, as namespace.table.")]
+Owner = Annotated[str, typer.Argument(help="Whose lease: any name; it is what expiry names when it waits.")]
+
+
+@lease.command()
+def take(
+    ctx: typer.Context,
+    table: TableName,
+    owner: Owner,
+    *,
+    lasting: Annotated[str, typer.Option("--for", help="How long: 90m, 24h, 7d. Overdue leases are loud.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why, for whoever waits for it.")],
+    snapshot: Annotated[int | None, typer.Option("--snapshot", help="Which snapshot; default: the newest.")] = None,
+) -> None:
+    """Keep a snapshot of a table, and all that follow it, from being expired. Taken again, the lease is renewed."""
+    context = context_of(ctx)
+    catalog, declarations = catalog_of(context), declarations_of(context)
+    until = datetime.now(UTC) + duration(lasting, "--for")
+    with tables_existing():
+        loaded = _load(catalog, table)
+        _require_free(table, owner, _readers(catalog, declarations, table))
+        at = head_of(loaded) if snapshot is None else snapshot
+        if at is None:
+            raise NotToLease(
+                f"{table} has no snapshot yet, so there is nothing to hold.",
+                remedy="take it again when something has been written to the table",
+            )
+        if loaded.metadata.snapshot_by_id(at) is None:
+            raise NotToLease(
+                f"{table} has no snapshot {at}.", remedy=f"name one that SELECT … FROM {table}.snapshots lists"
+            )
+        held = Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, at, until, reason)
+        if not take_lease(catalog, held):
+            raise NotToLease(f"{table}: snapshot {at} went while it was to be held.", remedy="hold a newer one")
+    told = f"{owner} holds snapshot {at} of {table} and all that follow until {until:%Y-%m-%d %H:%M} UTC."
+    context.out.print(told, highlight=False, markup=False, soft_wrap=True)
+
+
+@lease.command(name="list")
+def list_leases(
+    ctx: typer.Context,
+    table: Annotated[str | None, typer.Argument(help="One table; default: all that are declared.")] = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Also releases, pins, checkpoints, tags and branches.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """Show who holds old snapshots, since where, until when and why; with who reads in ranges without a lease."""
+    context = context_of(ctx)
+    catalog, declarations = catalog_of(context), declarations_of(context)
+    names = [table] if table else [n for n in declarations.tables if catalog.table_exists(tuple(n.split(".")))]
+    with tables_existing():
+        shown = [one for name in names for one in _shown(_load(catalog, name), catalog, declarations, every=every)]
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in shown], indent=2))
+    else:
+        _print(context, shown)
+
+
+@lease.command()
+def release(
+    ctx: typer.Context,
+    table: TableName,
+    owner: Owner,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would change.")] = False,
+) -> None:
+    """End a lease. What a mirror or an incremental table has still to read is given up: it will need a rebuild."""
+    context = context_of(ctx)
+    catalog, declarations = catalog_of(context), declarations_of(context)
+    with tables_existing():
+        loaded = _load(catalog, table)
+        held = [holder for holder in _range_holders(loaded, catalog, declarations) if holder.owner == owner]
+        if not held:
+            raise NoLease(f"{owner} holds nothing of {table}.", remedy="`lakehouse lease list` names everybody")
+        oldest = max((_behind(loaded, holder.snapshot_id) or 0) for holder in held)
+        consumer = next((one for one in _readers(catalog, declarations, table) if one.name == owner), None)
+        told = f"{owner} holds {table} back to snapshot {held[0].snapshot_id}, {oldest} snapshots before the newest"
+        if consumer is not None and oldest:
+            told += f"; what it has not read of them is given up, and {owner} will need a rebuild"
+        elif consumer is not None:
+            told += f"; what comes before its next run is not kept for it, and {owner} may need a rebuild then"
+        if not yes:
+            context.out.print(f"{told}.", highlight=False, markup=False, soft_wrap=True)
+            context.out.print("Nothing was changed. To end this, say the same with --yes.")
+            return
+        try:
+            release_lease(catalog, loaded.name(), owner, give_up=consumer.read if consumer is not None else None)
+        except CommitFailedException as moved:
+            raise NoLease(
+                f"{owner} is at work: its lease on {table} was moved meanwhile, and stays.",
+                remedy="look at `lakehouse lease list`, and say it again if it is still meant",
+            ) from moved
+    context.out.print(f"Ended: {told}.", highlight=False, markup=False, soft_wrap=True)
+
+
+def _require_free(table: str, owner: str, readers: Sequence[Consumer]) -> None:
+    """Refuse a name that is a reader's.
+
+    Raises:
+        NotToLease: it is.
+    """
+    if any(reader.name == owner for reader in readers):
+        raise NotToLease(
+            f"{owner} reads {table} in ranges, and its own lease says how far.",
+            remedy="choose another name: this one would make it lose what it has still to read",
+        )
+
+
+def _load(catalog: LakeCatalog, name: str) -> IcebergTable:
+    return catalog.load_table(tuple(name.split(".")))
+
+
+def _readers(catalog: LakeCatalog, declarations: Declarations, table: str) -> Sequence[Consumer]:
+    return consumers_of(catalog, declarations, table)
+
+
+def _range_holders(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations) -> list[SnapshotHold]:
+    return [holder for holder in holding_on(catalog, declarations, table) if holder.kind != "branch"]
+
+
+def _shown(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations, *, every: bool) -> list[HolderLine]:
+    found = (holders_of if every else holding_on)(catalog, declarations, table)
+    overdue = late(found, datetime.now(UTC))
+    return [
+        HolderLine(
+            table=".".join(table.name()),
+            kind=holder.kind,
+            owner=holder.owner,
+            snapshot_id=holder.snapshot_id,
+            behind=_behind(table, holder.snapshot_id),
+            until=holder.until.isoformat() if holder.until is not None else None,
+            state="overdue" if holder in overdue else "held",
+            reason=holder.reason,
+            command=holder.command,
+        )
+        for holder in found
+    ]
+
+
+def _behind(table: IcebergTable, snapshot_id: int) -> int | None:
+    """How many snapshots of main came after one; None where it is not in main."""
+    line = [snapshot.snapshot_id for snapshot in ancestry(table, head_of(table))]
+    return line.index(snapshot_id) if snapshot_id in line else None
+
+
+def _print(context: Context, shown: Sequence[HolderLine]) -> None:
+    if not shown:
+        context.out.print("Nobody holds old snapshots.")
+        return
+    context.out.print("TABLE  STATE  WHO  SNAPSHOT  UNTIL  WHY", highlight=False, soft_wrap=True)
+    for one in shown:
+        until = f"until {one.until[:16]} UTC" if one.until else "without end"
+        behind = f"{one.behind} behind" if one.behind is not None else "not in main"
+        line = f"{one.table}  {one.state:<7}  {one.kind} {one.owner}  snapshot {one.snapshot_id} ({behind})  {until}"
+        context.out.print(f"{line}  {one.reason}".rstrip(), highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,76 @@
+"""`lakehouse checkpoint` and `lakehouse retire`: prove a mirror for good, and let old changes go."""
+
+import uuid
+from datetime import datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from lakehouse.cli.commands.repair.rebuild import mirror_of
+from lakehouse.cli.context import context_of
+from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.streams import tables_existing
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
+from lakehouse.steps.cdc.changelog_cleanup.retire import find_retirable, retire_found
+
+
+class UnknownChangelog(LakehouseError):
+    """No changelog of this name is declared."""
+
+
+class NoRetention(LakehouseError):
+    """The changelog keeps its changes forever."""
+
+
+def checkpoint(
+    ctx: typer.Context,
+    mirror: Annotated[str, typer.Argument(help="The mirror, as namespace.table.")],
+) -> None:
+    """Compare every row of a mirror with its changelog, and tag that state: later checks may begin there."""
+    context = context_of(ctx)
+    tables = mirror_of(context, mirror)
+    with tables_existing(), context.err.status(f"comparing every row of {mirror} with its changelog"):
+        made = make_checkpoint(catalog_of(context), tables)
+    said = made.statement
+    context.out.print(
+        f"{mirror} is its changelog, {said.rows:,} rows at position {said.position}: tagged {made.tag}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def retire(
+    ctx: typer.Context,
+    changelog: Annotated[str, typer.Argument(help="The changelog, as namespace.table.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would go.")] = False,
+) -> None:
+    """Remove changes older than the changelog's retention that a checkpoint of every mirror stands for."""
+    context = context_of(ctx)
+    declarations, catalog = declarations_of(context), catalog_of(context)
+    log = declarations.changelogs.get(changelog)
+    if log is None:
+        known = ", ".join(sorted(declarations.changelogs)) or "(none)"
+        raise UnknownChangelog(f"There is no changelog {changelog}.", remedy=f"name one of {known}")
+    if log.retention is None:
+        raise NoRetention(f"{changelog} keeps its changes forever.", remedy="declare a retention first")
+    mirrors = [found for found in declarations.mirrors.values() if found.changelog.name == changelog]
+    stream = declarations.streams[log.stream_name]
+    with tables_existing():
+        found = find_retirable(catalog, log, stream, mirrors)
+        if found is None:
+            context.out.print(f"{changelog}: no change is older than {log.retention} and in every checkpoint.")
+            return
+        where = ", ".join(f"{partition}:{offset}" for partition, offset in sorted(found.before.items()))
+        told = f"{found.rows:,} changes of {changelog}, in each partition what is before {where}"
+        if not yes:
+            context.out.print(f"Would remove {told}.", highlight=False, soft_wrap=True)
+            context.out.print("Nothing was changed. To do this, say the same with --yes.")
+            return
+        today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
+        attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
+        retire_found(catalog, log, found, attempt)
+    context.out.print(f"Removed {told}.", highlight=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""`audit`, of each kind of thing that makes a promise, and `replay`."""

@@ -1,0 +1,173 @@
+"""`lakehouse audit`: the proofs from outside, of every kind of thing that makes a promise.
+
+Its exit code is a verdict, so what keeps it from judging ends as "could not run", and not as "broken": unless something
+else is broken. One thing that cannot be read keeps no other from being judged.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
+
+import typer
+from pyiceberg.exceptions import NoSuchTableError
+
+from lakehouse.cli.commands.prove.audit_derived import DERIVED
+from lakehouse.cli.commands.prove.audit_entries import ENTRIES
+from lakehouse.cli.commands.prove.audit_files import FILES
+from lakehouse.cli.commands.prove.audit_leases import LEASES
+from lakehouse.cli.commands.prove.audit_mirrors import MIRRORS
+from lakehouse.cli.commands.prove.audit_release import RELEASES
+from lakehouse.cli.commands.prove.audit_rewrites import REWRITES
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.commands.prove.audit_streams import STREAMS
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.errors import PROMISE_BROKEN
+from lakehouse.declarations import Declarations
+from lakehouse.errors import LakehouseError
+from lakehouse.proofs.audit import Finding
+from lakehouse.protocol.errors import MetadataFileDamaged
+from lakehouse.protocol.seals.damage import damaged_metadata
+
+KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, FILES, REWRITES, LEASES, ENTRIES)
+
+
+@dataclass(frozen=True)
+class Unproven:
+    """A proof that could not be carried out, by the title of its kind and the name of what it is about."""
+
+    kind: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """What was proven, and what could not be.
+
+    Attributes:
+        made: of each kind, those that were carried out.
+        unreadable: tables whose metadata file kept them from being looked at.
+        errors: what the others ended with.
+    """
+
+    made: list[tuple[Kind[Any], list[Any]]] = field(default_factory=list[tuple[Kind[Any], list[Any]]])
+    unreadable: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    errors: list[Unproven] = field(default_factory=list[Unproven])
+
+
+class CouldNotAudit(LakehouseError):
+    """Something kept the audit from judging."""
+
+
+def audit(
+    ctx: typer.Context,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Streams, mirrors, derived tables, releases and tables that others read on from; default: all."
+        ),
+    ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    scan: Annotated[
+        bool,
+        typer.Option(
+            "--scan",
+            help="Read the Kafka offsets of every row, also where file statistics could decide; look at every file.",
+        ),
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Compare every key of a mirror with its changelog, however many there are.")
+    ] = False,
+) -> None:
+    """Prove that records are there once, mirrors are what their changelogs make, derived tables and releases agree.
+
+    And that everybody who reads a table in ranges of snapshots can go on.
+
+    Exit 1: a promise is broken, whatever could not be read beside it; 2: nobody can say.
+    """
+    context = context_of(ctx)
+    proofs = _proofs(context, names or [], scan=scan, full=full)
+    holds = not proofs.unreadable and all(proof.holds for _, made in proofs.made for proof in made)
+    unsure = [told for kind, made in proofs.made for proof in made for told in kind.unsure(proof)]
+    unsure = list(dict.fromkeys((*unsure, *(error.message for error in proofs.errors))))
+    if as_json:
+        told = {kind.title: [proof.as_json() for proof in made] for kind, made in proofs.made}
+        errors = [asdict(error) for error in proofs.errors]
+        unreadable = [asdict(finding) for finding in proofs.unreadable.values()]
+        verdict = {"holds": holds and not unsure, **told, "unreadable": unreadable, "errors": errors}
+        typer.echo(json.dumps(verdict, indent=2))
+    else:
+        for kind, made in proofs.made:
+            if made:
+                kind.show(context, made)
+        for finding in proofs.unreadable.values():
+            show_finding(context, finding)
+    if not holds:
+        for told in unsure if not as_json else ():
+            context.out.print(f"NOT PROVEN: {told}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+        _conclude(context, "[bold red]A promise is broken.[/]", quiet=as_json)
+        raise typer.Exit(PROMISE_BROKEN)
+    if unsure:
+        raise CouldNotAudit(f"No promise is known to be broken, but: {' '.join(unsure)}")
+    _conclude(context, "[green]Every promise holds.[/]", quiet=as_json)
+
+
+def _conclude(context: Context, verdict: str, *, quiet: bool) -> None:
+    if not quiet:
+        context.out.print(verdict)
+
+
+def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -> Proofs:
+    auditing = _opened(context, scan=scan, full=full)
+    _refuse_unknown(auditing.declared, names)
+    proofs = Proofs()
+    for kind in KINDS:
+        made: list[Any] = []
+        for name in kind.names(auditing.declared):
+            if names and name not in names:
+                continue
+            with context.err.status(f"auditing {name}"):
+                try:
+                    made.append(kind.prove(auditing, name))
+                except MetadataFileDamaged as error:
+                    _note_unreadable(proofs, error)
+                except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what others have found
+                    proofs.errors.append(Unproven(kind.title, name, _why(name, error)))
+        proofs.made.append((kind, made))
+    return proofs
+
+
+def _note_unreadable(proofs: Proofs, error: MetadataFileDamaged) -> None:
+    """A finding of its own, told once: whichever thing was being proven, it is this table's rows that are lost."""
+    damage = damaged_metadata(error)
+    proofs.unreadable[damage.table] = Finding(damage.kind, damage.message, damage.table)
+
+
+def _opened(context: Context, *, scan: bool, full: bool) -> Auditing:
+    try:
+        in_process = int(context.settings.maintenance.in_process_proof)
+        return Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full, in_process=in_process)
+    except LakehouseError:
+        raise
+    except Exception as error:
+        raise CouldNotAudit(f"The audit could not be carried out: {type(error).__name__}: {error}") from error
+
+
+def _why(name: str, error: Exception) -> str:
+    if isinstance(error, NoSuchTableError):
+        return f"{name}: {error}. Remedy: create it with `lakehouse apply`, or ingest with `make run`."
+    if isinstance(error, LakehouseError):
+        return f"{name}: {error}"
+    return f"{name} could not be audited: {type(error).__name__}: {error}."
+
+
+def _refuse_unknown(declared: Declarations, names: Sequence[str]) -> None:
+    known = {name for kind in KINDS for name in kind.names(declared)}
+    if unknown := [name for name in names if name not in known]:
+        raise CouldNotAudit(
+            f"There is no stream, mirror, derived table or release {', '.join(unknown)}.",
+            remedy=f"name some of {', '.join(sorted(known))}",
+        )

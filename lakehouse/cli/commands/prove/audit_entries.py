@@ -1,0 +1,64 @@
+"""`lakehouse audit` of the catalog's entries: does every table stand on files of its own?
+
+Two entries of one table (`register_table`) go on apart, and neither knows what the other still needs or writes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.context import Context
+from lakehouse.declarations import Declarations
+from lakehouse.proofs.audit import Finding
+
+
+@dataclass(frozen=True)
+class EntryProof:
+    """The proof of one table.
+
+    Args:
+        table: any that is declared.
+        findings: what it shares with which other entry of the catalog.
+        errors: why nobody can say.
+    """
+
+    table: str
+    findings: tuple[Finding, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether no other entry is known to stand on its files."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "holds": self.holds}
+
+
+def _prove(auditing: Auditing, name: str) -> EntryProof:
+    try:
+        shared = auditing.shared.get(tuple(name.split(".")), ())
+    except Exception as error:  # noqa: BLE001 - a catalog that lists nothing hides nothing else that is wrong
+        told = f"The catalog does not list its entries ({type(error).__name__}): nobody can say which share files."
+        return EntryProof(name, errors=(told,))
+    return EntryProof(name, tuple(Finding("shared_files", _told(name, words), name) for words in shared))
+
+
+def _told(name: str, words: str) -> str:
+    return f"{name} shares {words}: neither knows what the other needs. Drop one of the two without purging it."
+
+
+def _show(context: Context, proofs: Sequence[EntryProof]) -> None:
+    for proof in proofs:
+        for finding in proof.findings:
+            show_finding(context, finding)
+
+
+def _names(declared: Declarations) -> Iterator[str]:
+    """All tables: any can be registered twice."""
+    yield from sorted(declared.tables)
+
+
+ENTRIES = Kind("entries", _names, _prove, _show, unsure=lambda proof: proof.errors)

@@ -1,0 +1,88 @@
+"""`lakehouse audit --scan` of files: is each that a table lists there, whole, and of as many rows as are counted in it?
+
+Most proofs ask manifests alone, so that they cost little; a file that was removed or cut afterwards is in them as
+before. Whoever wants to know of every file asks for a scan. Of streams' tables, that reads the rows as well.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyiceberg.exceptions import NoSuchTableError
+from rich.table import Column, Table
+
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.context import Context
+from lakehouse.declarations import Declarations
+from lakehouse.proofs.audit import Finding
+from lakehouse.protocol.seals.damage import damages
+from lakehouse.protocol.seals.history import head_of
+
+
+@dataclass(frozen=True)
+class FilesProof:
+    """The proof of one table.
+
+    Args:
+        table: any that no stream writes.
+        looked: whether its files were looked at.
+        findings: files that are not there, cannot be read, or hold another number of rows.
+        errors: files that are sound, and that no proof can read.
+    """
+
+    table: str
+    looked: bool = False
+    findings: tuple[Finding, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether no file is known to be lost."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "holds": self.holds}
+
+
+def _prove(auditing: Auditing, name: str) -> FilesProof:
+    if not auditing.scan:
+        return FilesProof(name)
+    try:
+        table = auditing.catalog.load_table(tuple(name.split(".")))
+    except NoSuchTableError:  # what is not there has no files
+        return FilesProof(name)
+    found = damages(table, head_of(table), content=False)
+    return FilesProof(
+        table=name,
+        looked=True,
+        findings=tuple(Finding(one.kind, one.message, one.table) for one in found if one.lost),
+        errors=tuple(one.message for one in found if not one.lost),
+    )
+
+
+def _show(context: Context, proofs: Sequence[FilesProof]) -> None:
+    looked = [proof for proof in proofs if proof.looked]
+    if not looked:
+        return
+    lines = Table(
+        Column("table", no_wrap=True),
+        Column("files that are lost", justify="right"),
+        title="Files, each looked at",
+        title_justify="left",
+    )
+    for proof in looked:
+        lines.add_row(proof.table, str(len(proof.findings)))
+    context.out.print(lines)
+    for proof in looked:
+        for finding in proof.findings:
+            show_finding(context, finding)
+
+
+def _names(declared: Declarations) -> Iterator[str]:
+    """All tables but those of streams, whose rows a scan reads."""
+    streamed = {name for one in declared.streams.values() for name in (*one.tables, one.quarantine_table)}
+    yield from sorted(declared.tables.keys() - streamed)
+
+
+FILES = Kind("files", _names, _prove, _show, unsure=lambda proof: proof.errors)

@@ -1,0 +1,102 @@
+"""`lakehouse audit` of what old snapshots are kept for: can everybody who reads on from one still do so?"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table as IcebergTable
+from rich.table import Column, Table
+
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain, show_finding
+from lakehouse.cli.context import Context
+from lakehouse.declarations import Declarations
+from lakehouse.proofs.audit import Finding
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.steps.maintenance.expire.consumers import can_plan
+from lakehouse.steps.maintenance.expire.holds import holding_on
+from lakehouse.steps.maintenance.expire.overdue import late, warning
+from lakehouse.steps.release.errors import PointerDamaged
+
+
+@dataclass(frozen=True)
+class LeaseProof:
+    """The proof of one table.
+
+    Args:
+        table: any that is declared.
+        holders: who holds a snapshot of it and all that follow, as `lakehouse lease list` has them.
+        findings: who cannot read on.
+        overdue: leases that should have been renewed or ended: no broken promise, and not as it should be.
+        errors: a seal that cannot be believed, so that nobody can say who reads on, or what is released.
+    """
+
+    table: str
+    holders: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    overdue: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether everybody can read on."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "holds": self.holds}
+
+
+def _prove(auditing: Auditing, name: str) -> LeaseProof:
+    try:
+        table = auditing.catalog.load_table(tuple(name.split(".")))
+    except NoSuchTableError:  # nobody has read what is not there
+        return LeaseProof(name)
+    try:
+        return _proof(auditing, name, table)
+    except (SealBroken, PointerDamaged) as broken:  # in its own words, so that it is told once for all tables
+        return LeaseProof(name, errors=(str(broken),))
+
+
+def _proof(auditing: Auditing, name: str, table: IcebergTable) -> LeaseProof:
+    found, now = holding_on(auditing.catalog, auditing.declared, table), datetime.now(UTC)
+    return LeaseProof(
+        table=name,
+        holders=tuple(f"{one.kind} {one.owner}" for one in found),
+        findings=tuple(
+            Finding("cut_off", f"{one.kind} {one.name} cannot read on: {one.message} {one.remedy}".strip(), name)
+            for one in can_plan(auditing.catalog, auditing.declared, name)
+        ),
+        overdue=tuple(warning(holder, now) for holder in late(found, now)),
+    )
+
+
+def _show(context: Context, proofs: Sequence[LeaseProof]) -> None:
+    lines = Table(
+        Column("table", no_wrap=True),
+        Column("held by", overflow="fold"),
+        Column("can read on", no_wrap=True),
+        title="Old snapshots, and who needs them",
+        title_justify="left",
+    )
+    for proof in proofs:
+        if proof.holders or not proof.holds:
+            who = plain(", ".join(proof.holders)) or "nobody"
+            lines.add_row(proof.table, who, "all" if proof.holds else f"not {len(proof.findings)}")
+    if not lines.row_count:
+        return
+    context.out.print(lines)
+    for proof in proofs:
+        for told in proof.overdue:
+            context.out.print(f"{proof.table}: {told}", highlight=False, markup=False, soft_wrap=True)
+        for finding in proof.findings:
+            show_finding(context, finding)
+
+
+def _names(declared: Declarations) -> Iterator[str]:
+    """All tables: a person may hold any."""
+    yield from sorted(declared.tables)
+
+
+LEASES = Kind("leases", _names, _prove, _show, unsure=lambda proof: proof.errors)

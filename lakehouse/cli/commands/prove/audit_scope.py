@@ -1,0 +1,92 @@
+"""What the kinds of proof of `lakehouse audit` have in common."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
+
+from pyiceberg.typedef import Identifier
+
+from lakehouse.cli.context import Context
+from lakehouse.declarations import Declarations
+from lakehouse.proofs.audit import Finding
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.cleanup.shared_files import shared_among
+
+
+class AuditedThing(Protocol):
+    """What was proven of one thing."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken."""
+        ...
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        ...
+
+
+P = TypeVar("P", bound=AuditedThing)
+
+
+@dataclass(frozen=True)
+class Auditing:
+    """What a proof needs, and how thorough it is to be.
+
+    Attributes:
+        scan: read the Kafka offsets of every row.
+        full: compare every key of a mirror.
+        in_process: up to so many bytes a rewrite of somebody else is read to be proven.
+    """
+
+    catalog: LakeCatalog
+    declared: Declarations
+    scan: bool = False
+    full: bool = False
+    in_process: int = 0
+
+    @cached_property
+    def shared(self) -> Mapping[Identifier, tuple[str, ...]]:
+        """Entry of the catalog → what it shares with which others; all are read once for every proof that asks."""
+        return shared_among(self.catalog.entries())
+
+
+def _sure(proof: object) -> Sequence[str]:
+    del proof
+    return ()
+
+
+@dataclass(frozen=True)
+class Kind(Generic[P]):
+    """One kind of thing that can be proven.
+
+    Attributes:
+        title: what it is called in the JSON, in the plural.
+        names: of all that are declared.
+        prove: makes the proof of one.
+        show: prints proofs as tables.
+        unsure: what a proof had to leave open, if that must not pass for a good end.
+    """
+
+    title: str
+    names: Callable[[Declarations], Iterable[str]]
+    prove: Callable[[Auditing, str], P]
+    show: Callable[[Context, Sequence[P]], None]
+    unsure: Callable[[P], Sequence[str]] = _sure
+
+
+def plain(text: str) -> str:
+    """A text as it is, not as markup."""
+    return text.replace("[", r"\[")
+
+
+def show_finding(context: Context, finding: Finding) -> None:
+    """Print one broken promise."""
+    where = [finding.table]
+    if finding.partition is not None:
+        where.append(f"partition {finding.partition}")
+    if finding.offsets:
+        where.append(f"offsets {finding.offsets}")
+    line = f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}"
+    context.out.print(line, style="red", soft_wrap=True, markup=False, highlight=False)

@@ -1,0 +1,118 @@
+"""`lakehouse replay`: read a range of Kafka again and compare with what the tables hold."""
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Annotated, Any
+
+import typer
+from pyspark.sql import SparkSession
+from rich.table import Column, Table
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.errors import PROMISE_BROKEN
+from lakehouse.cli.streams import step_of, tables_existing
+from lakehouse.engines.spark import spark_session
+from lakehouse.errors import LakehouseError
+from lakehouse.steps.ingest.repair.replay import Place, ReplayResult
+from lakehouse.steps.ingest.repair.replay import replay as read_again
+
+_SHOWN = 20
+
+
+class NoRange(LakehouseError):
+    """A text is no range of offsets."""
+
+
+class CouldNotReplay(LakehouseError):
+    """Something kept the range from being read or compared."""
+
+
+def replay(
+    ctx: typer.Context,
+    stream: Annotated[str, typer.Argument(help="The stream.")],
+    *,
+    ranges: Annotated[
+        list[str], typer.Option("--range", help="PARTITION:START:END, the end not included; may be repeated.")
+    ],
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the branches with what was read, for a look.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Read offsets again into a branch and compare with the tables; exit 0: equal, 1: different, 2: could not run."""
+    context = context_of(ctx)
+
+    def session() -> AbstractContextManager[SparkSession]:
+        return spark_session(context.settings, app_name=f"replay {stream}")
+
+    with tables_existing():
+        step = step_of(context, stream, "replay", session)
+        wanted = _ranges(ranges)
+        try:
+            compared = read_again(step, wanted, keep=keep)
+        except LakehouseError:
+            raise
+        except Exception as error:
+            # The exit code is a verdict: what kept us from judging must not read as "different".
+            raise CouldNotReplay(f"The replay failed: {type(error).__name__}: {error}") from error
+    if as_json:
+        branch = step.attempt.branch if keep else None
+        typer.echo(json.dumps({"branch": branch, "tables": [_as_data(one) for one in compared]}, indent=2))
+    else:
+        _show(context, compared)
+        if keep:
+            context.out.print(f"Kept as branch {step.attempt.branch}.", highlight=False, soft_wrap=True)
+    if not all(one.equal for one in compared):
+        raise typer.Exit(PROMISE_BROKEN)
+
+
+def _ranges(texts: Sequence[str]) -> dict[int, tuple[int, int]]:
+    found: dict[int, tuple[int, int]] = {}
+    for partition, span in map(_range, texts):
+        if partition in found:
+            raise NoRange(f"--range: partition {partition} is named twice.", remedy="give each partition one range")
+        found[partition] = span
+    return found
+
+
+def _range(text: str) -> tuple[int, tuple[int, int]]:
+    found = re.fullmatch(r"(\d+):(\d+):(\d+)", text)
+    if found is None:
+        raise NoRange(f"--range is {text!r}.", remedy="write partition:start:end, such as 0:100:200")
+    return int(found[1]), (int(found[2]), int(found[3]))
+
+
+def _as_data(one: ReplayResult) -> dict[str, Any]:
+    return {
+        "table": one.table,
+        "held": one.held,
+        "replayed": one.replayed,
+        "equal": one.equal,
+        "missing": one.missing,
+        "extra": one.extra,
+        "different": [{"place": place, "columns": columns} for place, columns in sorted(one.different.items())],
+    }
+
+
+def _show(context: Context, compared: Sequence[ReplayResult]) -> None:
+    lines = Table(
+        Column("table", no_wrap=True), Column("rows", justify="right"), Column("read again", justify="right"), "verdict"
+    )
+    for one in compared:
+        verdict = "[green]equal[/]" if one.equal else "[bold red]different[/]"
+        lines.add_row(one.table, f"{one.held:,}", f"{one.replayed:,}", verdict)
+    context.out.print(lines)
+    for one in compared:
+        told = [
+            *(f"{_at(place)} is missing" for place in one.missing),
+            *(f"{_at(place)} should not be there, or not so often" for place in one.extra),
+            *(f"{_at(place)} differs in {', '.join(columns)}" for place, columns in sorted(one.different.items())),
+        ]
+        for line in told[:_SHOWN]:
+            context.out.print(f"{one.table}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+        if len(told) > _SHOWN:
+            context.out.print(f"{one.table}: and {len(told) - _SHOWN} more rows", style="red", highlight=False)
+
+
+def _at(place: Place) -> str:
+    return f"partition {place[0]} offset {place[1]}"

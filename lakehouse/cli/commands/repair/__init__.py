@@ -1,0 +1,1 @@
+"""`accept-loss`, `adopt`, `reprocess`, `rebuild`."""

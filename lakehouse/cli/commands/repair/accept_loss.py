@@ -1,0 +1,86 @@
+"""`lakehouse accept-loss`: give up records that are gone or cannot be read, and put that on record."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich.table import Column, Table
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.streams import step_of, tables_existing
+from lakehouse.engines.kafka.loss_ledger import Range
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.seals.base import Base, read_bases
+from lakehouse.steps.ingest.refusals import shown
+from lakehouse.steps.ingest.repair.accept_offsets import find_offsets_loss, parse_offsets, require_reason
+from lakehouse.steps.ingest.repair.loss import Loss, find_loss
+from lakehouse.steps.ingest.repair.loss import accept_loss as seal_loss
+from lakehouse.steps.ingest.step import IngestStep
+
+
+class OptionsContradict(LakehouseError):
+    """Options that do not go together."""
+
+
+def accept_loss(
+    ctx: typer.Context,
+    stream: Annotated[str, typer.Argument(help="The stream.")],
+    *,
+    offsets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--offsets",
+            help="Offsets that cannot be read, PARTITION:FIRST-LAST with both ends included; may be repeated.",
+        ),
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why, with --offsets; every audit shows it.")] = "",
+    new_epoch: Annotated[
+        bool,
+        typer.Option("--new-epoch", help="The topic is another one now, or its log was cut: begin in the present one."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would be given up.")] = False,
+) -> None:
+    """Give up records that retention deleted unread, or that cannot be read, or begin anew in another topic.
+
+    It is sealed in every table of the stream, in its loss ledger, which every audit shows.
+    """
+    if offsets and new_epoch:
+        raise OptionsContradict("--offsets and --new-epoch answer different questions.", remedy="use one of them")
+    if reason and not offsets:
+        raise OptionsContradict("--reason goes with --offsets.", remedy="name the offsets, or leave it out")
+    context = context_of(ctx)
+    with tables_existing():
+        step = step_of(context, stream, "accept-loss")
+        bases = read_bases(step.catalog, step.tables)
+        loss = _find(step, bases, parse_offsets(offsets or []), reason, new_epoch=new_epoch)
+        _show(context, stream, loss)
+        if not yes:
+            context.out.print("Nothing was changed. To do this, say the same with --yes.")
+            return
+        published = seal_loss(step, bases, loss)
+    context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+
+
+def _find(
+    step: IngestStep, bases: Mapping[str, Base], offsets: Mapping[int, list[Range]], reason: str, *, new_epoch: bool
+) -> Loss:
+    if offsets:
+        return find_offsets_loss(step, bases, offsets, require_reason(reason))
+    return find_loss(step, bases, new_epoch=new_epoch)
+
+
+def _show(context: Context, stream: str, loss: Loss) -> None:
+    lines = Table(Column("partition", justify="right"), "given up", Column("offsets", justify="right"), "goes on at")
+    for partition, end in sorted(loss.statement.end.items()):
+        for start, until in loss.accepted.get(partition, [(end, end)]):
+            span = rf"\[{start}, {until})" if until > start else "-"
+            lines.add_row(str(partition), span, f"{until - start:,}", str(max(end, until)))
+    context.out.print(lines)
+    context.out.print(f"{stream} gives up {loss.offsets:,} offsets ({loss.reason}).", highlight=False, markup=False)
+    if ahead := [f"partition {p} [{start}, {end})" for p, spans in loss.ahead.items() for start, end in spans]:
+        told = (
+            f"Not reached yet: {', '.join(ahead)}. The run that gets there lands what lies before, and steps over it."
+        )
+        context.out.print(told, highlight=False, markup=False, soft_wrap=True)
+    if loss.doubtful:
+        context.out.print(f"In doubt and not counted: {shown(loss.doubtful)}.", highlight=False, markup=False)

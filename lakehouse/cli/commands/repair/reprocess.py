@@ -1,0 +1,69 @@
+"""`lakehouse reprocess`: take refused records up again, after the declaration was widened or corrected."""
+
+from contextlib import AbstractContextManager
+from typing import Annotated
+
+import typer
+from pyspark.sql import SparkSession
+from rich.table import Column, Table
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.streams import step_of, tables_existing
+from lakehouse.engines.spark import spark_session
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.steps.cdc.fold.recall import mirrors_without_history
+from lakehouse.steps.ingest.repair.accept_offsets import parse_offsets
+from lakehouse.steps.ingest.repair.reprocess import CannotReprocess, Reprocess, find_reprocess
+from lakehouse.steps.ingest.repair.reprocess import reprocess as take_up
+
+
+def reprocess(
+    ctx: typer.Context,
+    stream: Annotated[str, typer.Argument(help="The stream.")],
+    *,
+    offsets: Annotated[
+        list[str] | None,
+        typer.Option("--offsets", help="PARTITION:OFFSET or PARTITION:FIRST-LAST, the last included; may be repeated."),
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is in the seal.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would be done.")] = False,
+) -> None:
+    """Take records out of a stream's quarantine that are acceptable now, and put them where they belong."""
+    context = context_of(ctx)
+
+    def session() -> AbstractContextManager[SparkSession]:
+        return spark_session(context.settings, app_name=f"reprocess {stream}")
+
+    with tables_existing():
+        step = step_of(context, stream, "reprocess", session)
+        if lost := mirrors_without_history(step.catalog, step.declarations, step.stream):
+            raise CannotReprocess(
+                f"{'; '.join(lost)} So the order of a change that is taken up late could not be proven.",
+                remedy="let the source write these rows again: a later change heals them",
+            )
+        bases = read_bases(step.catalog, step.tables)
+        found = find_reprocess(step, bases, parse_offsets(offsets) if offsets else None, reason=reason)
+        _show(context, stream, found)
+        if not yes or not found.count:
+            context.out.print(
+                "Nothing was changed. To do this, say the same with --yes." if found.count else "Nothing was changed."
+            )
+            return
+        published = take_up(step, bases, found)
+    context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+
+
+def _show(context: Context, stream: str, found: Reprocess) -> None:
+    lines = Table(Column("partition", justify="right"), "acceptable now", Column("records", justify="right"))
+    for partition, spans in found.places.spans.items():
+        told = ", ".join(str(start) if end == start + 1 else f"{start}-{end - 1}" for start, end in spans[:10])
+        more = f" and {len(spans) - 10} more ranges" if len(spans) > 10 else ""
+        lines.add_row(str(partition), told + more, f"{len(found.places.offsets[partition]):,}")
+    context.out.print(lines)
+    stays = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(found.refused.items())) or "none"
+    told = f"{stream}: {found.count:,} records can leave the quarantine; still refused and staying: {stays}."
+    if found.left:
+        told += f" {found.left:,} more were not looked at: say the same again afterwards."
+    if found.shared:
+        told += f" {found.shared:,} stay, as their offsets are of two logs, and nobody can tell which is meant."
+    context.out.print(told, highlight=False, markup=False, soft_wrap=True)

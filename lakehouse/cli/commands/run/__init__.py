@@ -1,0 +1,1 @@
+"""`run`, `derive`, `release`, `plan`, `apply`."""

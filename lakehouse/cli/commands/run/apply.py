@@ -1,0 +1,33 @@
+"""`lakehouse apply`: makes the tables as declared."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from lakehouse.cli.commands.run.plan import as_data, show
+from lakehouse.cli.context import context_of
+from lakehouse.cli.declared import catalog_of, declarations_of, plans_of
+from lakehouse.cli.errors import COULD_NOT_RUN
+from lakehouse.declarations import apply as apply_plan
+
+
+def apply(
+    ctx: typer.Context,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Create, extend and widen tables as declared; nothing is touched if one difference would lose data."""
+    context = context_of(ctx)
+    catalog = catalog_of(context)
+    found = plans_of(declarations_of(context), catalog)
+    if not found.refused:
+        for planned in found.to_do:
+            apply_plan(planned, catalog)
+    if as_json:
+        typer.echo(json.dumps(as_data(found), indent=2))
+    else:
+        show(context, found)
+    if found.refused:
+        context.err.print("Nothing was changed.")
+        raise typer.Exit(COULD_NOT_RUN)

@@ -1,0 +1,114 @@
+"""`lakehouse derive`: compute derived tables in one run, with their checks, for a date and with parameters."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import declarations_of
+from lakehouse.declarations import Derived
+from lakehouse.errors import LakehouseError
+from lakehouse.settings import Parameter, Parameters, laid_over
+from lakehouse.steps.derived.inputs.component import upstream_of
+
+
+class UnknownDerived(LakehouseError):
+    """No derived table of this name is declared."""
+
+
+class UnknownParameter(LakehouseError):
+    """What is given is no parameter, or not one of its kind."""
+
+
+def derive(
+    ctx: typer.Context,
+    tables: Annotated[
+        list[str] | None, typer.Argument(help="The derived tables, as namespace.table; all of them if none is named.")
+    ] = None,
+    *,
+    runtime_date: Annotated[str, typer.Option(help="Compute for this date (2013-05-14) and not for today.")] = "",
+    parameter: Annotated[list[str] | None, typer.Option(help="name=value, instead of the one that conf/ has.")] = None,
+    upstream: Annotated[bool, typer.Option("--upstream", help="With the derived tables that they come from.")] = False,
+    downstream: Annotated[bool, typer.Option("--downstream", help="With all that is computed from them.")] = False,
+    backfill: Annotated[
+        str, typer.Option(help="Why inputs of other dates or parameters may be read, and newer rows replaced.")
+    ] = "",
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Compute incremental tables anew from all rows.")] = False,
+) -> None:
+    """Compute derived tables in one run, so that they agree: one date, one set of parameters, one vintage."""
+    from lakehouse.orchestration.run_context import (
+        BACKFILL_TAG,
+        PARAMETERS_TAG,
+        REBUILD_TAG,
+        RUNTIME_DATE_TAG,
+        parsed_date,
+    )
+
+    context = context_of(ctx)
+    chosen = _chosen(tables or [], declarations_of(context).derived, upstream=upstream)
+    given = parsed_parameters(parameter or [], context.settings.parameters)
+    asked = {
+        RUNTIME_DATE_TAG: parsed_date(runtime_date).isoformat() if runtime_date else "",
+        PARAMETERS_TAG: msgspec.json.encode(given).decode() if given else "",
+        BACKFILL_TAG: backfill,
+        REBUILD_TAG: "true" if rebuild else "",
+    }
+    _run(context, chosen, {key: value for key, value in asked.items() if value}, downstream=downstream)
+
+
+def _run(context: Context, chosen: Sequence[str], tags: Mapping[str, str], *, downstream: bool) -> None:
+    # Dagster takes a second to import, and a slip in the command's words is told without.
+    from lakehouse.cli.processes.materialize import derive as run_derive
+    from lakehouse.cli.processes.single_run import make_run
+    from lakehouse.cli.reports.outcome import RunOutcome
+
+    def show(outcome: RunOutcome) -> None:
+        for table, rows in sorted(outcome.added.items()):
+            release = outcome.released.get(table)
+            context.out.print(f"{table}: {f'released {release}' if release else f'{rows:,} rows'}", highlight=False)
+
+    make_run(context, lambda mark: run_derive(context, mark, chosen, tags, downstream=downstream), show)
+
+
+def _chosen(names: Sequence[str], derived: Mapping[str, Derived], *, upstream: bool) -> list[str]:
+    """The tables to compute.
+
+    Raises:
+        UnknownDerived: nobody declared one of them, or none at all.
+    """
+    unknown = [name for name in names if name not in derived]
+    if unknown or not derived:
+        raise UnknownDerived(
+            f"There is no derived table {', '.join(unknown)}." if unknown else "No derived table is declared.",
+            remedy=f"name one of {', '.join(sorted(derived)) or '(none)'}",
+        )
+    wanted = names or list(derived)
+    above = [upstream_of(name, derived) if upstream else [name] for name in wanted]
+    return list(dict.fromkeys(name for group in above for name in group))
+
+
+def parsed_parameters(words: Sequence[str], declared: Parameters) -> dict[str, Parameter]:
+    """Parameters as they are typed, each read as the kind that its declaration has.
+
+    Raises:
+        UnknownParameter: a word is no name=value, or names no declared parameter, or has a value of another kind.
+    """
+    given: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise UnknownParameter(f"'{word}' is no parameter.", remedy="write it as name=value")
+        given[name] = text if isinstance(declared.get(name, ""), str) else _number_or_flag(text)
+    found = laid_over(declared, given)
+    if isinstance(found, list):
+        raise UnknownParameter(f"{'; '.join(found)}.", remedy="write one that conf/lakehouse.yaml declares")
+    return {name: found[name] for name in given}
+
+
+def _number_or_flag(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text

@@ -1,0 +1,61 @@
+"""`lakehouse run`: from nothing to tables that are proven right, in one command; again, only what is new is added."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.errors import PROMISE_BROKEN
+from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
+
+
+def run(
+    ctx: typer.Context,
+    *,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            help="Send the demo's messages that the local broker does not hold yet; without, the demo is left out "
+            "unless its topics are there."
+        ),
+    ] = True,
+) -> None:
+    """Load the demo, materialize every asset with its checks through Dagster, report, and stop what was started."""
+    began = time.monotonic()
+    # Dagster takes a second to import, and the other verbs do without.
+    from lakehouse.cli.lake import make_tables
+    from lakehouse.cli.processes.dagster_home import alive
+    from lakehouse.cli.processes.materialize import materialize
+    from lakehouse.cli.reports.run_report import show_report
+    from lakehouse.orchestration.resources import Lake
+
+    context = context_of(ctx)
+    with ended_by_signals(), alive(context.settings.state) as mark, servers(context):
+        if demo and context.settings.demo and context.settings.kafka.local:
+            _load_demo(context)
+        elif not demo and context.settings.demo and (missing := _missing_topics(context)):
+            say(context, f"the demo is left out: there is no topic {', '.join(missing)}")
+            context.settings = context.settings.model_copy(update={"demo": False})
+        lake = Lake(context.settings)
+        make_tables(context, lake)
+        outcome = materialize(context, lake, mark)
+        outcome.seconds = time.monotonic() - began
+        show_report(context, lake, outcome)
+    if not outcome.good:
+        raise typer.Exit(PROMISE_BROKEN)
+
+
+def _missing_topics(context: Context) -> list[str]:
+    """The demo's topics that the cluster has not."""
+    from lakehouse.demo import DEMO_TOPICS  # it imports polars, which only the demo needs
+    from lakehouse.engines.kafka import topic_names
+
+    return sorted(set(DEMO_TOPICS) - set(topic_names(context.settings.kafka)))
+
+
+def _load_demo(context: Context) -> None:
+    from lakehouse.demo import load_demo  # it imports polars, which only the demo needs
+
+    for topic, sent in load_demo(context.settings.kafka, console=context.err).items():
+        say(context, f"topic {topic}: {sent:,} messages sent" if sent else f"topic {topic}: complete, nothing to send")

@@ -1,0 +1,1 @@
+"""Dagster's services and runs, started and watched by a command."""

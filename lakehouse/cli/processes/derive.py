@@ -1,0 +1,64 @@
+"""`lakehouse run` computes derived tables after everything else, and releases what was computed.
+
+Not in the run of everything: there, Dagster leaves out what has an input without news, and half of the tables of one
+date would not agree with the other half of another.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+import dagster as dg
+
+from lakehouse.cli.processes.stale_tables import news
+from lakehouse.declarations import Declarations
+from lakehouse.orchestration.assets.release import release_step
+from lakehouse.orchestration.resources import Lake
+from lakehouse.protocol.seals.read_group import read_group
+
+Run = Callable[[Sequence[dg.AssetKey]], None]
+
+
+def later_assets(declarations: Declarations) -> dg.AssetSelection:
+    """Derived tables, releases, and all that users compute from them."""
+    pointers = [release.pointer for release in declarations.releases.values()]
+    return dg.AssetSelection.assets(*_keys([*declarations.derived, *pointers])).downstream()
+
+
+def derive_news(
+    lake: Lake, defs: dg.Definitions, run: Run, tell: Callable[[str], None], held_up: Collection[dg.AssetKey] = ()
+) -> None:
+    """Compute the derived tables that have news, each component in one run with its releases.
+
+    Args:
+        lake: where they are.
+        defs: with all assets.
+        run: executes assets.
+        tell: progress.
+        held_up: what is not computed, because something before it failed; nor is the rest of its component.
+    """
+    graph = defs.resolve_asset_graph()
+    for found in news(lake):
+        if waiting := set(_keys(found.tables)).intersection(held_up):
+            tell(
+                f"not computed, since what they read failed: {', '.join('.'.join(key.path) for key in sorted(waiting))}"
+            )
+            continue
+        tell(f"{found.why}: computing {len(found.tables)} derived tables")
+        run(sorted(dg.AssetSelection.assets(*_keys(found.tables)).downstream().resolve(graph)))
+
+
+def release_rest(lake: Lake, steps: Collection[str], run: Run) -> None:
+    """Try the releases that no run has tried: one that was held goes ahead as soon as what held it is mended.
+
+    Args:
+        lake: where they are.
+        steps: that were tried.
+        run: executes assets.
+    """
+    for release in lake.declarations.releases.values():
+        written = all(one.snapshot_id for one in read_group(lake.catalog, release.members).values())
+        if written and release_step(release) not in steps:
+            run(_keys([release.pointer]))
+
+
+def _keys(names: Iterable[str]) -> list[dg.AssetKey]:
+    return [dg.AssetKey(name.split(".")) for name in names]

@@ -1,0 +1,229 @@
+"""Materializes everything through Dagster, in this process."""
+
+import getpass
+import os
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+import dagster as dg
+
+from lakehouse.build import PROVE_JOB, build_defs
+from lakehouse.cli.context import Context
+from lakehouse.cli.processes.dagster_home import end_dead_runs, prepare_home
+from lakehouse.cli.processes.derive import derive_news, later_assets, release_rest
+from lakehouse.cli.processes.run_context import say
+from lakehouse.cli.reports.failed_assets import held_up, unread
+from lakehouse.cli.reports.outcome import RunOutcome
+from lakehouse.cli.reports.progress import watching
+from lakehouse.declarations import MirrorTables
+from lakehouse.orchestration.assets import mirror_keys, mirror_step
+from lakehouse.orchestration.automation import complete_log, tell_dagster
+from lakehouse.orchestration.resources import Lake
+from lakehouse.orchestration.resources.maintenance_metadata import GROUP, PREFIX, maintenance_key
+from lakehouse.orchestration.run_context import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
+from lakehouse.protocol.errors import CommitError, SealBroken
+from lakehouse.steps.cdc.status import mirror_standing
+
+MOST_ROUNDS = 1000
+
+
+def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
+    """Run all assets and checks until nothing is unread; a run takes no more than its caps allow.
+
+    Mirrors that are behind their changelogs after that are brought up to date: their steps wait for new messages, and
+    a run that was killed between changelog and mirror has left none. Then derived tables are computed, and released.
+    Checks that were not run, because there was nothing new in their tables, are asked for on their own. A step that
+    failed holds up what is computed from its assets, and nothing else.
+    """
+    outcome, lag, tags = RunOutcome(), None, {PROCESS_TAG: mark}
+    with _dagster(context) as (defs, instance):
+        if told := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):
+            say(context, f"{told} materializations of killed runs were reported to Dagster")
+        everything = defs.resolve_implicit_global_asset_job_def()
+        later = later_assets(lake.declarations)
+        upkeep = dg.AssetSelection.groups(GROUP)  # which has its own sensor, and its own command
+        first = sorted((dg.AssetSelection.all() - later - upkeep).resolve(defs.resolve_asset_graph()))
+        mirrors = {mirror_step(tables) for tables in lake.declarations.mirrors.values()}
+        for _ in range(MOST_ROUNDS):
+            if not first:
+                break
+            outcome.add(_execute(everything, instance, tags, first))
+            before, lag = lag, unread(lake, outcome)
+            if lag in (0, before):
+                break
+            # A mirror that refuses keeps nobody from reading on, nor does a stream that failed keep another.
+            stopped = held_up(defs, outcome.failures.keys() - mirrors)
+            first = [key for key in first if key not in stopped]
+            say(context, f"{lag:,} offsets are still unread: another round")
+        _catch_up(context, outcome, defs, instance, lake, mark)
+
+        def run(keys: Sequence[dg.AssetKey]) -> None:
+            outcome.add(_execute(everything, instance, tags, keys))
+
+        stopped = held_up(defs, outcome.failures.keys() - mirrors)
+        derive_news(lake, defs, run, lambda text: say(context, text), stopped)
+        stopped = held_up(defs, outcome.failures.keys())
+        waiting = [key for key in _never_made(defs, instance, lake) if key not in stopped] if outcome.skipped else []
+        if waiting:
+            # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
+            say(context, f"computed for the first time: {', '.join('.'.join(key.path) for key in waiting)}")
+            run(waiting)
+        if unasked := {check for check in _unasked(defs, outcome) if check.asset_key not in stopped}:
+            prove = defs.resolve_job_def(PROVE_JOB).get_subset(asset_check_selection=unasked)
+            outcome.add(_execute(prove, instance, tags))
+        release_rest(lake, outcome.steps, run)
+        _log(context, lake, instance)
+    return outcome
+
+
+def rebuild(context: Context, mark: str, tables: MirrorTables) -> RunOutcome:
+    """Run a mirror's assets and checks alone, with the tag that makes it fold its whole changelog anew."""
+    outcome = RunOutcome()
+    tags = {PROCESS_TAG: mark, MIRROR_TAG: tables.mirror.name, REBUILD_TAG: "true"}
+    with _dagster(context) as (defs, instance):
+        outcome.add(_execute(defs.resolve_implicit_global_asset_job_def(), instance, tags, mirror_keys(tables)))
+        _log(context, Lake(context.settings), instance)
+    return outcome
+
+
+def derive(
+    context: Context, mark: str, tables: Sequence[str], tags: Mapping[str, str], *, downstream: bool
+) -> RunOutcome:
+    """Run derived tables with their checks, and what is computed from them if that is asked for, in one run."""
+    outcome = RunOutcome()
+    with _dagster(context) as (defs, instance):
+        chosen = dg.AssetSelection.assets(*(dg.AssetKey(name.split(".")) for name in tables))
+        wanted = (chosen.downstream() if downstream else chosen).resolve(defs.resolve_asset_graph())
+        job = defs.resolve_implicit_global_asset_job_def()
+        outcome.add(_execute(job, instance, {PROCESS_TAG: mark, **tags}, sorted(wanted)))
+        _log(context, Lake(context.settings), instance)
+    return outcome
+
+
+def maintain(context: Context, mark: str, tables: Mapping[str, Mapping[str, str]]) -> RunOutcome:
+    """Run the maintenance of tables with its checks, one run for each, so that none waits for the pool of another.
+
+    Args:
+        context: of the command.
+        mark: by which this process is known to live.
+        tables: table → tags of its run.
+    """
+    outcome = RunOutcome()
+    with _dagster(context) as (defs, instance):
+        job = defs.resolve_implicit_global_asset_job_def()
+        for name, tags in tables.items():
+            run_tags = {PROCESS_TAG: mark, MAINTENANCE_TAG: name, **tags}
+            outcome.add(_execute(job, instance, run_tags, [maintenance_key(name)]))
+        _log(context, Lake(context.settings), instance)
+    return outcome
+
+
+@contextmanager
+def _dagster(context: Context) -> Generator[tuple[dg.Definitions, dg.DagsterInstance]]:
+    """The definitions, telling their progress, and the instance, without runs of processes that are gone."""
+    prepare_home(context.settings)
+    progress = dg.Definitions(loggers={"console": watching(context.err)})
+    with dg.DagsterInstance.get() as instance:
+        if ended := end_dead_runs(instance, context.settings.state, unmarked=False):
+            say(context, f"{len(ended)} runs of killed processes were ended")
+        yield dg.Definitions.merge(build_defs(context.settings), progress), instance
+
+
+def _log(context: Context, lake: Lake, instance: dg.DagsterInstance) -> None:
+    """Complete the audit log, as a sensor does where Dagster's services run; a log that is busy fails no run."""
+    try:
+        while complete_log(lake, instance, writer="lakehouse run").more:
+            continue
+    except CommitError as trouble:
+        say(context, f"the audit log is not complete yet, the next run goes on: {trouble}")
+
+
+def _catch_up(
+    context: Context, outcome: RunOutcome, defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake, mark: str
+) -> None:
+    """Run the mirrors that are behind, with what is computed from them, as long as that gets them further."""
+    graph, seen = defs.resolve_asset_graph(), dict[str, object]()
+    for _ in range(MOST_ROUNDS):
+        behind = {
+            name: state
+            for name, state in _behind(lake).items()
+            if seen.get(name) != state and mirror_step(lake.declarations.mirrors[name]) not in outcome.failures
+        }
+        if not behind:
+            return
+        seen |= behind
+        say(context, f"not yet in their mirrors: {'; '.join(f'{name}: {state[-1]}' for name, state in behind.items())}")
+        keys = [key for name in behind for key in mirror_keys(lake.declarations.mirrors[name])]
+        later = later_assets(lake.declarations)
+        chosen = sorted((dg.AssetSelection.assets(*keys).downstream() - later).resolve(graph))
+        job = defs.resolve_implicit_global_asset_job_def()
+        outcome.add(_execute(job, instance, {PROCESS_TAG: mark}, chosen))
+
+
+def _behind(lake: Lake) -> dict[str, tuple[object, str]]:
+    """Mirror → where it is, and what waits, for those whose changelog holds more."""
+    found: dict[str, tuple[object, str]] = {}
+    for name, tables in sorted(lake.declarations.mirrors.items()):
+        try:
+            standing = mirror_standing(lake.catalog, tables)
+        except SealBroken as broken:  # the run will refuse by name
+            found[name] = (None, broken.message)
+        else:
+            if standing.lags:
+                found[name] = (standing.snapshot_id, standing.doubt or f"{standing.waiting:,} changes")
+    return found
+
+
+def _never_made(defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake) -> list[dg.AssetKey]:
+    """Assets beside those of streams and mirrors that have no materialization yet."""
+    return [
+        key
+        for key in sorted(defs.resolve_asset_graph().materializable_asset_keys)
+        if key.path[0] != PREFIX
+        and lake.declarations.writer(".".join(key.path)) is None
+        and instance.get_latest_materialization_event(key) is None
+    ]
+
+
+def _unasked(defs: dg.Definitions, outcome: RunOutcome) -> set[dg.AssetCheckKey]:
+    """Checks that no run has answered; those of maintenance are answered by its own runs."""
+    keys = defs.resolve_asset_graph().asset_check_keys - outcome.asked
+    return {key for key in keys if key.asset_key.path[0] != PREFIX}
+
+
+def _execute(
+    job: dg.JobDefinition,
+    instance: dg.DagsterInstance,
+    tags: Mapping[str, str],
+    assets: Sequence[dg.AssetKey] | None = None,
+) -> dg.ExecuteInProcessResult:
+    """Run assets, or a job as it is.
+
+    Raises:
+        KeyboardInterrupt: a signal ended the run. Dagster makes a failed run of that, and nothing is to run after it.
+    """
+    result = job.execute_in_process(
+        instance=instance,
+        raise_on_error=False,
+        run_config={"loggers": {"console": {}}},
+        tags={USER_TAG: _user(), **tags},
+        asset_selection=assets,
+    )
+    if result.filter_events(_says_interrupted):
+        raise KeyboardInterrupt
+    return result
+
+
+def _says_interrupted(event: dg.DagsterEvent) -> bool:
+    if event.event_type is not dg.DagsterEventType.RUN_FAILURE:
+        return False
+    reason = event.job_failure_data.failure_reason
+    return reason is not None and reason.value == "UNEXPECTED_TERMINATION"
+
+
+def _user() -> str:
+    """Who runs this command, for the audit log."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a number that has no name
+        return str(os.getuid())

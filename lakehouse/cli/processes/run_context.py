@@ -1,0 +1,95 @@
+"""What commands that run Dagster share: servers that are stopped if we started them, and signals that end us well."""
+
+import signal
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import NoReturn
+
+from lakehouse.cli.context import Context
+from lakehouse.cli.processes.supervision import Server
+from lakehouse.cli.servers import connect_server_here, local_broker
+
+BROKER, SPARK_CONNECT = "Kafka broker", "Spark Connect server"
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def servers(context: Context, *, broker: bool = True) -> Generator[dict[str, Server]]:
+    """Have the broker and, where the platform is Connect, its server running; stop what was not running before.
+
+    Args:
+        context: of the command.
+        broker: whether topics are read or written; what works on tables alone needs none.
+
+    Yields:
+        Those that are ours, by name.
+    """
+    undo = ExitStack()
+    ours: dict[str, Server] = {}
+    try:
+        if broker and (kafka := local_broker(context)) is not None:
+            ours[BROKER] = _started(context, BROKER, kafka, undo)
+            say(context, f"Kafka broker at {kafka.bootstrap_servers}")
+        if context.settings.platform.mode == "connect" and (server := connect_server_here(context)) is not None:
+            ours[SPARK_CONNECT] = _started(context, SPARK_CONNECT, server, undo)
+            say(context, f"Spark Connect at {context.settings.platform.remote}")
+        yield ours
+    finally:
+        with shielded():
+            undo.close()
+
+
+def _started(context: Context, name: str, server: Server, undo: ExitStack) -> Server:
+    # Before the start: a signal may come in the middle of it.
+    if not server.running():
+        undo.callback(server.stop)
+    with context.err.status(f"starting the {name}"):
+        server.start()
+    return server
+
+
+@contextmanager
+def shielded() -> Generator[None]:
+    """Let nobody interrupt what cleans up: people press Ctrl-C twice, and supervisors send SIGTERM after SIGINT."""
+    former = {number: signal.getsignal(number) for number in _ENDING}
+    for number in _ENDING:
+        signal.signal(number, _wait)
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def ended_by_signals() -> Generator[None]:
+    """Turn SIGTERM and SIGINT into exceptions, so that what was started is stopped.
+
+    Also where the parent ignores SIGINT, as shells do for background jobs: Dagster would adopt that for SIGTERM.
+    """
+    former = {number: signal.getsignal(number) for number in _ENDING}
+    for number in _ENDING:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def say(context: Context, text: str) -> None:
+    """One line of progress."""
+    context.err.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _wait(_: int, __: FrameType | None) -> None:
+    """Go on."""
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    for ending in _ENDING:  # once is enough
+        signal.signal(ending, _wait)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)

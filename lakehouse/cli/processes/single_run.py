@@ -1,0 +1,39 @@
+"""Commands that make one run, of tables alone: `derive` and `rebuild`. They end as the run ended."""
+
+import time
+from collections.abc import Callable
+
+import typer
+
+from lakehouse.cli.context import Context
+from lakehouse.cli.errors import COULD_NOT_RUN, PROMISE_BROKEN
+from lakehouse.cli.processes.dagster_home import alive
+from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
+from lakehouse.cli.reports.outcome import RunOutcome
+
+
+def make_run(context: Context, run: Callable[[str], RunOutcome], show: Callable[[RunOutcome], None]) -> None:
+    """Make a run that reads no topic, and tell what came of it.
+
+    Args:
+        context: of the command.
+        run: makes it, with the mark of this process.
+        show: tells what it did, before failed checks and failures are told.
+
+    Raises:
+        typer.Exit: a step failed, or a check did.
+    """
+    began = time.monotonic()
+    with ended_by_signals(), alive(context.settings.state) as mark, servers(context, broker=False):
+        outcome = run(mark)
+        show(outcome)
+    for (table, name), check in sorted(outcome.checks.items()):
+        if not check.passed:
+            context.out.print(f"{name} of {table}: {check.description}", markup=False, highlight=False, soft_wrap=True)
+    for step, error in outcome.failures.items():
+        context.err.print(f"{step} failed: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+    say(context, f"Dagster run {outcome.runs[-1]}, {time.monotonic() - began:.0f} s in all.")
+    if outcome.failures:
+        raise typer.Exit(COULD_NOT_RUN)
+    if not outcome.good:
+        raise typer.Exit(PROMISE_BROKEN)

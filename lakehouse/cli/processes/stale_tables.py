@@ -1,0 +1,81 @@
+"""Which derived tables `lakehouse run` computes: those with news, and all that share an input with them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lakehouse.declarations.registry.derived_rules import order
+from lakehouse.orchestration.assets.derived import derived_version
+from lakehouse.orchestration.resources import Lake
+from lakehouse.proofs.lineage.computations import computations_of
+from lakehouse.proofs.lineage.content import ContentChange, compare
+from lakehouse.proofs.lineage.origins import origins_of
+from lakehouse.proofs.lineage.sealed import made
+from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.steps.derived.inputs.component import component_of, external_inputs
+from lakehouse.steps.derived.statement import DeriveStatement
+
+
+@dataclass(frozen=True)
+class StaleTables:
+    """Why derived tables are computed now.
+
+    Args:
+        tables: those of one component, each after its inputs: half of them computed anew would not agree with the rest.
+        why: in words.
+    """
+
+    tables: tuple[str, ...]
+    why: str
+
+
+def news(lake: Lake) -> Iterator[StaleTables]:
+    """The components of derived tables that are not what they would be if they were computed now.
+
+    One whose inputs nobody has written yet waits for them.
+    """
+    derived = lake.declarations.derived
+    seen: set[str] = set()
+    for first in order(derived):
+        if first in seen:
+            continue
+        tables = component_of(first, derived)
+        seen |= set(tables)
+        external = external_inputs(tables, derived)
+        found = read_group(lake.catalog, [*tables, *external])
+        if any(found[name].snapshot_id is None for name in external):
+            continue
+        if why := next(filter(None, (_why(name, lake, found) for name in tables)), "") or _apart(tables, found):
+            yield StaleTables(tuple(tables), why)
+
+
+def _why(name: str, lake: Lake, found: Mapping[str, Pinned]) -> str:
+    one = lake.declarations.derived[name]
+    seal = made(found[name].table, found[name].snapshot_id).seal
+    said = DeriveStatement.from_keys(seal.statement) if seal is not None else None
+    if seal is None or said is None:
+        return f"{name} was never computed"
+    if seal.code_version != derived_version(one):
+        return f"{name} is declared otherwise by now"
+    if said.parameters != lake.settings.parameters:
+        return f"{name} was computed with other parameters"
+    # New rows would not mend the old ones of an incremental table; of all others each part has to be as of now.
+    growing = one.mode == "incremental"
+    if not growing and len({each.parameters for each in computations_of(seal)}) > 1:
+        return f"parts of {name} were computed with other parameters"
+    read = [seal.inputs] if growing else [origin.inputs for origin in origins_of(seal)]
+    return next(
+        (f"{given} has news" for given in one.inputs.values() for at in read if _moved(at.get(given), found[given])), ""
+    )
+
+
+def _apart(tables: Sequence[str], found: Mapping[str, Pinned]) -> str:
+    """Whether tables or partitions were computed for different days: what is computed from both would be refused."""
+    seals = [made(found[name].table, found[name].snapshot_id).seal for name in tables]
+    dates = sorted({each.runtime_date or "many days" for seal in seals for each in computations_of(seal)})
+    return f"derived tables are of {' and '.join(dates)}" if len(dates) > 1 else ""
+
+
+def _moved(read: int | None, now: Pinned) -> bool:
+    return (
+        read is None or now.snapshot_id is None or compare(now.table, read, now.snapshot_id) is not ContentChange.SAME
+    )

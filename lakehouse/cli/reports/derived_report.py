@@ -1,0 +1,101 @@
+"""What `lakehouse run` says of derived tables and releases: of which vintage they are, and where the plots are."""
+
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+from rich.table import Column, Table
+
+from lakehouse.cli.context import Context
+from lakehouse.cli.reports.outcome import RunOutcome
+from lakehouse.declarations.registry.derived_rules import order
+from lakehouse.orchestration.resources import Lake
+from lakehouse.protocol.seals.read_group import Pinned
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.derived.statement import DeriveStatement
+from lakehouse.steps.release.errors import NothingReleased
+from lakehouse.steps.release.reading import OpenRelease, open_release
+
+UI = "http://127.0.0.1:3000"
+_PICTURE = "](data:image/"
+
+
+def show_derived(context: Context, lake: Lake, group: Mapping[str, Pinned], outcome: RunOutcome) -> None:
+    """Print the derived tables, each after those that it is computed from, and whether they are of one vintage."""
+    found = {name: group[name].sealed for name in order(lake.declarations.derived) if name in group}
+    seals = {name: sealed.seal for name, sealed in found.items() if sealed is not None}
+    said = {name: told for name, seal in seals.items() if (told := DeriveStatement.from_keys(seal.statement))}
+    if not said:
+        return
+    shown = Table(
+        Column("derived table", no_wrap=True),
+        Column("rows", justify="right", no_wrap=True),
+        Column("seconds", justify="right", no_wrap=True),
+        Column("computed from", overflow="fold"),
+    )
+    for name, told in said.items():
+        seconds = f"{outcome.step_seconds[name]:.1f}" if name in outcome.step_seconds else ""
+        shown.add_row(name, f"{told.total:,}", seconds, ", ".join(told.declared.values()))
+    context.out.print(shown)
+    for line in vintages(seals, said):
+        _say(context, line)
+
+
+def vintages(seals: Mapping[str, Seal], said: Mapping[str, DeriveStatement]) -> list[str]:
+    """A line for each runtime date and set of parameters that derived tables are of: one line, if all is well."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, told in said.items():
+        parameters = ", ".join(f"{key} = {value}" for key, value in sorted(told.parameters.items()))
+        groups.setdefault((seals[name].runtime_date, parameters or "no parameters"), []).append(name)
+    if len(groups) == 1:
+        [(day, parameters)] = groups
+        return [f"All {len(said)} derived tables are of runtime date {day}, computed with {parameters}"]
+    return [
+        f"Of runtime date {day}, computed with {parameters}: {', '.join(names)}"
+        for (day, parameters), names in groups.items()
+    ]
+
+
+def show_releases(context: Context, lake: Lake) -> None:
+    """Print what readers of each release see now."""
+    for name in lake.declarations.releases:
+        try:
+            released = open_release(lake.catalog, name)
+        except NothingReleased:
+            _say(context, f"{name} has no release yet")
+        else:
+            _say(context, f"Readers of {name} see release {released.id}:")
+            context.out.print(_members(released))
+
+
+def _members(released: OpenRelease) -> Table:
+    shown = Table(
+        Column("member", no_wrap=True),
+        Column("rows", justify="right", no_wrap=True),
+        Column("runtime date", no_wrap=True),
+        Column("snapshot", no_wrap=True),
+    )
+    for member in released.members:
+        rows = "" if member.rows is None else f"{member.rows:,}"
+        shown.add_row(member.table, rows, member.runtime_date or "dateless", str(member.snapshot_id))
+    return shown
+
+
+def show_plots(context: Context, outcome: RunOutcome) -> None:
+    """Print where Dagster's UI shows the pictures that checks have made."""
+    if found := plots(outcome.checks):
+        _say(context, "Plots, in Dagster's UI (`make dev`, then [Show Markdown] in the check's report):")
+        for link in found:
+            _say(context, f"  {link}")
+
+
+def plots(checks: Mapping[tuple[str, str], dg.AssetCheckEvaluation]) -> Sequence[str]:
+    """Addresses of the checks that have made a picture."""
+    return [
+        f"{UI}/assets/{table.replace('.', '/')}?view=checks&checkDetail={name}"
+        for (table, name), check in sorted(checks.items())
+        if any(_PICTURE in str(value.value) for value in check.metadata.values())
+    ]
+
+
+def _say(context: Context, text: str) -> None:
+    context.out.print(text, highlight=False, markup=False, soft_wrap=True)

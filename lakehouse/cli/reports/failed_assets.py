@@ -1,0 +1,40 @@
+"""What a failed step keeps from being computed, and what it does not: all others go on."""
+
+from collections.abc import Collection
+
+import dagster as dg
+
+from lakehouse.cli.reports.outcome import RunOutcome
+from lakehouse.errors import LakehouseError
+from lakehouse.orchestration.assets.stream import stream_step
+from lakehouse.orchestration.resources import Lake
+from lakehouse.orchestration.resources.stream_status import stream_status
+
+
+def assets_of_steps(defs: dg.Definitions, steps: Collection[str]) -> set[dg.AssetKey]:
+    """The assets that these steps write or check."""
+    found: set[dg.AssetKey] = set()
+    for definition in defs.resolve_asset_graph().assets_defs:
+        if definition.is_executable and definition.op.name in steps:  # assets of others are made by no step of ours
+            found |= {*definition.keys, *(check.asset_key for check in definition.check_keys)}
+    return found
+
+
+def held_up(defs: dg.Definitions, steps: Collection[str]) -> set[dg.AssetKey]:
+    """The assets of failed steps, and all that is computed from them."""
+    failed = assets_of_steps(defs, steps)
+    selection = dg.AssetSelection.assets(*sorted(failed)).downstream()
+    return set(selection.resolve(defs.resolve_asset_graph())) if failed else set()
+
+
+def unread(lake: Lake, outcome: RunOutcome) -> int:
+    """Offsets that streams have not read, but those whose step failed; a stream that cannot be asked is such a one."""
+    lag = 0
+    for stream in lake.declarations.streams.values():
+        if (step := stream_step(stream)) in outcome.failures:
+            continue
+        try:
+            lag += stream_status(lake, stream).lag
+        except LakehouseError as trouble:
+            outcome.failures[step] = str(trouble)
+    return lag

@@ -1,0 +1,97 @@
+"""What came of the runs of one command, gathered from Dagster's events."""
+
+from dataclasses import dataclass, field
+
+import dagster as dg
+
+from lakehouse.cli.reports.failure import reason
+
+
+@dataclass
+class Mirrored:
+    """What the runs did to a mirror.
+
+    Attributes:
+        changes: that were folded.
+        refused: changes that went to quarantine.
+    """
+
+    changes: int = 0
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    refused: int = 0
+
+    def add(self, materialization: dg.AssetMaterialization) -> None:
+        """Take in what one more step did."""
+        self.changes += int(_number(materialization, "changes"))
+        self.inserted += int(_number(materialization, "rows inserted"))
+        self.updated += int(_number(materialization, "rows updated"))
+        self.deleted += int(_number(materialization, "rows deleted"))
+        self.refused += int(_number(materialization, "contradictions") + _number(materialization, "too late"))
+
+
+@dataclass
+class RunOutcome:
+    """What the runs did, all rounds together.
+
+    Attributes:
+        added: table → rows.
+        released: table of a release → its id.
+        mirrored: mirror → what became of its rows.
+        step_seconds: table → how long the steps took that wrote it.
+        checks: table and check → the newest result.
+        failures: step → what went wrong in it.
+        steps: that were tried.
+        runs: ids, in order.
+        skipped: whether a run left steps out, because what they wait for had nothing new.
+    """
+
+    added: dict[str, int] = field(default_factory=dict[str, int])
+    released: dict[str, str] = field(default_factory=dict[str, str])
+    mirrored: dict[str, Mirrored] = field(default_factory=dict[str, Mirrored])
+    step_seconds: dict[str, float] = field(default_factory=dict[str, float])
+    checks: dict[tuple[str, str], dg.AssetCheckEvaluation] = field(
+        default_factory=dict[tuple[str, str], dg.AssetCheckEvaluation]
+    )
+    failures: dict[str, str] = field(default_factory=dict[str, str])
+    steps: set[str] = field(default_factory=set[str])
+    runs: list[str] = field(default_factory=list[str])
+    skipped: bool = False
+    seconds: float = 0.0
+
+    @property
+    def good(self) -> bool:
+        """Whether every step succeeded and no check failed; a check that warns was allowed to by declaration."""
+        failed = [c for c in self.checks.values() if not c.passed and c.severity is dg.AssetCheckSeverity.ERROR]
+        return not self.failures and not failed and bool(self.checks)
+
+    @property
+    def asked(self) -> set[dg.AssetCheckKey]:
+        """The checks that have a result."""
+        return {check.asset_check_key for check in self.checks.values()}
+
+    def add(self, result: dg.ExecuteInProcessResult) -> None:
+        """Take in what one more run did."""
+        self.runs.append(result.run_id)
+        self.steps |= {str(event.step_key) for event in result.filter_events(lambda event: event.is_step_start)}
+        self.skipped |= bool(result.filter_events(lambda event: event.is_step_skipped))
+        for event in result.get_asset_materialization_events():
+            materialization = event.materialization
+            name = ".".join(materialization.asset_key.path)
+            added = _number(materialization, "rows added") + _number(materialization, "rows inserted")
+            self.added[name] = self.added.get(name, 0) + int(added)
+            self.step_seconds[name] = self.step_seconds.get(name, 0) + _number(materialization, "seconds")
+            if (release := materialization.metadata.get("release")) is not None:
+                self.released[name] = str(release.value)
+            if "rows updated" in materialization.metadata:
+                self.mirrored.setdefault(name, Mirrored()).add(materialization)
+        for check in result.get_asset_check_evaluations():
+            self.checks[".".join(check.asset_key.path), check.check_name] = check
+        for event in result.get_step_failure_events():
+            self.failures[event.step_key or "?"] = reason(event.step_failure_data)
+
+
+def _number(materialization: dg.AssetMaterialization, name: str) -> float:
+    found = materialization.metadata.get(name)
+    return float(str(found.value)) if found is not None else 0.0

@@ -1,0 +1,162 @@
+"""What `lakehouse run` says at its end: what came in, where it is, what was proven, where to look next."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import dagster as dg
+import pyarrow as pa
+from rich.table import Column, Table
+
+from lakehouse.cli.context import Context
+from lakehouse.cli.reports.demo_report import show_demo
+from lakehouse.cli.reports.derived_report import show_derived, show_plots, show_releases
+from lakehouse.cli.reports.mirror_report import show_mirrored
+from lakehouse.cli.reports.outcome import RunOutcome
+from lakehouse.cli.reports.positions import counted, mirror_states
+from lakehouse.declarations import Stream
+from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.orchestration.resources import Lake
+from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.protocol.seals.row_count import row_count
+
+_SHOWN = 20
+_WIDE = 100  # columns; a narrower terminal has no room for snapshots, which `lakehouse tables` shows as well
+
+
+def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
+    """Print the report."""
+    names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(tuple(name.split("."))))
+    group = read_group(lake.catalog, names) if names else {}
+    context.out.print()
+    rows = _rows_of(group, lake)
+    context.out.print(_tables(group, rows, outcome, snapshots=context.out.width >= _WIDE))
+    context.out.print(_streams(group, lake.declarations.streams.values(), outcome))
+    for stream in lake.declarations.streams.values():
+        _show_balance(context, group, rows, stream)
+    show_mirrored(context, lake, outcome)
+    show_demo(context, lake, group)
+    show_derived(context, lake, group, outcome)
+    show_releases(context, lake)
+    _show_quarantine(context, lake, group)
+    _show_checks(context, outcome)
+    show_plots(context, outcome)
+    added = sum(outcome.added.values())
+    done = f"{added:,} rows added" if added else "Nothing new: every message was read before, no row was added"
+    if outcome.failures:
+        done = f"{added:,} rows added, and {len(outcome.failures)} steps failed: see above"
+    elif changed := sum(one.updated + one.deleted for one in outcome.mirrored.values()):
+        done = f"{added:,} rows added, {changed:,} rows of mirrors updated or deleted"
+    runs = f"{len(outcome.runs)} Dagster run{'s' if len(outcome.runs) > 1 else ''}"
+    _say(context, f"{done}. {runs}, {outcome.seconds:.0f} s in all.")
+    _say(context, "Next: `make dev` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)")
+    _say(context, "      `.venv/bin/lakehouse audit` (the proof, from outside), `… tables`, `… produce --days 1`")
+
+
+def _say(context: Context, text: str, style: str = "") -> None:
+    context.out.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def _rows_of(group: Mapping[str, Pinned], lake: Lake) -> dict[str, int | None]:
+    """Table → rows that a reader sees; of mirrors by their seals, without a look at delete files."""
+    mirrors = {s.mirror: s.rows for s in mirror_states(lake.declarations, lake.catalog) if not s.problem}
+    return {
+        name: mirrors[name] if name in mirrors else row_count(pinned.table, pinned.snapshot_id)
+        for name, pinned in group.items()
+    }
+
+
+def _tables(
+    group: Mapping[str, Pinned], rows: Mapping[str, int | None], outcome: RunOutcome, *, snapshots: bool
+) -> Table:
+    shown = Table(
+        Column("table", no_wrap=True),
+        Column("rows added", justify="right", no_wrap=True),
+        Column("rows", justify="right", no_wrap=True),
+        *([Column("snapshot", no_wrap=True)] if snapshots else []),
+        "checks",
+    )
+    for name, pinned in group.items():
+        checks = [check for (table, _), check in outcome.checks.items() if table == name]
+        snapshot = [str(pinned.snapshot_id or "")] if snapshots else []
+        shown.add_row(name, f"{outcome.added.get(name, 0):,}", counted(rows[name]), *snapshot, _verdict(checks))
+    return shown
+
+
+def _verdict(checks: Sequence[dg.AssetCheckEvaluation]) -> str:
+    passed = sum(check.passed for check in checks)
+    warned = sum(is_warning(check) for check in checks)
+    parts = [f"[green]{passed} passed[/]"]
+    if warned:
+        parts.append(f"[yellow]{warned} warns[/]")
+    if failed := len(checks) - passed - warned:
+        parts.append(f"[bold red]{failed} FAILED[/]")
+    return ", ".join(parts) if checks else ""
+
+
+def is_warning(check: dg.AssetCheckEvaluation) -> bool:
+    """Whether a check that did not pass may do so, by declaration."""
+    return not check.passed and check.severity is dg.AssetCheckSeverity.WARN
+
+
+def _streams(group: Mapping[str, Pinned], streams: Iterable[Stream], outcome: RunOutcome) -> Table:
+    shown = Table(
+        Column("topic", no_wrap=True),
+        Column("messages", justify="right", no_wrap=True),
+        "read up to (partition:offset)",
+        Column("seconds", justify="right"),
+    )
+    for stream in streams:
+        statement = _statement(group, stream)
+        shown.add_row(
+            stream.topic,
+            f"{statement.total_counts.read:,}" if statement else "",
+            " ".join(f"{p}:{end}" for p, end in sorted(statement.end.items())) if statement else "nothing read yet",
+            f"{outcome.step_seconds.get(stream.quarantine_table, 0):.1f}",
+        )
+    return shown
+
+
+def _statement(group: Mapping[str, Pinned], stream: Stream) -> KafkaStatement | None:
+    pinned = group.get(stream.quarantine_table)
+    sealed = pinned.sealed if pinned else None
+    return KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
+
+
+def _show_balance(
+    context: Context, group: Mapping[str, Pinned], rows: Mapping[str, int | None], stream: Stream
+) -> None:
+    """Messages of a topic = rows of its tables: the promise in one line."""
+    held = {name: rows[name] or 0 for name in (*stream.tables, stream.quarantine_table) if name in group}
+    statement = _statement(group, stream)
+    if statement is None:
+        return
+    read = statement.total_counts.read
+    parts = " + ".join(f"{rows:,} in {name}" for name, rows in held.items())
+    _say(context, f"{read:,} messages of topic {stream.topic} {'=' if read == sum(held.values()) else '≠'} {parts}")
+
+
+def _show_quarantine(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
+    """Why records were not accepted; the records themselves are not shown."""
+    shown = Table(*(Column(title, no_wrap=True) for title in ("quarantine", "offset", "reason")), "what was wrong")
+    for name in sorted({stream.quarantine_table for stream in lake.declarations.streams.values()} & group.keys()):
+        columns = ["_kafka_partition", "_kafka_offset", "error_class", "error_message"]
+        kept: pa.Table = lake.arrow(name, columns=columns).sort_by([("error_class", "ascending")])
+        for row in kept.slice(0, _SHOWN).to_pylist():
+            place = f"{row['_kafka_partition']}:{row['_kafka_offset']}"
+            shown.add_row(name, place, row["error_class"], row["error_message"].replace("[", r"\["))
+        if kept.num_rows > _SHOWN:
+            shown.add_row(name, "", "", f"… and {kept.num_rows - _SHOWN:,} more")
+    if shown.row_count:
+        context.out.print(shown)
+
+
+def _show_checks(context: Context, outcome: RunOutcome) -> None:
+    for (table, name), check in sorted(outcome.checks.items()):
+        if not check.passed:
+            style = "yellow" if is_warning(check) else "bold red"
+            _say(context, f"{name} of {table}: {check.description}", style)
+    for step, error in outcome.failures.items():
+        _say(context, f"{step} failed: {error}", "bold red")
+    passed = sum(check.passed for check in outcome.checks.values())
+    warned = sum(is_warning(check) for check in outcome.checks.values())
+    warning = f", {warned} warn (as their tables declare)" if warned else ""
+    _say(context, f"Checks: {passed} passed{warning}, {len(outcome.checks) - passed - warned} failed.")

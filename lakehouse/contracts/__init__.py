@@ -1,0 +1,1 @@
+"""What rows have to be (`rules`), and how their values are distributed (`profile`)."""

@@ -1,0 +1,119 @@
+"""References: does every value of some columns stand in another table? One anti-join of the distinct values."""
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+from pyiceberg.table import Table as IcebergTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.types import IntegerType, LongType
+
+from lakehouse.contracts.rules.stored.count import RowCount
+from lakehouse.contracts.rules.stored.examples import describe_row, shown_columns, texts_of
+from lakehouse.contracts.rules.stored.expressions import named
+from lakehouse.contracts.rules.stored.frequent import ROWS, TEXTS, most_frequent
+from lakehouse.contracts.rules.stored.scan import one_job
+from lakehouse.contracts.rules.stored.scope import RowScope
+from lakehouse.contracts.rules.stored.spark_jobs import Session
+from lakehouse.declarations import Column, Table
+from lakehouse.declarations.policies.expectation import References
+from lakehouse.errors import LakehouseError
+
+
+class NotComparable(LakehouseError):
+    """Columns that refer to each other are of different types."""
+
+
+@dataclass(frozen=True)
+class TableAt:
+    """A table at a snapshot, as declared and as loaded; of a table without rows yet there is none."""
+
+    declared: Table
+    table: IcebergTable
+    snapshot_id: int | None
+
+    def frame(self, spark: SparkSession) -> DataFrame | None:
+        """The rows; None if there were never any."""
+        if self.snapshot_id is None:
+            return None
+        return RowScope.of(self.table, self.snapshot_id, None).frame(spark)
+
+
+@dataclass(frozen=True)
+class ReferenceReport:
+    """How many values have no counterpart.
+
+    Attributes:
+        rows: rows of the table that was judged; at most so many where some of them are deleted.
+        dangling: rows whose value is missing there; rows where a column is null do not count.
+        missing: distinct values that are.
+        examples: some of these values, the most frequent first; none of a sensitive column.
+    """
+
+    rows: int
+    dangling: int
+    missing: int
+    examples: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every value is there."""
+        return not self.dangling
+
+    @property
+    def share(self) -> float:
+        """Which share of the rows refers to nothing."""
+        return self.dangling / self.rows if self.rows else 0.0
+
+
+def check_references(expected: References, here: TableAt, there: TableAt, session: Session) -> ReferenceReport:
+    """Look for values that the other table does not have.
+
+    Args:
+        expected: which columns refer to which.
+        here: the table that refers.
+        there: the table that is referred to, of the same moment.
+        session: opens a Spark session.
+
+    Raises:
+        NotComparable: the columns are of different types.
+        SnapshotGone: one of the snapshots is gone.
+    """
+    own = [here.declared.column(name) for name in expected.columns]
+    others = [there.declared.column(name) for name in expected.to or expected.columns]
+    _require_comparable(expected, here.declared, own, others)
+    with session() as spark, one_job(spark):
+        rows = here.frame(spark)
+        if rows is None:
+            return ReferenceReport(0, 0, 0, ())
+        values = [named(column.name).alias(f"value {n}") for n, column in enumerate(own)]
+        shown = shown_columns(here.declared, expected.columns)
+        texts = texts_of(shown).alias(TEXTS)
+        # Not `dropna`, for which a number that is none is missing as well.
+        there_all = reduce(and_, (named(column.name).isNotNull() for column in own))
+        counted = rows.where(there_all).groupBy(*values, texts)
+        missing = counted.agg(f.count(f.lit(1)).alias(ROWS))
+        if (known := there.frame(spark)) is not None:
+            keys = known.select(*(named(column.name).alias(f"key {n}") for n, column in enumerate(others)))
+            same = [f.col(f"`value {n}`") == f.col(f"`key {n}`") for n in range(len(own))]
+            missing = missing.join(keys, same, "left_anti")
+        found = most_frequent(missing)
+    summary = here.table.metadata.snapshot_by_id(here.snapshot_id or 0)
+    return ReferenceReport(
+        rows=(RowCount.by_summary(summary).most or 0) if summary else 0,
+        dangling=found.rows,
+        missing=found.values,
+        examples=tuple(f"{describe_row(shown, texts)}: {times:,} rows" for texts, times in found.most if shown),
+    )
+
+
+def _require_comparable(expected: References, declared: Table, own: list[Column], others: list[Column]) -> None:
+    for here, there in zip(own, others, strict=True):
+        whole = (IntegerType, LongType)
+        if here.type != there.type and not (isinstance(here.type, whole) and isinstance(there.type, whole)):
+            raise NotComparable(
+                f"{declared.name}.{here.name} is {here.type.simpleString()} and refers to "
+                f"{expected.table}.{there.name}, which is {there.type.simpleString()}.",
+                remedy="declare both of the same type.",
+            )

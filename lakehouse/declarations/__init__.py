@@ -1,0 +1,104 @@
+"""What users declare: tables and streams, and what the declarations mean for Iceberg, Arrow and Spark."""
+
+from lakehouse.declarations.changelog import Changelog
+from lakehouse.declarations.columns.column import COORDINATES, Column
+from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.columns.kind import ORDERED, Kind, kind_of
+from lakehouse.declarations.columns.schemas import arrow_schema, iceberg_schema, spark_schema
+from lakehouse.declarations.derived import Derived, derived
+from lakehouse.declarations.mirror import Mirror, MirrorTables
+from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
+from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
+from lakehouse.declarations.own_tables.quarantine import quarantine_table
+from lakehouse.declarations.own_tables.statistics import STATISTICS
+from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
+from lakehouse.declarations.policies.expectation import (
+    Drift,
+    Expectation,
+    Histogram,
+    References,
+    Rows,
+    SameValues,
+    SampleOf,
+)
+from lakehouse.declarations.policies.maintenance import (
+    Deduplicate,
+    Expire,
+    Maintenance,
+    Manifests,
+    Orphans,
+    Rewrite,
+    Statistics,
+)
+from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations, load_declarations
+from lakehouse.declarations.release import Release
+from lakehouse.declarations.schema_changes.apply import apply, plan
+from lakehouse.declarations.schema_changes.plan import TablePlan, WouldLoseData, diff
+from lakehouse.declarations.storage.layout import partition_spec, sort_order
+from lakehouse.declarations.storage.partitions import ByDay, ByMonth, ByValue, Partitions
+from lakehouse.declarations.storage.properties import table_properties
+from lakehouse.declarations.stream import ByField, BySource, Route, Start, Stream, ToTable
+from lakehouse.declarations.table import Table
+
+__all__ = [
+    "AUDIT_LOG",
+    "COORDINATES",
+    "MAINTENANCE_LOG",
+    "ORDERED",
+    "ORPHANS",
+    "OWN_TABLES",
+    "STATISTICS",
+    "ByDay",
+    "ByField",
+    "ByMonth",
+    "BySource",
+    "ByValue",
+    "ChangeFormat",
+    "Changelog",
+    "Column",
+    "Debezium",
+    "DeclarationError",
+    "Declarations",
+    "Deduplicate",
+    "Derived",
+    "Dms",
+    "Drift",
+    "Expectation",
+    "Expire",
+    "Flat",
+    "Histogram",
+    "Kind",
+    "Maintenance",
+    "Manifests",
+    "Mirror",
+    "MirrorTables",
+    "Orphans",
+    "Partitions",
+    "References",
+    "Release",
+    "Rewrite",
+    "Route",
+    "Rows",
+    "SameValues",
+    "SampleOf",
+    "Start",
+    "Statistics",
+    "Stream",
+    "Table",
+    "TablePlan",
+    "ToTable",
+    "WouldLoseData",
+    "apply",
+    "arrow_schema",
+    "derived",
+    "diff",
+    "iceberg_schema",
+    "kind_of",
+    "load_declarations",
+    "partition_spec",
+    "plan",
+    "quarantine_table",
+    "sort_order",
+    "spark_schema",
+    "table_properties",
+]

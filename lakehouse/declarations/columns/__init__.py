@@ -1,0 +1,1 @@
+"""Columns: names, types in three tongues, kinds."""

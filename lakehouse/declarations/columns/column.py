@@ -1,0 +1,156 @@
+"""A column as everybody below reads it, taken from what pandera holds."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, cast, runtime_checkable
+
+import pyspark.sql.types as spark
+from pandera.api.checks import Check
+from pandera.pyspark import DataFrameModel, DataFrameSchema
+
+from lakehouse.declarations.columns import dtypes as _dtypes  # registers the types that pandera lacks
+from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.columns.names import check_column_name
+
+Severity = Literal["blocking", "warning"]
+PanderaSchema = type[DataFrameModel] | DataFrameSchema  # pyright: ignore[reportMissingTypeArgument]
+
+assert _dtypes.Struct
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes:
+        name: its name in the table, in the data and in the declaration.
+        type: Spark's type, with nested fields, their nullability and documentation.
+        required: a value must be there; neither `nullable=True` nor `int | None` in pandera.
+        doc: what it means; pandera's `description`.
+        sensitive: its values appear in no example, report, metadata or column bound; metadata `{"sensitive": True}`.
+        severity: what a broken rule of this column means; metadata `{"severity": "warning"}`.
+        checks: its rules.
+        expected: a null is allowed, and counted as a warning; metadata `{"expected": True}`.
+    """
+
+    name: str
+    type: spark.DataType
+    required: bool
+    doc: str = ""
+    sensitive: bool = False
+    severity: Severity = "blocking"
+    checks: tuple[Check, ...] = ()
+    expected: bool = False
+
+
+@runtime_checkable
+class HasColumns(Protocol):
+    """What the translations need of a table."""
+
+    @property
+    def name(self) -> str:
+        """The table's name, for errors."""
+        ...
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns in order."""
+        ...
+
+
+COORDINATES = (
+    Column("_kafka_topic", spark.StringType(), required=True, doc="Kafka topic that the record came from"),
+    Column("_kafka_partition", spark.IntegerType(), required=True, doc="Partition of that topic"),
+    Column("_kafka_offset", spark.LongType(), required=True, doc="Offset in that partition"),
+    Column("_kafka_timestamp", spark.TimestampType(), required=True, doc="Kafka's timestamp of the record"),
+)
+
+
+def columns_of(table: str, schema: PanderaSchema) -> tuple[Column, ...]:
+    """Read the columns of a pandera model or schema.
+
+    Raises:
+        DeclarationError: pandera refuses it, or it says something that a table cannot be.
+    """
+    if isinstance(schema, type):
+        _refuse_hidden_fields(table, schema)
+        schema = schema.to_schema()
+    columns = tuple(_column(table, str(name), held) for name, held in schema.columns.items())
+    if not columns:
+        raise DeclarationError(f"{table}: no columns are declared.", remedy="declare at least one.")
+    refuse_twins(table, [column.name for column in columns])
+    for column in columns:
+        check_column_name(table, column.name)
+        _check_nested(table, column.name, column.type)
+    return columns
+
+
+def refuse_twins(where: str, names: list[str]) -> None:
+    """Refuse names that are equal, or differ only in case, which Spark does not see."""
+    seen: dict[str, str] = {}
+    for name in names:
+        twin = seen.setdefault(name.casefold(), name)
+        if twin is not name:
+            raise DeclarationError(
+                f"{where}: the columns '{twin}' and '{name}' are the same for Spark, which ignores case.",
+                remedy="rename one of them.",
+            )
+
+
+def _refuse_hidden_fields(table: str, model: type[DataFrameModel]) -> None:  # pyright: ignore[reportMissingTypeArgument]
+    for parent in model.__mro__:
+        if issubclass(parent, DataFrameModel) and not parent.__module__.startswith("pandera."):
+            for name in inspect.get_annotations(parent):
+                if name.startswith("_"):
+                    # pandera passes over such fields in silence, so the column would be missing from the table.
+                    check_column_name(table, name)
+
+
+def _column(table: str, name: str, held: Any) -> Column:
+    if held.dtype is None:
+        raise DeclarationError(f"{table}.{name}: no type is declared.", remedy="declare one.")
+    if held.regex:
+        raise DeclarationError(f"{table}.{name}: a pattern is no column.", remedy="declare each column by its name.")
+    metadata = cast("dict[str, Any]", dict(held.metadata or {}))
+    severity = metadata.pop("severity", "blocking")
+    if severity not in ("blocking", "warning"):
+        raise DeclarationError(
+            f"{table}.{name}: unknown severity '{severity}'.", remedy="write 'blocking' or 'warning'."
+        )
+    flags = {flag: metadata.pop(flag, False) for flag in ("sensitive", "expected")}
+    for flag, value in flags.items():
+        if not isinstance(value, bool):
+            raise DeclarationError(f"{table}.{name}: {flag} should be True or False.", remedy="write one of them.")
+    if metadata:
+        # A misspelt `sensitive` must not make values visible.
+        raise DeclarationError(
+            f"{table}.{name}: unknown metadata {', '.join(sorted(map(str, metadata)))}.",
+            remedy="use sensitive, expected or severity.",
+        )
+    return Column(
+        name=name,
+        type=held.dtype.type,
+        required=held.required and not held.nullable,
+        doc=held.description or "",
+        severity=severity,
+        checks=tuple(held.checks),
+        **flags,
+    )
+
+
+def _check_nested(table: str, where: str, declared: spark.DataType) -> None:
+    match declared:
+        case spark.StructType():
+            if not declared.fields:
+                raise DeclarationError(f"{table}.{where}: a struct without fields.", remedy="declare its fields.")
+            refuse_twins(f"{table}.{where}", declared.names)
+            for inner in declared.fields:
+                check_column_name(f"{table}.{where}", inner.name, nested=True)
+                _check_nested(table, f"{where}.{inner.name}", inner.dataType)
+        case spark.ArrayType():
+            _check_nested(table, where, declared.elementType)
+        case spark.MapType():
+            _check_nested(table, where, declared.keyType)
+            _check_nested(table, where, declared.valueType)
+        case _:
+            pass

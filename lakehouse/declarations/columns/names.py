@@ -1,0 +1,79 @@
+"""Which names are allowed: tables, columns, topics, and the names that belong to Iceberg or to us."""
+
+import re
+
+from lakehouse.declarations.columns.error import DeclarationError
+
+COORDINATE_NAMES = ("_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp")
+
+# Iceberg's metadata columns. A table with such a column can be written, and then some of its readers fail.
+RESERVED_NAMES = frozenset(
+    {
+        "_file",
+        "_pos",
+        "_deleted",
+        "_spec_id",
+        "_partition",
+        "_row_id",
+        "_last_updated_sequence_number",
+        "_change_type",
+        "_change_ordinal",
+        "_commit_snapshot_id",
+        "file_path",
+        "pos",
+    }
+)
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+def table_identifier(name: str) -> tuple[str, str]:
+    """Split `namespace.table`.
+
+    Raises:
+        DeclarationError: the name is not of that form.
+    """
+    parts = name.split(".")
+    if len(parts) != 2 or not all(_IDENTIFIER.fullmatch(part) for part in parts):
+        raise DeclarationError(
+            f"'{name}' cannot name a table.",
+            remedy="write namespace.table, both of letters, digits and underscores, beginning with a letter.",
+        )
+    return parts[0], parts[1]
+
+
+def check_stream_name(name: str) -> None:
+    """Refuse a stream name that could not be part of a table's or asset's name."""
+    if not _IDENTIFIER.fullmatch(name):
+        raise DeclarationError(
+            f"'{name}' cannot name a stream.", remedy="use letters, digits and underscores, beginning with a letter."
+        )
+
+
+def check_column_name(table: str, name: str, *, nested: bool = False) -> None:
+    """Refuse a column name that is reserved or no identifier; inside a struct nothing is reserved."""
+    folded = name.casefold()
+    if not nested and folded in RESERVED_NAMES:
+        raise DeclarationError(
+            f"{table}: the column name '{name}' is reserved by Iceberg.", remedy="choose another name."
+        )
+    if not nested and folded in COORDINATE_NAMES:
+        raise DeclarationError(
+            f"{table}: the column '{name}' is a Kafka coordinate, which every streamed table gets by itself.",
+            remedy="leave it out, or choose another name.",
+        )
+    if not _IDENTIFIER.fullmatch(name):
+        raise DeclarationError(
+            f"{table}: '{name}' cannot name a column.",
+            remedy="use letters, digits and underscores, beginning with a letter.",
+        )
+
+
+def check_topic_name(stream: str, topic: str) -> None:
+    """Refuse what Kafka would refuse."""
+    if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
+        raise DeclarationError(
+            f"Stream {stream}: '{topic}' cannot name a topic.",
+            remedy="use at most 249 letters, digits, dots, underscores and hyphens.",
+        )

@@ -1,0 +1,1 @@
+"""The tables that the lakehouse writes about all others."""

@@ -1,0 +1,1 @@
+"""What is declared beside columns: change formats, expectations, maintenance."""

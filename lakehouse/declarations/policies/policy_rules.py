@@ -1,0 +1,112 @@
+"""What a field of a maintenance policy may be: asked of what was given, and in words for an error."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from lakehouse.declarations.columns.error import DeclarationError
+
+_COLUMN = re.compile(r"\s*(\w+)(\s+(asc|desc))?(\s+nulls\s+(first|last))?\s*", re.IGNORECASE)
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """What a field may be.
+
+    Attributes:
+        words: for the error.
+        holds: asked of the value, of whatever type it is.
+    """
+
+    words: str
+    holds: Callable[[Any], bool]
+
+    def __or__(self, other: "FieldRule") -> "FieldRule":
+        """Either of two."""
+        return FieldRule(f"{self.words}, or {other.words}", lambda value: self.holds(value) or other.holds(value))
+
+
+def require(part: object, **rules: FieldRule) -> None:
+    """Refuse a part of a policy of which a field is not what it may be; later rules may count on earlier ones.
+
+    Raises:
+        DeclarationError: names the field, what was given and what it may be.
+    """
+    for name, rule in rules.items():
+        value = getattr(part, name)
+        if not rule.holds(value):
+            raise DeclarationError(
+                f"{type(part).__name__}.{name} is {value!r}, which cannot work: it may be {rule.words}.",
+                remedy='docs/maintenance.md, "Every number", tells what it does',
+            )
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+
+
+NONE = FieldRule("None", lambda value: value is None)
+FLAG = FieldRule("True or False", lambda value: isinstance(value, bool))
+TEXT = FieldRule("a text", lambda value: isinstance(value, str))
+NAMES = FieldRule("a tuple of names of columns, such as ('id', 'day')", _texts)
+ORDER = FieldRule(
+    "a tuple of columns with directions, such as ('_kafka_offset desc',)",
+    lambda value: _texts(value) and bool(value) and all(_COLUMN.fullmatch(one) for one in value),
+)
+
+
+def one_of(*words: str) -> FieldRule:
+    """One of some words."""
+    return FieldRule(f"one of {', '.join(map(repr, words))}", lambda value: isinstance(value, str) and value in words)
+
+
+def whole(at_least: int, *, also: str = "") -> FieldRule:
+    """A whole number; `also` says where its least value comes from."""
+    return FieldRule(f"a whole number of at least {at_least}{also}", lambda value: _whole(value) and value >= at_least)
+
+
+def size(at_least: int, *, also: str = "") -> FieldRule:
+    """So many bytes."""
+    return FieldRule(
+        f"a whole number of bytes (64 MiB are 64 * 1024**2) of at least {at_least}{also}",
+        lambda value: _whole(value) and value >= at_least,
+    )
+
+
+def number(words: str, holds: Callable[[float], bool]) -> FieldRule:
+    """Any number of which something holds."""
+    return FieldRule(f"a number {words}", lambda value: _number(value) and holds(value))
+
+
+def time(at_least: timedelta = timedelta(0)) -> FieldRule:
+    """A time that is at least so long."""
+    least = f"of at least {at_least // _DAY} day" if at_least else "that is not negative"
+    return FieldRule(
+        f"a timedelta, such as timedelta(days=3), {least}",
+        lambda value: isinstance(value, timedelta) and value >= at_least,
+    )
+
+
+def some_time() -> FieldRule:
+    """A time above 0."""
+    return FieldRule(
+        "a timedelta, such as timedelta(days=3), above 0",
+        lambda value: isinstance(value, timedelta) and value > timedelta(0),
+    )
+
+
+def made_of(part: type[Any]) -> FieldRule:
+    """A part of a policy, or None for what is never to be done."""
+    return FieldRule(f"{part.__name__}(…)", lambda value: isinstance(value, part)) | NONE

@@ -1,0 +1,1 @@
+"""All that is declared, loaded from files, and the rules between declarations."""

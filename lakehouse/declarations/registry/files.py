@@ -1,0 +1,103 @@
+"""Runs declaration files, each on its own, and says which file and line an error came from."""
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from importlib.abc import Loader
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from pyspark import cloudpickle
+
+from lakehouse.declarations.changelog import Changelog
+from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.derived import Derived
+from lakehouse.declarations.mirror import Mirror
+from lakehouse.declarations.release import Release
+from lakehouse.declarations.stream import Stream
+from lakehouse.declarations.table import Table
+
+Item = Table | Stream | Changelog | Mirror | Derived | Release
+
+
+def python_files(folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files in order; names that begin with an underscore or a dot are passed over.
+
+    Raises:
+        DeclarationError: a folder is missing.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise DeclarationError(
+                f"There is no declarations folder {folder}.",
+                remedy="create it, or correct `declarations` in the settings.",
+            )
+        for file in sorted(folder.rglob("*.py")):
+            if not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts):
+                yield file
+
+
+def declared_in(file: Path) -> list[Item]:
+    """Run one file and return what it declares.
+
+    Raises:
+        DeclarationError: the file raised an error, or declares nothing.
+    """
+    module = _run(file)
+    found: dict[int, Item] = {id(item): item for item in vars(module).values() if isinstance(item, Item)}
+    for item in list(found.values()):
+        match item:  # some are declared where they are used
+            case Mirror(changelog=Changelog() as log):
+                found.setdefault(id(log), log)
+            case Derived(table=table):
+                found.setdefault(id(table), table)
+            case _:
+                pass
+    if not found:
+        raise DeclarationError(
+            f"{file}: declares no table, stream, changelog, mirror, derived table or release.",
+            remedy="assign one to a name, or begin the file's name with an underscore.",
+        )
+    return list(found.values())
+
+
+def _run(file: Path) -> ModuleType:
+    # A name of its own for each path: files of the same name in two folders must not meet.
+    name = f"lakehouse_declarations_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
+    spec = importlib.util.spec_from_loader(name, _Uncached(name, str(file)), origin=str(file))
+    assert spec is not None
+    assert isinstance(spec.loader, Loader)
+    module = importlib.util.module_from_spec(spec)
+    module.__file__ = str(file)
+    # pandera looks up annotations through the registered module.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise _explained(file, error) from error
+    # Rules written in the file travel to Spark's workers, which cannot import it.
+    cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def _explained(file: Path, error: BaseException) -> DeclarationError:
+    line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == str(file):
+            line = frame.lineno
+    place = f"{file}, line {line}" if line else str(file)
+    if isinstance(error, DeclarationError):
+        return DeclarationError(f"{place}: {error.message}", remedy=error.remedy)
+    return DeclarationError(f"{place}: {type(error).__name__}: {error}.", remedy="correct the file.")
+
+
+class _Uncached(importlib.machinery.SourceFileLoader):
+    """Leaves no bytecode in a user's folder, and never runs an old one after a quick edit."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)

@@ -1,0 +1,180 @@
+"""Carries out a plan. Several may try at once; each ends with the table as declared."""
+
+import random
+import time
+from functools import singledispatch
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    CommitStateUnknownException,
+    NoSuchTableError,
+    RESTError,
+    TableAlreadyExistsError,
+)
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.table import Transaction
+from pyiceberg.table.sorting import SortDirection
+from pyiceberg.table.update import SetDefaultSortOrderUpdate, UpdatesAndRequirements
+from pyiceberg.table.update.schema import UpdateSchema
+from pyiceberg.table.update.sorting import UpdateSortOrder
+from pyiceberg.types import PrimitiveType
+from sqlalchemy.exc import IntegrityError
+from typing_extensions import override
+
+from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.schema_changes.changes import (
+    AddColumn,
+    Change,
+    ColumnChange,
+    DocumentColumn,
+    RelaxColumn,
+    Repartition,
+    Resort,
+    SetProperty,
+    UpgradeFormat,
+    WidenColumn,
+)
+from lakehouse.declarations.schema_changes.plan import TablePlan, diff
+from lakehouse.declarations.storage.layout import partition_spec, sort_order
+from lakehouse.declarations.storage.properties import FORMAT_VERSION, table_properties
+from lakehouse.declarations.table import Table
+
+_TRIES = 10
+
+
+def plan(table: Table, catalog: Catalog) -> TablePlan:
+    """Load a table, if it exists, and compare it with its declaration.
+
+    Raises:
+        WouldLoseData: see `diff`.
+    """
+    try:
+        return diff(table, catalog.load_table(table.identifier))
+    except NoSuchTableError:
+        return diff(table, None)
+
+
+def apply(planned: TablePlan, catalog: Catalog) -> IcebergTable:
+    """Make the changes in one commit, and return the table as it is then.
+
+    Another may have changed the table since it was planned: then what is still missing is planned again.
+
+    Raises:
+        WouldLoseData: the table became something meanwhile that the declaration cannot be reached from.
+        CommitFailedException: other commits came first, again and again.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            return _carry_out(planned, catalog)
+        except (TableAlreadyExistsError, CommitFailedException, CommitStateUnknownException, NoSuchTableError):
+            if tries_left == 0:
+                raise
+        except RESTError:
+            # PyIceberg has no error of its own for a commit to a table that somebody dropped.
+            if tries_left == 0 or planned.base is None or catalog.table_exists(planned.identifier):
+                raise
+        time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - jitter, not a secret
+        planned = plan(planned.table, catalog)
+    raise AssertionError("unreachable")
+
+
+def _carry_out(planned: TablePlan, catalog: Catalog) -> IcebergTable:
+    if planned.base is None:
+        return _create(planned.table, catalog)
+    if planned.changes:
+        with planned.base.transaction() as transaction:
+            _change(transaction, planned.changes)
+        return catalog.load_table(planned.identifier)
+    return planned.base
+
+
+def _create(table: Table, catalog: Catalog) -> IcebergTable:
+    namespace = table.identifier[0]
+    try:
+        catalog.create_namespace_if_not_exists(namespace)
+    except IntegrityError:
+        # PyIceberg's SQL catalog lets the database's own error through when another created it in between.
+        if not catalog.namespace_exists(namespace):
+            raise
+    return catalog.create_table(
+        table.identifier,
+        schema=iceberg_schema(table),
+        partition_spec=partition_spec(table),
+        sort_order=sort_order(table),
+        properties={"format-version": FORMAT_VERSION, **table_properties(table)},
+    )
+
+
+def _change(transaction: Transaction, changes: tuple[Change, ...]) -> None:
+    # Format before columns, columns before the layout that may be built on them.
+    if any(isinstance(change, UpgradeFormat) for change in changes):
+        transaction.upgrade_table_version(int(FORMAT_VERSION))  # pyright: ignore[reportArgumentType]
+    columns = [change for change in changes if isinstance(change, ColumnChange)]
+    if columns:
+        with transaction.update_schema() as schema:
+            for change in columns:
+                _change_column(change, schema)
+    for change in changes:
+        if isinstance(change, Repartition):
+            _repartition(transaction, change)
+        elif isinstance(change, Resort):
+            _resort(transaction, change)
+    properties = {change.key: change.after for change in changes if isinstance(change, SetProperty)}
+    if properties:
+        transaction.set_properties(properties)
+
+
+@singledispatch
+def _change_column(change: ColumnChange, _: UpdateSchema) -> None:
+    raise NotImplementedError(change)
+
+
+@_change_column.register
+def _(change: AddColumn, schema: UpdateSchema) -> None:
+    schema.add_column(change.path, change.type, doc=change.doc)
+    if change.after is None:
+        schema.move_first(change.path)
+    else:
+        schema.move_after(change.path, change.after)
+
+
+@_change_column.register
+def _(change: WidenColumn, schema: UpdateSchema) -> None:
+    assert isinstance(change.after, PrimitiveType)
+    schema.update_column(change.path, field_type=change.after)
+
+
+@_change_column.register
+def _(change: RelaxColumn, schema: UpdateSchema) -> None:
+    schema.make_column_optional(change.path)
+
+
+@_change_column.register
+def _(change: DocumentColumn, schema: UpdateSchema) -> None:
+    schema.update_column(change.path, doc=change.doc)
+
+
+class _UpdateSortOrder(UpdateSortOrder):
+    """Can also return to no order: its id is 0, and PyIceberg would then make the highest id the default."""
+
+    @override
+    def _commit(self) -> UpdatesAndRequirements:
+        updates, requirements = super()._commit()
+        default = SetDefaultSortOrderUpdate(sort_order_id=self._apply().order_id)  # pyright: ignore[reportCallIssue]
+        return (*updates[:-1], default), requirements
+
+
+def _repartition(transaction: Transaction, change: Repartition) -> None:
+    with transaction.update_spec() as spec:
+        for name in change.remove:
+            spec.remove_field(name)
+        for term in change.add:
+            spec.add_field(term.source, term.transform, term.field_name)
+
+
+def _resort(transaction: Transaction, change: Resort) -> None:
+    with _UpdateSortOrder(transaction) as order:
+        for sort in change.terms:
+            add = order.asc if sort.direction is SortDirection.ASC else order.desc
+            add(sort.term.source, sort.term.transform, sort.nulls)

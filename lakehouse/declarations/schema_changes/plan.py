@@ -1,0 +1,121 @@
+"""The difference between a declaration and its table, as a plan that a person can read before it is carried out."""
+
+from dataclasses import dataclass
+
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.transforms import VoidTransform
+
+from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.schema_changes.changes import (
+    Change,
+    CreateTable,
+    Repartition,
+    Resort,
+    SetProperty,
+    UpgradeFormat,
+)
+from lakehouse.declarations.schema_changes.evolution import Problem, compare
+from lakehouse.declarations.storage.layout import Term, partition_terms, sort_terms
+from lakehouse.declarations.storage.properties import FORMAT_VERSION, table_properties
+from lakehouse.declarations.table import Table
+from lakehouse.errors import LakehouseError
+
+
+class WouldLoseData(LakehouseError):
+    """The declaration asks for something that a table with data cannot become without losing some of it.
+
+    Attributes:
+        table: the table's name.
+        problems: every reason, each with its remedy.
+    """
+
+    def __init__(self, table: str, problems: tuple[Problem, ...]) -> None:
+        self.table = table
+        self.problems = problems
+        told = "; ".join(f"{problem.message} (remedy: {problem.remedy.rstrip('.')})" for problem in problems)
+        super().__init__(f"{table}: {told}.")
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """What has to happen so that a table is as declared.
+
+    Attributes:
+        table: the declaration.
+        base: the table as it was loaded, or None if it does not exist.
+        changes: in the order in which they are made; together in one commit.
+    """
+
+    table: Table
+    base: IcebergTable | None
+    changes: tuple[Change, ...]
+
+    @property
+    def identifier(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.table.identifier
+
+    def __bool__(self) -> bool:
+        """Say whether there is anything to do."""
+        return bool(self.changes)
+
+
+def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
+    """Compare a declaration with its table.
+
+    Args:
+        table: the declaration, with coordinates if a stream writes it.
+        stored: the table, or None if it does not exist.
+
+    Raises:
+        WouldLoseData: the table cannot become what is declared; names every column and remedy.
+    """
+    schema = iceberg_schema(table)
+    if stored is None:
+        return TablePlan(table, None, (CreateTable(len(schema.fields)),))
+    metadata = stored.metadata
+    found = compare(schema, metadata.schema())
+    if found.problems:
+        raise WouldLoseData(table.name, tuple(found.problems))
+    changes: list[Change] = []
+    if metadata.format_version < int(FORMAT_VERSION):
+        changes.append(UpgradeFormat())
+    changes.extend(found.changes)
+    changes.extend(_repartition(table, metadata))
+    changes.extend(_resort(table, metadata))
+    changes.extend(_properties(table, metadata))
+    return TablePlan(table, stored, tuple(changes))
+
+
+def _repartition(table: Table, metadata: TableMetadata) -> list[Change]:
+    # By column and transform: how a field is called, and in which order they come, matters to nobody.
+    stored = {
+        Term(metadata.schema().find_column_name(field.source_id) or "", field.transform): field.name
+        for field in metadata.spec().fields
+        if not isinstance(field.transform, VoidTransform)
+    }
+    declared = partition_terms(table)
+    remove = tuple(name for term, name in stored.items() if term not in declared)
+    add = tuple(term for term in declared if term not in stored)
+    return [Repartition(remove, add)] if remove or add else []
+
+
+def _resort(table: Table, metadata: TableMetadata) -> list[Change]:
+    schema = metadata.schema()
+    order = metadata.sort_order_by_id(metadata.default_sort_order_id)
+    stored = [
+        (schema.find_column_name(field.source_id), str(field.transform), field.direction, field.null_order)
+        for field in (order.fields if order else ())
+    ]
+    terms = sort_terms(table)
+    declared = [(term.term.source, str(term.term.transform), term.direction, term.nulls) for term in terms]
+    return [Resort(terms)] if declared != stored else []
+
+
+def _properties(table: Table, metadata: TableMetadata) -> list[Change]:
+    return [
+        SetProperty(key, metadata.properties.get(key), value)
+        for key, value in table_properties(table).items()
+        if metadata.properties.get(key) != value
+    ]

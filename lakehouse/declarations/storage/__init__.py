@@ -1,0 +1,1 @@
+"""How rows lie in files: partitions, sort order, writers, table properties."""

@@ -1,0 +1,127 @@
+"""The table properties that a declaration decides. Others, set by hand, are left alone."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from lakehouse.declarations.columns.column import Column
+from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.columns.names import COORDINATE_NAMES
+from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.policies.maintenance import Maintenance, maintenance_properties
+from lakehouse.declarations.storage.file_layout import layout_properties
+from lakehouse.declarations.storage.layout import HasLayout
+
+FORMAT_VERSION = "2"
+
+_HYGIENE = {
+    "write.format.default": "parquet",
+    "write.parquet.compression-codec": "zstd",
+    # Spark's own commits to a branch meet everybody's commits to the table, and give up after four by default.
+    "commit.retry.num-retries": "20",
+    "commit.retry.min-wait-ms": "50",
+    "commit.retry.max-wait-ms": "1000",
+    # Each commit writes a metadata file: keep as many old ones as slow readers need, not all of them.
+    # An ingest adds a manifest; merged every 30, the list that each commit copies stays short. PyIceberg has it off.
+    "commit.manifest-merge.enabled": "true",
+    "commit.manifest.min-count-to-merge": "30",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "50",
+    # A session setting must not redirect writes: whoever stages names the branch.
+    "write.wap.enabled": "false",
+}
+_METRICS = "write.metadata.metrics.column."
+# What the rest of the house relies on; a declaration may add properties, but not these.
+_NOT_FOR_DECLARATIONS = ("format-version", "write.wap.enabled", "write.format.default", "comment")
+
+
+class HasProperties(HasLayout, Protocol):
+    """What the function below needs of a table."""
+
+    @property
+    def description(self) -> str:
+        """What the table holds."""
+        ...
+
+    @property
+    def owner(self) -> str:
+        """Who answers for it."""
+        ...
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that identify a row."""
+        ...
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """What the declaration adds."""
+        ...
+
+    @property
+    def coordinates(self) -> bool:
+        """Whether a stream writes it."""
+        ...
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """How it is maintained."""
+        ...
+
+
+def table_properties(table: HasProperties) -> dict[str, str]:
+    """Return the properties that the table should have (its format version is not among them)."""
+    properties = {**_HYGIENE, "comment": table.description, "lakehouse.owner": table.owner}
+    if table.key:
+        properties["lakehouse.key"] = ",".join(table.key)
+    properties.update(_maintained(table))
+    properties.update(table.properties)
+    properties.update(_metrics(table))
+    return properties
+
+
+def check_properties(table: HasProperties) -> None:
+    """Refuse properties that would break a promise.
+
+    Raises:
+        DeclarationError: there is one.
+    """
+    for key in table.properties:
+        if key in _NOT_FOR_DECLARATIONS or key.startswith(("lakehouse.", *_owned_metrics(table))):
+            raise DeclarationError(
+                f"{table.name}: the property {key} is not for a declaration to set.", remedy="remove it."
+            )
+    for key in table.properties.keys() & _maintained(table).keys():
+        raise DeclarationError(
+            f"{table.name}: the property {key} is set by its maintenance as well.",
+            remedy="remove it, and say it in maintenance=Maintenance(…); docs/maintenance.md tells where.",
+        )
+
+
+def _maintained(table: HasProperties) -> dict[str, str]:
+    return {
+        **maintenance_properties(table.maintenance),
+        **layout_properties(table, table.maintenance, for_stream=table.coordinates),
+    }
+
+
+def _metrics(table: HasLayout) -> dict[str, str]:
+    # The proof of exactly-once reads the coordinates' bounds from the manifests, in wide tables too, where Iceberg
+    # would stop collecting after the hundredth column. Of a sensitive column a manifest must hold no value.
+    full = {f"{_METRICS}{column.name}": "full" for column in table.columns if column.name in COORDINATE_NAMES}
+    counts = {
+        f"{_METRICS}{leaf}": "counts" for column in table.columns if column.sensitive for leaf in _leaves(table, column)
+    }
+    return full | counts
+
+
+def _owned_metrics(table: HasLayout) -> tuple[str, ...]:
+    return tuple(
+        f"{_METRICS}{column.name}" for column in table.columns if column.sensitive or column.name in COORDINATE_NAMES
+    )
+
+
+def _leaves(table: HasLayout, column: Column) -> list[str]:
+    schema = iceberg_schema(table)
+    names = [schema.find_column_name(field_id) or "" for field_id in schema.field_ids]
+    own = [name for name in names if name == column.name or name.startswith(f"{column.name}.")]
+    return [name for name in own if schema.find_field(name).field_type.is_primitive]

@@ -1,0 +1,186 @@
+"""A stream, declared once: a topic, its format, where its records go, and from where on they are read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal
+
+from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.columns.names import check_stream_name, check_topic_name, table_identifier
+from lakehouse.declarations.policies.change_format import ChangeFormat
+
+MAX_QUARANTINE_RECORDS = 20
+"""So many unacceptable records of one run are no reason to stop a stream, unless it says otherwise."""
+
+
+@dataclass(frozen=True)
+class ToTable:
+    """Every record goes to one table."""
+
+    table: str
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The one table."""
+        return (self.table,)
+
+
+@dataclass(frozen=True)
+class ByField:
+    """A text field of the record decides: its value names the table; any other value goes to quarantine.
+
+    Attributes:
+        field: the record's field; the tables need not carry it.
+        routes: value → table. Several values may name one table.
+    """
+
+    field: str
+    routes: Mapping[str, str]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All tables in order, each once."""
+        return tuple(dict.fromkeys(self.routes.values()))
+
+
+@dataclass(frozen=True)
+class BySource:
+    """The source table that a change names decides; `None` takes changes of any source. For streams of changes.
+
+    Attributes:
+        routes: source table (`schema.table`) → changelog.
+    """
+
+    routes: Mapping[str | None, str]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All changelogs in order."""
+        return tuple(self.routes.values())
+
+
+Route = ToTable | ByField | BySource
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a stream begins when its tables have no position yet; afterwards the position in their seals counts."""
+
+    kind: Literal["earliest", "latest", "timestamp", "offsets"]
+    moment: datetime | None = None
+    positions: Mapping[int, int] = field(default_factory=dict[int, int])
+
+    @classmethod
+    def earliest(cls) -> "Start":
+        """Begin with the oldest record that Kafka still has."""
+        return cls("earliest")
+
+    @classmethod
+    def latest(cls) -> "Start":
+        """Begin with what arrives after the first run."""
+        return cls("latest")
+
+    @classmethod
+    def timestamp(cls, moment: datetime) -> "Start":
+        """Begin with the first record of this moment or later.
+
+        Raises:
+            DeclarationError: the moment has no zone, so it is many moments.
+        """
+        if moment.tzinfo is None:
+            raise DeclarationError("Start.timestamp: the moment has no zone.", remedy="write datetime(…, tzinfo=UTC).")
+        return cls("timestamp", moment=moment)
+
+    @classmethod
+    def offsets(cls, positions: Mapping[int, int]) -> "Start":
+        """Begin with this offset of each partition named; the others begin with their oldest record.
+
+        Raises:
+            DeclarationError: a partition or offset is negative, or none is given.
+        """
+        if not positions or any(partition < 0 or offset < 0 for partition, offset in positions.items()):
+            raise DeclarationError(
+                "Start.offsets: partitions and offsets begin at 0.", remedy="write {partition: offset}."
+            )
+        return cls("offsets", positions=dict(positions))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stream:
+    """A stream.
+
+    Attributes:
+        name: names the Dagster asset group, the pool and the quarantine table.
+        topic: the Kafka topic.
+        route: `ToTable` or `ByField`; `BySource` for changes.
+        format: how records are encoded; a stream of changes is made from its changelogs, with their format.
+        start: where it begins the first time.
+        max_quarantine_share: a run with a larger share of unacceptable records, and with more of them than
+            `max_quarantine_records`, fails before it publishes anything; with 0 it fails at the first one. Below 1 it
+            fails as well when the last 20 records of a partition, also of runs before, were all unacceptable.
+        max_quarantine_records: up to so many unacceptable records of a run are no reason to fail, whatever their share.
+        freshness: how old the oldest unread record may be before the stream's check warns.
+        quarantine: the table for what could not be accepted; `quarantine.<name>` if None.
+    """
+
+    name: str
+    topic: str
+    route: Route
+    format: Literal["json"] | ChangeFormat = "json"
+    start: Start = field(default_factory=Start.earliest)
+    max_quarantine_share: float = 0.01
+    max_quarantine_records: int = MAX_QUARANTINE_RECORDS
+    freshness: timedelta = timedelta(hours=1)
+    quarantine: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            DeclarationError: says what and what to do.
+        """
+        check_stream_name(self.name)
+        check_topic_name(self.name, self.topic)
+        if self.format != "json" and not self.changes:
+            raise DeclarationError(f"Stream {self.name}: unknown format '{self.format}'.", remedy="write json.")
+        if not 0 <= self.max_quarantine_share <= 1:
+            raise DeclarationError(
+                f"Stream {self.name}: max_quarantine_share is {self.max_quarantine_share}.", remedy="choose 0 to 1."
+            )
+        if self.max_quarantine_records < 0:
+            raise DeclarationError(
+                f"Stream {self.name}: max_quarantine_records is {self.max_quarantine_records}.",
+                remedy="choose 0 or more.",
+            )
+        if self.freshness <= timedelta(0):
+            raise DeclarationError(
+                f"Stream {self.name}: freshness is {self.freshness}.", remedy="write a timedelta longer than nothing."
+            )
+        if isinstance(self.route, ByField) and not (self.route.field and self.route.routes):
+            raise DeclarationError(
+                f"Stream {self.name}: a route by field without field or values.", remedy="give both."
+            )
+        if not isinstance(self.route, BySource if self.changes else ToTable | ByField):
+            raise DeclarationError(f"Stream {self.name}: no route.", remedy="write ToTable(…) or ByField(…).")
+        for table in (*self.tables, self.quarantine_table):
+            table_identifier(table)
+        if self.quarantine_table in self.tables:
+            raise DeclarationError(
+                f"Stream {self.name}: {self.quarantine_table} is both a target and the quarantine.",
+                remedy="give the quarantine a table of its own.",
+            )
+
+    @property
+    def changes(self) -> bool:
+        """Whether its records are changes, which end in changelogs."""
+        return isinstance(self.format, ChangeFormat)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that records go to, without the quarantine."""
+        return self.route.tables
+
+    @property
+    def quarantine_table(self) -> str:
+        """The table for what could not be accepted."""
+        return self.quarantine or f"quarantine.{self.name}"

@@ -1,0 +1,42 @@
+"""Kafka: what a topic holds, how to reach it, and a broker of our own for the laptop."""
+
+from lakehouse.engines.kafka.clients import ClientProperties, UnsupportedKafkaSecurity, client_config, spark_options
+from lakehouse.engines.kafka.connection import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
+from lakehouse.engines.kafka.local_broker import BrokerFailed, LocalBroker
+from lakehouse.engines.kafka.oversized import Oversized, first_oversized
+from lakehouse.engines.kafka.peek import oldest_unread_time, sample_record_bytes
+from lakehouse.engines.kafka.produce import NotDelivered, Record, send
+from lakehouse.engines.kafka.topics import (
+    PartitionRange,
+    TopicState,
+    create_topic,
+    offsets_at,
+    read_topic,
+    topic_names,
+)
+
+__all__ = [
+    "BrokerFailed",
+    "BrokerUnreachable",
+    "ClientProperties",
+    "KafkaBusy",
+    "KafkaRefused",
+    "LocalBroker",
+    "NotDelivered",
+    "Oversized",
+    "PartitionRange",
+    "Record",
+    "TopicMissing",
+    "TopicState",
+    "UnsupportedKafkaSecurity",
+    "client_config",
+    "create_topic",
+    "first_oversized",
+    "offsets_at",
+    "oldest_unread_time",
+    "read_topic",
+    "sample_record_bytes",
+    "send",
+    "spark_options",
+    "topic_names",
+]

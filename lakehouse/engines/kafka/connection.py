@@ -1,0 +1,122 @@
+"""Asking the cluster something: an admin client, and its failures in words that name the broker and the topic."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from types import TracebackType
+from typing import Self, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from lakehouse.engines.kafka.clients import client_config
+from lakehouse.errors import LakehouseError
+from lakehouse.settings import KafkaSettings
+
+TIMEOUT = 5.0  # seconds a question may take: a sensor asks often, and a broker that is slower than this is down
+
+# librdkafka writes to stderr unless it is given a logger: its lines are for the curious, our errors for users.
+LIBRDKAFKA_LOG = logging.getLogger("lakehouse.librdkafka")
+LIBRDKAFKA_LOG.setLevel(logging.CRITICAL)
+
+# Answers of a cluster whose leaders are just changing.
+BUSY = {
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.NOT_CONTROLLER,
+    KafkaError.KAFKA_STORAGE_ERROR,
+    KafkaError.LISTENER_NOT_FOUND,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+}
+
+Answer = TypeVar("Answer")
+
+
+class BrokerUnreachable(LakehouseError):
+    """No broker answered in time, or it did not let us in."""
+
+
+class TopicMissing(LakehouseError):
+    """The cluster has no such topic."""
+
+
+class KafkaBusy(LakehouseError):
+    """The cluster cannot answer just now, a leader election for instance: worth asking again."""
+
+
+class KafkaRefused(LakehouseError):
+    """The cluster answered with an error that asking again does not mend."""
+
+
+class Connection:
+    """An admin client that remembers why it cannot connect; in a `with`, which ends it.
+
+    Not by garbage collection: that may happen in a thread of librdkafka's, which then aborts the process
+    (https://github.com/confluentinc/confluent-kafka-python/pull/2131).
+    """
+
+    def __init__(self, kafka: KafkaSettings, *, timeout: float = TIMEOUT) -> None:
+        self.servers = kafka.bootstrap_servers
+        self.timeout = timeout
+        self._trouble: KafkaError | None = None
+        config: dict[str, str | int | float | bool | Callable[[KafkaError], None]] = {
+            **client_config(kafka),
+            "error_cb": self._remember,
+            "socket.connection.setup.timeout.ms": 5000,
+        }
+        self.admin = AdminClient(config, logger=LIBRDKAFKA_LOG)  # pyright: ignore[reportArgumentType]
+
+    def __enter__(self) -> Self:
+        self.admin.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.admin.__exit__(kind, error, trace)
+
+    def answer(self, future: "Future[Answer]", *, topic: str = "") -> Answer:
+        """Wait for one answer.
+
+        Raises:
+            BrokerUnreachable: Nobody answered, or we were not let in.
+            TopicMissing: The topic does not exist.
+            KafkaBusy: A leader is changing.
+            KafkaRefused: Any other error.
+        """
+        try:
+            return future.result(timeout=self.timeout + 5)
+        except FutureTimeout:
+            raise self._unreachable(topic, "no answer") from None
+        except KafkaException as error:
+            raise self.explained(error.args[0], topic) from error
+
+    def explained(self, error: KafkaError, topic: str) -> LakehouseError:
+        """The error of ours that says what librdkafka's error says."""
+        code, about = error.code(), f" about topic {topic}" if topic else ""
+        if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_ID}:  # noqa: SLF001
+            return TopicMissing(
+                f"Topic {topic} does not exist on the Kafka cluster at {self.servers}.",
+                remedy="create it, or correct the topic in the stream's declaration.",
+            )
+        if code in {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}:  # noqa: SLF001
+            return self._unreachable(topic, error.str())
+        text = f"Kafka at {self.servers} answers{about}: {error.str()} ({error.name()})."
+        return KafkaBusy(text) if code in BUSY else KafkaRefused(text)
+
+    def _unreachable(self, topic: str, reason: str) -> BrokerUnreachable:
+        self.admin.poll(0)  # librdkafka's own explanation, if it has one, arrives by callback
+        return BrokerUnreachable(
+            f"No Kafka broker answers at {self.servers}{f' (asked for topic {topic})' if topic else ''}: "
+            f"{self._trouble.str() if self._trouble else reason}",
+            remedy="start it (`lakehouse up` for the local one), or correct its settings in conf/kafka.",
+        )
+
+    def _remember(self, error: KafkaError) -> None:
+        # "all brokers down" follows each real reason and says less.
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
+            self._trouble = error

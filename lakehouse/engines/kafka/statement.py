@@ -1,0 +1,196 @@
+"""What a seal says about Kafka: from where to where, and how many offsets went to which table.
+
+Flat string keys, without the `lakehouse.` prefix that the seal adds. Every table of a step carries the same statement,
+so that a table that was rolled back, or whose count was edited, disagrees with its siblings.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Ledger
+from lakehouse.engines.kafka.tally import Tally, added
+
+Offsets = dict[int, int]
+"""Partition → offset."""
+Ranges = dict[int, list[tuple[int, int]]]
+"""Partition → ranges, each from start up to, not including, end."""
+Tallies = dict[str, dict[int, Tally]]
+LOST = "(lost)"
+"""Stands for a table in tallies: offsets that were gone, or could not be read, accepted by a person."""
+WITHOUT_RECORD = {
+    "compaction": "the topic is compacted, so that Kafka removes records whose key comes again",
+    "transactions": "producers write in transactions, whose markers and aborted records take offsets",
+}
+"""Why planned offsets of a sound log may bring no record."""
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Records of one step, or since the beginning.
+
+    Attributes:
+        read: fetched from Kafka.
+        written: landed in a table of the stream.
+        quarantined: landed in quarantine; tombstones are among them.
+        tombstones: records without a value.
+        filtered: neither, by declaration.
+        lost: offsets that were gone before they could be read, or could not be read, accepted by a person.
+        bytes: keys, values and headers of the records read.
+    """
+
+    read: int = 0
+    written: int = 0
+    quarantined: int = 0
+    tombstones: int = 0
+    filtered: int = 0
+    lost: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """Both together."""
+        mine, theirs = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
+        return Counts(**{name: mine[name] + theirs[name] for name in mine})
+
+
+@dataclass(frozen=True)
+class KafkaStatement:
+    """The Kafka part of a seal.
+
+    Args:
+        start: partition → first offset of the step, for every partition of the topic.
+        end: partition → first offset after the step: the stream's position.
+        tallies: table → partition → tally of this step, quarantine included.
+        totals: the same since the beginning, this step included.
+        origin: partition → the first offset that the running totals cover; empty where totals span several topics.
+        lost: ranges that this step gave up; their tally is under `LOST`.
+        counts: records of this step.
+        total_counts: records since the beginning.
+        valid_through_ms: when the position was the end of the log, milliseconds since the epoch; 0 if it was not.
+        retired: table → partition → tally of rows that retention has removed since the beginning; totals count them.
+        refused_last: partition → how many of its last records were refused, one after the other, tombstones aside; 0
+            is left out. None: the step read nothing, or its seal is of a version that did not count them.
+        losses: the loss ledger, everything that was ever accepted, this step included; newest last.
+        reprocessed: table → partition → tally of rows that came to it from the quarantine since the beginning.
+        without_record: partition → offsets of this step that brought no record, where there are any. None: the step
+            did not compare what it read with what it had planned, or is of a version that did not.
+        because: why that can be, a key of `WITHOUT_RECORD`; empty where there are none.
+    """
+
+    cluster_id: str
+    topic: str
+    topic_id: str
+    start: Offsets
+    end: Offsets
+    tallies: Tallies = field(default_factory=dict[str, dict[int, Tally]])
+    totals: Tallies = field(default_factory=dict[str, dict[int, Tally]])
+    origin: Offsets = field(default_factory=dict[int, int])
+    lost: Ranges = field(default_factory=dict[int, list[tuple[int, int]]])
+    counts: Counts = field(default_factory=Counts)
+    total_counts: Counts = field(default_factory=Counts)
+    valid_through_ms: int = 0
+    retired: Tallies = field(default_factory=dict[str, dict[int, Tally]])
+    refused_last: Offsets | None = None
+    losses: Ledger = ()
+    reprocessed: Tallies = field(default_factory=dict[str, dict[int, Tally]])
+    without_record: Offsets | None = None
+    because: str = ""
+
+    def to_keys(self) -> dict[str, str]:
+        """The statement as flat keys."""
+        return {
+            "kafka.cluster_id": self.cluster_id,
+            "kafka.topic": self.topic,
+            "kafka.topic_id": self.topic_id,
+            "kafka.start": _text(self.start),
+            "kafka.end": _text(self.end),
+            "kafka.tallies": _text(self.tallies),
+            "kafka.totals": _text(self.totals),
+            "kafka.origin": _text(self.origin),
+            "kafka.lost": _text(self.lost),
+            "kafka.counts": _text(self.counts),
+            "kafka.total_counts": _text(self.total_counts),
+            "kafka.valid_through_ms": str(self.valid_through_ms),
+            **({"kafka.retired": _text(self.retired)} if self.retired else {}),
+            **({"kafka.refused_last": _text(self.refused_last)} if self.refused_last is not None else {}),
+            **({"kafka.losses": msgspec.json.encode(self.losses).decode()} if self.losses else {}),
+            **({"kafka.reprocessed": _text(self.reprocessed)} if self.reprocessed else {}),
+            **({"kafka.without_record": _text(self.without_record)} if self.without_record is not None else {}),
+            **({"kafka.without_record_because": self.because} if self.because else {}),
+        }
+
+    @classmethod
+    def from_keys(cls, keys: Mapping[str, str]) -> "KafkaStatement | None":
+        """Read a statement back, or None where the keys are not about Kafka."""
+        if "kafka.end" not in keys:
+            return None
+        return cls(
+            cluster_id=keys["kafka.cluster_id"],
+            topic=keys["kafka.topic"],
+            topic_id=keys["kafka.topic_id"],
+            start=msgspec.json.decode(keys["kafka.start"], type=dict[int, int]),
+            end=msgspec.json.decode(keys["kafka.end"], type=dict[int, int]),
+            tallies=_tallies(keys["kafka.tallies"]),
+            totals=_tallies(keys["kafka.totals"]),
+            origin=msgspec.json.decode(keys["kafka.origin"], type=dict[int, int]),
+            lost=msgspec.json.decode(keys["kafka.lost"], type=dict[int, list[tuple[int, int]]]),
+            counts=msgspec.json.decode(keys["kafka.counts"], type=Counts),
+            total_counts=msgspec.json.decode(keys["kafka.total_counts"], type=Counts),
+            valid_through_ms=int(keys["kafka.valid_through_ms"]),
+            retired=_tallies(keys.get("kafka.retired", "{}")),
+            without_record=msgspec.json.decode(keys.get("kafka.without_record", "null"), type=dict[int, int] | None),
+            because=keys.get("kafka.without_record_because", ""),
+            refused_last=msgspec.json.decode(keys.get("kafka.refused_last", "null"), type=dict[int, int] | None),
+            losses=msgspec.json.decode(keys.get("kafka.losses", "[]"), type=tuple[AcceptedLoss, ...]),
+            reprocessed=_tallies(keys.get("kafka.reprocessed", "{}")),
+        )
+
+    def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":
+        """The same statement with running totals (and their origin) and losses on top of the previous one's."""
+        origin = self.start
+        if previous is not None:
+            # Totals that span several topics, or rows of unknown origin, go on doing so.
+            origin = {**self.start, **previous.origin} if previous.origin else {}
+        return replace(
+            self,
+            origin=origin,
+            totals=added(previous.totals if previous else {}, self.tallies),
+            total_counts=(previous.total_counts if previous else Counts()) + self.counts,
+            retired=previous.retired if previous else {},
+            refused_last=previous.refused_last if previous and self.refused_last is None else self.refused_last,
+            losses=(*(previous.losses if previous else ()), *self.losses),
+            reprocessed=added(previous.reprocessed if previous else {}, self.reprocessed),
+        )
+
+    def reprocessed_rows(self, table: str) -> int:
+        """How many rows of a table came to it from the quarantine since the beginning."""
+        return sum(tally.count for tally in self.reprocessed.get(table, {}).values())
+
+    @property
+    def held(self) -> Tallies:
+        """Table → partition → tally of the rows that should be there now."""
+        return {
+            table: {p: tally - self.retired.get(table, {}).get(p, Tally()) for p, tally in by_partition.items()}
+            for table, by_partition in self.totals.items()
+        }
+
+
+def _text(value: object) -> str:
+    # Sums of squares exceed 64 bits after some hundred million offsets; JSON numbers have no such limit, msgspec has.
+    return msgspec.json.encode(_plain(value)).decode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Tally):
+        return [str(value.count), str(value.total), str(value.squares)]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in sorted(value.items())}
+    return value
+
+
+def _tallies(text: str) -> Tallies:
+    read = msgspec.json.decode(text, type=dict[str, dict[int, tuple[str, str, str]]])
+    return {
+        table: {partition: Tally(*map(int, parts)) for partition, parts in by_partition.items()}
+        for table, by_partition in read.items()
+    }

@@ -1,0 +1,136 @@
+"""What a topic holds right now: its identity and, for each partition, the range that can be read."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import OffsetSpec  # pyright: ignore[reportPrivateImportUsage]
+from confluent_kafka.cimpl import NewTopic
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from lakehouse.engines.kafka.connection import Connection, KafkaBusy, TopicMissing
+from lakehouse.settings import KafkaSettings
+
+AS_KAFKA_PRINTS_IT = str.maketrans("+/", "-_")  # librdkafka prints plain base64, Kafka's own tools the kind for URLs
+
+patient = retry(retry=retry_if_exception_type(KafkaBusy), stop=stop_after_delay(10), wait=wait_fixed(0.1), reraise=True)
+
+
+class PartitionRange(NamedTuple):
+    """Offsets that a reader of committed records can get: from `earliest` up to, not including, `last_stable`.
+
+    The last stable offset, not the high watermark: behind it lie records of transactions that are still open, and a
+    range that ends there would wait for them, or silently return fewer rows.
+    """
+
+    earliest: int
+    last_stable: int
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """A topic at one moment. Cluster id and topic id tell a topic from another one of the same name."""
+
+    topic: str
+    cluster_id: str
+    topic_id: str
+    partitions: dict[int, PartitionRange]
+
+
+def read_topic(kafka: KafkaSettings, topic: str) -> TopicState:
+    """Ask the cluster for a topic's identity and ranges.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+        TopicMissing: There is no such topic.
+    """
+    with Connection(kafka) as connection:
+        return _read(connection, topic)
+
+
+def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, int]:
+    """Each partition's first offset whose record is of `when` or later; the last stable offset where there is none.
+
+    Raises:
+        ValueError: `when` has no zone.
+    """
+    if when.tzinfo is None:
+        raise ValueError(f"{when} has no time zone")
+    with Connection(kafka) as connection:
+        state = _read(connection, topic)
+        found = _offsets(connection, topic, state.partitions, OffsetSpec.for_timestamp(int(when.timestamp() * 1000)))
+    return {
+        partition: limits.last_stable if found[partition] < 0 else min(found[partition], limits.last_stable)
+        for partition, limits in state.partitions.items()
+    }
+
+
+def topic_names(kafka: KafkaSettings) -> list[str]:
+    """The topics of the cluster, without those that Kafka keeps for itself.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+    """
+    with Connection(kafka) as connection:
+        try:
+            listed = connection.admin.list_topics(timeout=connection.timeout)
+        except KafkaException as error:
+            raise connection.explained(error.args[0], "") from error
+    return sorted(name for name in listed.topics if not name.startswith("__"))
+
+
+def create_topic(
+    kafka: KafkaSettings, topic: str, partitions: int, *, config: Mapping[str, str] | None = None
+) -> TopicState:
+    """Create a topic unless it is there already, wait until it can be read, and return its state."""
+    request = NewTopic(topic, num_partitions=partitions, replication_factor=-1, config=dict(config or {}))
+    with Connection(kafka) as connection:
+        future = connection.admin.create_topics([request], request_timeout=connection.timeout)[topic]
+        try:
+            future.result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise connection.explained(error.args[0], topic) from error
+        return _read_new(connection, topic)
+
+
+@patient
+def _read(connection: Connection, topic: str) -> TopicState:
+    """Cluster, topic and both ends of each partition: four questions, the independent ones asked at once."""
+    options = {"request_timeout": connection.timeout}
+    about_cluster = connection.admin.describe_cluster(**options)
+    about_topic = connection.admin.describe_topics(TopicCollection([topic]), **options)[topic]
+    cluster = connection.answer(about_cluster, topic=topic)
+    described = connection.answer(about_topic, topic=topic)
+    partitions = sorted(info.id for info in described.partitions)
+    earliest = _offsets(connection, topic, partitions, OffsetSpec.earliest())
+    last_stable = _offsets(connection, topic, partitions, OffsetSpec.latest())
+    return TopicState(
+        topic=topic,
+        cluster_id=str(cluster.cluster_id),
+        topic_id=str(described.topic_id).translate(AS_KAFKA_PRINTS_IT),
+        partitions={number: PartitionRange(earliest[number], last_stable[number]) for number in partitions},
+    )
+
+
+@retry(
+    retry=retry_if_exception_type((KafkaBusy, TopicMissing)),
+    stop=stop_after_delay(10),
+    wait=wait_fixed(0.1),
+    reraise=True,
+)
+def _read_new(connection: Connection, topic: str) -> TopicState:
+    """Read a topic that was created a moment ago: until the brokers have heard of it, they deny that it exists."""
+    return _read(connection, topic)
+
+
+def _offsets(connection: Connection, topic: str, partitions: Iterable[int], spec: OffsetSpec | None) -> dict[int, int]:
+    assert spec is not None  # earliest() and latest() are annotated as if they could be
+    futures = connection.admin.list_offsets(
+        {TopicPartition(topic, number): spec for number in partitions},
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        request_timeout=connection.timeout,
+    )
+    return {at.partition: connection.answer(future, topic=topic).offset for at, future in futures.items()}

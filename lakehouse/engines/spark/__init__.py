@@ -1,0 +1,22 @@
+"""Spark sessions with the catalog `lake`: classic or Connect, one for each step, ended within seconds by a signal."""
+
+from lakehouse.engines.spark.catalog import catalog_conf
+from lakehouse.engines.spark.conf import process_conf, session_conf, spark_conf
+from lakehouse.engines.spark.connect_client import Remote, SparkUnreachable
+from lakehouse.engines.spark.connect_server import ConnectServer, ConnectServerFailed
+from lakehouse.engines.spark.driver import SparkDidNotStart
+from lakehouse.engines.spark.session import DriverMismatch, spark_session
+
+__all__ = [
+    "ConnectServer",
+    "ConnectServerFailed",
+    "DriverMismatch",
+    "Remote",
+    "SparkDidNotStart",
+    "SparkUnreachable",
+    "catalog_conf",
+    "process_conf",
+    "session_conf",
+    "spark_conf",
+    "spark_session",
+]

@@ -1,0 +1,121 @@
+"""Spark's configuration, in two parts: what a JVM must be started with, and what each session sets for itself.
+
+The parts differ in when they apply. A session's part may be set on any live session, a stranger's Connect server
+included, so that all sessions of one JVM can have catalogs of their own. No secret of ours is in the process's part.
+"""
+
+import os
+from pathlib import Path
+
+from lakehouse.engines.jars import verified_jars
+from lakehouse.engines.spark.catalog import catalog_conf
+from lakehouse.settings import Platform, Settings
+
+# What Spark's own pattern leaves out, a REST catalog's `credential` above all, is redacted in its logs and pages too.
+_REDACTED = r"(?i)secret|password|token|access[.]?key|credential|jaas"
+_STATIC_SQL = {
+    "spark.sql.catalogImplementation",
+    "spark.sql.extensions",
+    "spark.sql.redaction.options.regex",
+    "spark.sql.redaction.string.regex",
+    "spark.sql.warehouse.dir",
+}
+# No batch uses what another has read ahead, since each has consumers of its own. Spark keeps them for minutes all the
+# same, with what they hold: 16 MiB and more a partition.
+_FORGETFUL = {
+    "spark.kafka.consumer.cache.timeout": "1s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "1s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
+}
+_JOINED = ("spark.driver.extraClassPath", "spark.driver.extraJavaOptions", "spark.jars", "spark.sql.extensions")
+
+
+def spark_conf(settings: Settings) -> dict[str, str]:
+    """Both parts together: what `spark-submit` would need to be told to run the same thing.
+
+    It holds the catalog's secrets, so it belongs in a file that only its owner can read, never on a command line.
+
+    Raises:
+        JarMismatch: The JARs are not the locked ones.
+    """
+    return process_conf(settings) | session_conf(settings)
+
+
+def process_conf(settings: Settings) -> dict[str, str]:
+    """What the driver's JVM, or a Connect server of our own, is started with.
+
+    Raises:
+        JarMismatch: The JARs are not the locked ones.
+    """
+    platform, state = settings.platform, settings.state
+    jars = verified_jars(settings.conf / "jars" / "jars.sha256", settings.state.jars / "spark")
+    ours = {
+        "spark.master": platform.master or "local[*]",
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.redaction.regex": _REDACTED,
+        "spark.ui.enabled": "false",
+        "spark.log.level": "WARN",
+        # PySpark asks the JVM eight more questions for each column and function, so that errors can name a line.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        **_FORGETFUL,
+    }
+    if is_local(platform):
+        scratch = scratch_folder(settings)
+        ours["spark.driver.extraJavaOptions"] += f" -Djava.io.tmpdir={_quoted(scratch)}"
+        ours |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.local.dir": str(scratch),
+            "spark.python.daemon.module": "lakehouse.engines.worker_daemon",
+            "spark.sql.warehouse.dir": (state.root / "tmp" / "spark-warehouse").as_uri(),
+        }
+    else:
+        # Executors elsewhere get them from the driver. A local one shares its class path: twice would be copied twice.
+        ours["spark.jars"] = ",".join(map(str, jars))
+    return _merged(ours, {key: value for key, value in platform.conf.items() if not _is_session_key(key)})
+
+
+def session_conf(settings: Settings) -> dict[str, str]:
+    """What each session sets for itself: the catalog `lake` and how SQL behaves. Looks up the catalog's secrets."""
+    ours = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # mapInArrow hands over batches of this many rows. Each batch has a price in Python, so not too few.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+        **catalog_conf(settings.catalog),
+    }
+    return ours | {key: value for key, value in settings.platform.conf.items() if _is_session_key(key)}
+
+
+def is_local(platform: Platform) -> bool:
+    """Whether the executors are threads of the driver."""
+    return (platform.master or "local").startswith("local")
+
+
+def scratch_folder(settings: Settings) -> Path:
+    """Where Spark spills and unpacks, made where it is missing: under the state, not in the system's `/tmp`."""
+    folder = settings.state.root / "tmp" / "spark"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _is_session_key(key: str) -> bool:
+    return key.startswith("spark.sql.") and key not in _STATIC_SQL
+
+
+def _merged(ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str]:
+    """The platform's file wins, except for lists, where it adds to ours."""
+    merged = ours | theirs
+    separators = {"spark.driver.extraClassPath": os.pathsep, "spark.driver.extraJavaOptions": " "}
+    for key in _JOINED:
+        if key in ours and key in theirs:
+            merged[key] = f"{ours[key]}{separators.get(key, ',')}{theirs[key]}"
+    return merged
+
+
+def _quoted(path: Path) -> str:
+    return f'"{path}"' if " " in str(path) else str(path)

@@ -1,0 +1,179 @@
+"""A session on a Spark Connect server."""
+
+import os
+import re
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, cast
+
+from grpc import StatusCode
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+from pyspark.sql import SparkSession
+
+from lakehouse.engines.spark.interrupts import cancelled_by_signals
+from lakehouse.errors import LakehouseError
+from lakehouse.settings import Settings
+from lakehouse.settings.state import StateFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession as RemoteSession
+
+_MODE = "SPARK_CONNECT_MODE_ENABLED"
+_ISOLATION = "spark.sql.artifact.isolation.enabled"
+_HERE = ("127.0.0.1", "localhost")
+_REMEDY = (
+    "`lakehouse dev` starts the local one again by itself; without it, start that one with `lakehouse up --connect`, "
+    "or correct `remote` in the platform's file."
+)
+# Closed, and never collected: PySpark's SparkSession.__del__ waits for a pool of threads that all sessions of a process
+# share. Where the collector calls it while gRPC holds the lock of a later session's channel, the two wait for each
+# other for ever, and the run hangs (seen in PySpark 4.1.3).
+_closed: list[SparkSession] = []
+
+
+class SparkUnreachable(LakehouseError):
+    """Nobody answers where the Connect server should be, or the server went away under a session."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A Connect server's address, `sc://host:port/;key=value`."""
+
+    host: str
+    port: int
+    url: str
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Read the platform's address.
+
+        Raises:
+            SparkUnreachable: It is not an address.
+        """
+        url = settings.platform.remote or ""
+        match = re.fullmatch(r"sc://(\[[^\]]+\]|[^:/;]+)(?::(\d+))?(?:/.*)?", url)
+        if match is None:
+            raise SparkUnreachable(
+                f"Platform {settings.platform.name!r}: {url!r} is not the address of a Spark Connect server.",
+                remedy="set `remote` to sc://host:port.",
+            )
+        return cls(match[1].strip("[]"), int(match[2] or 15002), url)
+
+    @property
+    def here(self) -> bool:
+        """Whether it is on this machine."""
+        return self.host in _HERE
+
+    def answers(self, timeout: float = 5) -> bool:
+        """Whether somebody listens there."""
+        try:
+            with socket.create_connection((self.host, self.port), timeout=timeout):
+                return True
+        except OSError:
+            return False
+
+    def require(self) -> None:
+        """Insist that somebody listens there.
+
+        Raises:
+            SparkUnreachable: Nobody does.
+        """
+        if not self.answers():
+            raise SparkUnreachable(f"No Spark Connect server answers at {self.host}:{self.port}.", remedy=_REMEDY)
+
+
+def token_file(state: StateFolder) -> Path:
+    """Where the server that we start leaves its key, readable by its owner only."""
+    return state.root / "spark-connect" / "token"
+
+
+@contextmanager
+def connect_session(settings: Settings) -> Generator[SparkSession]:
+    """A session of our own on the server; its jobs end with it.
+
+    Raises:
+        SparkUnreachable: Nobody answers there, or the server went away meanwhile.
+    """
+    remote = Remote.of(settings)
+    remote.require()  # PySpark itself would go on trying for ten minutes
+    was_remote = os.environ.get(_MODE)
+    patience = settings.platform.stop_timeout_seconds
+    session: SparkSession | None = None
+    try:
+        session = _clean_session(remote, _with_key(remote, settings.state), patience)
+        with cancelled_by_signals(session.interruptAll):
+            yield session
+    except SparkConnectGrpcException as error:
+        if not _gone(error, begun=session is not None):
+            raise
+        raise SparkUnreachable(
+            f"The Spark Connect server at {remote.host}:{remote.port} went away under this session.", remedy=_REMEDY
+        ) from error
+    finally:
+        if session is not None:
+            _close(session, patience)
+        if was_remote is None:
+            os.environ.pop(_MODE, None)  # PySpark would refuse a classic session in this process from now on
+
+
+def _clean_session(remote: Remote, address: str, patience: float) -> SparkSession:
+    """A new session that leaves nothing behind on the server.
+
+    Spark Connect starts a daemon for Python workers, with threads in the server that watch over it, for each session
+    that keeps files of its own for them, and never ends those. Ours keep none. A session tells that from its settings
+    when it is first spoken to, which is too early for a new one: so it is the copy of another that has the setting.
+    """
+    first = _session(remote, address)
+    try:
+        first.conf.set(_ISOLATION, "false")
+        copy = first.cloneSession()
+    finally:
+        _close(cast("SparkSession", first), patience)
+    copy.client.close()  # what PySpark gives for a copy is not whole, but the session is on the server
+    _closed.append(cast("SparkSession", copy))
+    return cast("SparkSession", _session(remote, _with_parameter(address, "session_id", copy.session_id)))
+
+
+def _session(remote: Remote, address: str) -> "RemoteSession":
+    session = cast("RemoteSession", SparkSession.builder.remote(address).create())
+    if remote.here:
+        from lakehouse.engines.spark.connect_retries import (
+            WhileItAnswers,  # with it comes pandas, of no use to classic Spark
+        )
+
+        session.client.set_retry_policies([WhileItAnswers(remote.answers)])
+    return session
+
+
+def _close(session: SparkSession, patience: float) -> None:
+    stopping = threading.Thread(target=session.stop, name="spark-stop", daemon=True)
+    stopping.start()
+    stopping.join(patience)
+    _closed.append(session)
+
+
+def _gone(error: SparkConnectGrpcException, *, begun: bool) -> bool:
+    """Whether the server that the session was on is gone, or another one has taken its place."""
+    status = error.getGrpcStatusCode()
+    # One that was started anew has another key, or knows no such session.
+    replaced = status is StatusCode.UNAUTHENTICATED or (error.getCondition() or "").startswith("INVALID_HANDLE.SESSION")
+    return status is StatusCode.UNAVAILABLE or (begun and replaced)
+
+
+def _with_parameter(address: str, name: str, value: str) -> str:
+    """An address with one more parameter: `sc://host:port/;key=value`."""
+    separator = "" if address.endswith(";") else ";" if "/" in address.removeprefix("sc://") else "/;"
+    return f"{address}{separator}{name}={value}"
+
+
+def _with_key(remote: Remote, state: StateFolder) -> str:
+    """The address with the key of our own server, without which any user of this machine could run code as us."""
+    token = token_file(state)
+    if remote.here and token.is_file():
+        # PySpark sends a key without TLS only to this very name.
+        return f"sc://localhost:{remote.port}/;token={token.read_text(encoding='ascii')}"
+    return remote.url

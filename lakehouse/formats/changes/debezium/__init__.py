@@ -1,0 +1,1 @@
+"""Debezium's messages: envelope, schema, headers, positions."""

@@ -1,0 +1,1 @@
+"""AWS DMS's messages: records of data and of control, positions, values."""

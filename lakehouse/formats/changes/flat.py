@@ -1,0 +1,234 @@
+"""Flattened records: a row's columns beside some fields that tell of the change."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from lakehouse.declarations.policies.change_format import Flat
+from lakehouse.formats.changes.encodings import JSON, PlainEncoding
+from lakehouse.formats.changes.facts import (
+    DELETE,
+    OPERATIONS,
+    READ,
+    TOMBSTONE,
+    TRUNCATE,
+    Bools,
+    ChangePositions,
+    ChangeTable,
+    Errors,
+    Facts,
+    Ints,
+    bools,
+    report,
+)
+from lakehouse.formats.changes.images import Images
+from lakehouse.formats.changes.reading import Fields, Form, Odd, WireColumns, fields_of, undeclared
+from lakehouse.formats.changes.times import micros_of_millis, micros_of_text
+from lakehouse.formats.json.columns import wire_columns
+from lakehouse.formats.json.model import record_model
+from lakehouse.formats.json.parser import RecordParser
+from lakehouse.formats.verdict import RecordError
+
+pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
+
+_TRUE, _FALSE = pa.array(["true", '"true"']), pa.array(["false", '"false"'])
+
+
+class FlatForm(Form):
+    """Flat messages of one table.
+
+    Of what tells of the change the JSON is taken, since a field of it may be a column as well, of any type.
+    """
+
+    def __init__(self, table: ChangeTable, options: Flat) -> None:
+        """Prepares.
+
+        Raises:
+            UndecodableType: a column's type has no form in these messages.
+        """
+        self._options = options
+        images = Images(table.row, PlainEncoding(options.unavailable))
+        told = (options.operation, *options.position, options.deleted, options.source_time, options.transaction_id)
+        self._told = tuple(dict.fromkeys(name for name in told if name is not None))
+        self._meta = pa.schema([pa.field(name, JSON) for name in self._told])
+        row = pa.schema(images.raw((*self._told, *options.ignored)))
+        self._row = pa.struct(images.fields)
+        self._width = len(images.fields)
+        self._shared = [name for name in self._told if name in images.names]
+        self.wire = row
+        whole = record_model(row)
+        strict = msgspec.defstruct("Strict", [], bases=(whole,), forbid_unknown_fields=True, gc=False)
+        self.blank = strict()
+        self._strict, self._lenient = RecordParser(strict), RecordParser(whole)
+        self._known = frozenset(row.names)
+        self._source = next((name for name in table.sources if name is not None), None)
+
+    def parse_all(self, values: pa.BinaryArray) -> list[Any] | None:
+        """All as records."""
+        return self._strict.parse_all(values)
+
+    def parse(self, value: bytes) -> Any | RecordError:
+        """One as a record."""
+        return self._strict.parse(value)
+
+    def odd(self, value: bytes) -> Odd | RecordError:
+        """A record with fields that nobody declared; it is read without them, and they are kept."""
+        fields = fields_of(value)
+        if isinstance(fields, RecordError):
+            return fields
+        record: Any = self._lenient.parse(value)
+        return record if isinstance(record, RecordError) else Odd(record, extra=undeclared(fields, self._known))
+
+    def image(self, value: bytes, name: str) -> Fields:
+        """The fields of the record, which is its one image."""
+        del name
+        fields = fields_of(value)
+        assert not isinstance(fields, RecordError)
+        return fields
+
+    def read(self, values: pa.BinaryArray) -> WireColumns:
+        """Every value as a row; fields that are columns as well are read a second time."""
+        found = super().read(values)
+        if self._shared:
+            wire = pa.schema([pa.field(name, JSON) for name in self._shared])
+            model = record_model(wire)
+            parser = RecordParser(model)
+            again = [parser.parse(value) for value in values.to_pylist()]
+            records: list[Any] = [model() if isinstance(record, RecordError) else record for record in again]
+            found.columns.extend(wire_columns(records, wire))
+        return found
+
+    def facts(self, read: WireColumns, offsets: pa.Int64Array | None) -> Facts:
+        """What the records say."""
+        count = len(read.columns[0])
+        errors = dict(read.errors)
+        told = self._tellings(read)
+        operation, ours = self._operation(told, read, errors)
+        if not self._options.position:
+            operation[operation == TOMBSTONE] = DELETE
+        places = self._places(told, offsets, operation, ours, errors)
+        row = pa.StructArray.from_arrays(read.columns[: self._width], fields=_fields(self._row, read.columns))
+        empty = np.isin(operation, (TRUNCATE, TOMBSTONE))
+        empty[read.tombstones] = True
+        gone = operation == DELETE
+        return Facts(
+            operation=operation,
+            before=_where(row, gone & ~empty),
+            after=_where(row, ~gone & ~empty),
+            places=places,
+            source=pa.nulls(count, pa.string()) if self._source is None else pa.repeat(self._source, count),
+            transaction_id=_text(told.get(self._options.transaction_id or ""), count),
+            source_time=_time(told.get(self._options.source_time or ""), count),
+            extra=read.extra,
+            errors=errors,
+        )
+
+    def _tellings(self, read: WireColumns) -> dict[str, pa.StringArray]:
+        """The JSON of each field that tells of the change."""
+        own = {name: read.columns[self.wire.get_field_index(name)] for name in self._told if name not in self._shared}
+        return own | dict(zip(self._shared, read.columns[len(self.wire) :], strict=True))
+
+    def _operation(
+        self, told: dict[str, pa.StringArray], read: WireColumns, errors: Errors
+    ) -> tuple[np.ndarray, Bools]:
+        """Numbers of operations, and which rows are records."""
+        given = {
+            msgspec.json.encode(name).decode(): OPERATIONS.index(o) for name, o in self._options.operations.items()
+        }
+        codes = pc.index_in(_canonical(told[self._options.operation]), value_set=pa.array(list(given)))
+        operation = np.array([*given.values(), DELETE], np.int8)[codes.fill_null(len(given)).to_numpy()]
+        known = bools(codes.is_valid())
+        ours = np.ones(len(codes), np.bool_)
+        for rows in (read.tombstones, list(errors)):
+            ours[rows] = False
+        if self._options.deleted is not None:
+            deleted = told[self._options.deleted]
+            gone = bools(pc.is_in(deleted, value_set=_TRUE))
+            neither = bools(deleted.is_valid()) & ~gone & ~bools(pc.is_in(deleted, value_set=_FALSE))
+            error = RecordError("unknown_operation", f"`{self._options.deleted}` is neither true nor false")
+            report(errors, np.flatnonzero(ours & neither), error)
+            operation[gone] = DELETE
+            known |= gone
+        error = RecordError("unknown_operation", f"`{self._options.operation}` is none of {', '.join(given)}")
+        report(errors, np.flatnonzero(ours & ~known), error)
+        operation[read.tombstones] = TOMBSTONE
+        return operation, ours & known
+
+    def _places(
+        self,
+        told: dict[str, pa.StringArray],
+        offsets: pa.Int64Array | None,
+        operation: np.ndarray,
+        ours: Bools,
+        errors: Errors,
+    ) -> ChangePositions:
+        count = len(operation)
+        if not self._options.position:
+            # The log itself is the order, so all that is in it has a place: reads and tombstones too.
+            own = np.arange(count) if offsets is None else offsets.to_numpy()
+            return ChangePositions(np.ones(count, np.int64), own, np.ones(count, np.bool_))
+        numbers = [_whole(told[name]) for name in self._options.position]
+        known = np.logical_and.reduce([has for _, has in numbers]) & ours
+        error = RecordError(
+            "unknown_position",
+            f"{', '.join(f'`{name}`' for name in self._options.position)}: no whole number from 0 on",
+        )
+        report(errors, np.flatnonzero(ours & ~known), error)
+        first, second = numbers[0][0], numbers[1][0] if len(numbers) > 1 else np.zeros(count, np.int64)
+        read = operation == READ
+        return ChangePositions(np.where(read, 0, first), np.where(read, first, second), known)
+
+
+def _fields(kind: pa.StructType, columns: list[pa.Array]) -> list[pa.Field]:
+    """As parsed: what is taken as JSON has become text."""
+    return [pa.field(child.name, column.type) for child, column in zip(kind, columns, strict=False)]
+
+
+def _where(row: pa.StructArray, present: Bools) -> pa.StructArray:
+    """The row where it is wanted; elsewhere neither it nor its columns."""
+    if present.all():
+        return row
+    mask = pa.array(present)
+    columns = [_only(mask, row.field(i)) for i in range(row.type.num_fields)]
+    return pa.StructArray.from_arrays(columns, fields=list(row.type), mask=pa.array(~present))
+
+
+def _only(mask: pa.BooleanArray, column: pa.Array) -> pa.Array:
+    return column.take(pc.if_else(mask, pa.array(np.arange(len(column))), pa.scalar(None, pa.int64())))
+
+
+def _canonical(text: pa.StringArray) -> pa.StringArray:
+    """JSON strings without needless escapes."""
+    if not bools(pc.match_substring(text, "\\")).any():
+        return text
+    return pa.array(
+        [msgspec.json.encode(msgspec.json.decode(x)).decode() if x and x[0] == '"' else x for x in text.to_pylist()],
+        pa.string(),
+    )
+
+
+def _text(text: pa.StringArray | None, count: int) -> pa.StringArray:
+    """JSON of texts or numbers as text."""
+    if text is None:
+        return pa.nulls(count, pa.string())
+    if bools(pc.match_substring(text, "\\")).any():
+        return pa.array([msgspec.json.decode(x) if x and x[0] == '"' else x for x in text.to_pylist()], pa.string())
+    return pc.replace_substring_regex(text, '^"(.*)"$', r"\1")
+
+
+def _time(text: pa.StringArray | None, count: int) -> pa.Int64Array:
+    """Milliseconds, or ISO 8601."""
+    if text is None:
+        return pa.nulls(count, pa.int64())
+    numbers = pc.if_else(pc.match_substring_regex(text, "^-?[0-9]{1,18}$"), text, pa.scalar(None, pa.string()))
+    quoted = pc.if_else(pc.starts_with(text, '"'), text, pa.scalar(None, pa.string()))
+    return pc.coalesce(micros_of_millis(numbers.cast(pa.int64())), micros_of_text(_text(quoted, count)))
+
+
+def _whole(text: pa.StringArray) -> tuple[Ints, Bools]:
+    fits = pc.match_substring_regex(text, "^[0-9]{1,18}$")
+    numbers = pc.if_else(pc.fill_null(fits, False), text, "0").cast(pa.int64())
+    return numbers.to_numpy(), bools(fits)

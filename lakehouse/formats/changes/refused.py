@@ -1,0 +1,74 @@
+"""What can be told of messages that were refused: whose rows they may be about, and which."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from lakehouse.formats.changes.keys import KeyReader
+from lakehouse.formats.changes.reading import Fields, Form, fields_of
+from lakehouse.formats.changes.routing import Router
+from lakehouse.formats.verdict import RecordError
+
+# The row that there is now, and the one that is gone.
+_IMAGES = ("after", "before")
+
+
+@dataclass(frozen=True)
+class RefusedKeys:
+    """Of some refused messages, those that may be about rows of one changelog.
+
+    Args:
+        rows: their numbers, ascending.
+        known: of each whether its key can be read.
+        columns: the key's columns; null where the key is not known.
+    """
+
+    rows: list[int]
+    known: list[bool]
+    columns: list[pa.Array]
+
+
+def refused_keys(
+    router: Router,
+    form: Form,
+    reader: KeyReader,
+    name: str,
+    values: Sequence[bytes | None],
+    keys: Sequence[bytes | None],
+) -> RefusedKeys:
+    """Read the keys of refused messages: from the message's key, or else from the key columns of the payload.
+
+    Args:
+        router: of the stream.
+        form: how messages of the changelog are read.
+        reader: reads its keys.
+        name: the changelog.
+        values: the messages as they came.
+        keys: their keys.
+    """
+    rows = [row for row, (value, key) in enumerate(zip(values, keys, strict=True)) if router.may_be(name, value, key)]
+    texts = [keys[row] for row in rows]
+    broken = reader.read(texts).errors
+    for image in _IMAGES:
+        for number in broken:
+            texts[number] = _key_in(form, reader.names, values[rows[number]], image) or texts[number]
+        broken = reader.read(texts).errors
+    read = reader.read(texts)
+    known = np.ones(len(rows), np.bool_)
+    known[list(read.errors)] = False
+    index = pa.array(np.arange(len(rows)), mask=~known)
+    return RefusedKeys(rows, known.tolist(), [column.take(index) for column in read.columns])
+
+
+def _key_in(form: Form, names: Sequence[str], value: bytes | None, image: str) -> bytes | None:
+    """The key's columns of an image, as the JSON of a key; None where it lacks one."""
+    if value is None or isinstance(fields_of(value), RecordError):
+        return None
+    fields: Fields = form.image(value, image)
+    if any(name not in fields for name in names):
+        return None
+    members = (msgspec.json.encode(name) + b":" + bytes(fields[name]) for name in names)
+    return b"{" + b",".join(members) + b"}"

@@ -1,0 +1,62 @@
+"""JSON records to the columns of one table."""
+
+import numpy as np
+import pyarrow as pa
+
+from lakehouse.formats.decoded import Decoded
+from lakehouse.formats.json.assembly import Assembly
+from lakehouse.formats.json.model import record_model
+from lakehouse.formats.json.parser import RecordParser
+from lakehouse.formats.json.pieces import no_garbage_collection, pieces
+from lakehouse.formats.json.wire import small_types
+from lakehouse.formats.verdict import RecordError
+
+
+class JsonDecoder:
+    """Decodes records against one schema; a field is required iff it is not nullable.
+
+    A piece of good records is parsed in one go. With a bad one among them the piece is parsed again one by one, which
+    tells the errors and costs half as much again. The rules are the same, since it is the same parser.
+
+    The decoder is cheap to pickle: only the schema travels.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        """Prepares for a schema.
+
+        Args:
+            schema: The columns. Large strings and lists become small ones.
+
+        Raises:
+            UndecodableType: A column's type has no JSON form.
+        """
+        self.schema = small_types(schema)
+        self._parser = RecordParser(record_model(self.schema))
+
+    def __reduce__(self) -> tuple[type["JsonDecoder"], tuple[pa.Schema]]:
+        return JsonDecoder, (self.schema,)
+
+    def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray) -> Decoded:
+        """Decodes every value to a row or an error."""
+        assembly = Assembly(self.schema)
+        errors: dict[int, RecordError] = {}
+        with no_garbage_collection():
+            for start, piece in pieces(values):
+                records = self._parser.parse_all(piece)
+                if records is None:
+                    records, refused = self._parser.parse_each(piece)
+                    errors.update((start + position, error) for position, error in refused.items())
+                assembly.add(records)
+            batch, broken = assembly.finish()
+        if not errors:
+            return Decoded(batch, broken)
+        rows = np.delete(np.arange(len(values)), list(errors))
+        errors.update((int(rows[row]), error) for row, error in broken.items())
+        return Decoded(_spread(batch, rows, len(values)), errors)
+
+
+def _spread(batch: pa.RecordBatch, rows: np.ndarray, count: int) -> pa.RecordBatch:
+    """The batch with its rows at the given places among `count`, and nulls elsewhere."""
+    source = np.full(count, -1, dtype=np.int64)
+    source[rows] = np.arange(len(rows))
+    return batch.take(pa.array(source, mask=source < 0))

@@ -1,0 +1,1 @@
+"""What rows hold, whatever their order and files: a few numbers to compare."""

@@ -1,0 +1,121 @@
+"""Which files snapshots reach, and which of them nobody reaches once some snapshots are gone.
+
+What is asked is never "is this file in use" but "what did these snapshots reach that no other one does": a file that
+none of them knew, such as one of a run that has not committed yet, cannot come into it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import structlog
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import ManifestFile
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.iceberg.locations import place_of
+from lakehouse.iceberg.manifests import live_paths, manifests_in
+from lakehouse.iceberg.own_files import own_files
+
+_log = structlog.get_logger(__name__)
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Files by their paths.
+
+    Args:
+        data: data and delete files.
+        metadata: manifests, lists of manifests, and statistics.
+    """
+
+    data: frozenset[str] = frozenset()
+    metadata: frozenset[str] = frozenset()
+
+
+def reached_only_by(gone: Sequence[Snapshot], before: Table, after: Table) -> Reached:
+    """What snapshots that were removed from a table have reached, and no snapshot that is left does.
+
+    Args:
+        gone: the snapshots.
+        before: the table with them.
+        after: the table without them, loaded after they were removed: whatever was committed meanwhile counts.
+    """
+    lists = _without(_by_place(one.manifest_list for one in gone), (s.manifest_list for s in after.metadata.snapshots))
+    kept = list(dict.fromkeys(one.manifest_path for one in _manifests(after)))
+    let_go = (one.manifest_path for path in lists.values() for one in _still_there(before.io, path))
+    only = _without(_by_place(let_go), kept)
+    data = _by_place(path for manifest in only.values() for path in _still_read(before.io, manifest))
+    for manifest in reversed(kept):  # where rows were arranged anew, the newest manifests name most of them
+        if not data:
+            break
+        data = _without(data, live_paths(after.io, manifest))
+    statistics = _without(_by_place(_statistics(before)), _statistics(after))
+    return Reached(frozenset(data.values()), frozenset((*lists.values(), *only.values(), *statistics.values())))
+
+
+def delete_files(table: Table, paths: Collection[str]) -> int:
+    """Delete those of some files that lie at a table's location; returns how many went.
+
+    One that is gone already is as it should be. One that cannot be deleted is left for orphan removal: nobody reaches
+    it, so it harms nobody.
+    """
+
+    def delete(path: str) -> bool:
+        try:
+            table.io.delete(path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            # By its name alone: the folders of a path, and so the store's words, may show a partition's value.
+            _log.warning("file_not_deleted", file=path.rpartition("/")[2], reason=type(error).__name__)
+            return False
+        return True
+
+    own = own_files(table, paths)
+    if others := len(paths) - len(own):
+        _log.warning("files_elsewhere_kept", table=".".join(table.name()), files=others, location=table.location())
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return sum(pool.map(delete, own))
+
+
+def _by_place(paths: Iterable[str]) -> dict[str, str]:
+    """Place → path: where two snapshots name one file in two ways, it must not go for the one that is left."""
+    return {place_of(path): path for path in paths}
+
+
+def _without(files: dict[str, str], needed: Iterable[str]) -> dict[str, str]:
+    for path in needed:
+        files.pop(place_of(path), None)
+    return files
+
+
+def _manifests(table: Table) -> Iterator[ManifestFile]:
+    """The manifests of all snapshots, oldest first."""
+    seen: set[str] = set()
+    for snapshot in table.metadata.snapshots:
+        if snapshot.manifest_list not in seen:
+            seen.add(snapshot.manifest_list)
+            yield from manifests_in(table.io, snapshot.manifest_list)
+
+
+def _still_there(io: FileIO, manifest_list: str) -> list[ManifestFile]:
+    """The manifests of a snapshot that was removed; none where somebody has deleted its list before us."""
+    try:
+        return manifests_in(io, manifest_list)
+    except FileNotFoundError:
+        return []
+
+
+def _still_read(io: FileIO, manifest: str) -> list[str]:
+    try:
+        return list(live_paths(io, manifest))
+    except FileNotFoundError:
+        return []
+
+
+def _statistics(table: Table) -> set[str]:
+    both = (*table.metadata.statistics, *table.metadata.partition_statistics)
+    return {one.statistics_path for one in both}

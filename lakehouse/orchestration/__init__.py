@@ -1,0 +1,1 @@
+"""Dagster, thin: assets, checks, sensors and resources. What a step does is in `steps`."""

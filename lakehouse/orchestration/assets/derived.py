@@ -1,0 +1,190 @@
+"""The asset of a derived table: computed from its inputs at pinned snapshots, whole or by partition."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+import dagster as dg
+
+from lakehouse.declarations import ByDay, ByMonth, ByValue, Declarations, Derived, Partitions
+from lakehouse.orchestration.assets.metadata.derived import derived_result, inputs_shown
+from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
+from lakehouse.orchestration.resources import DoesNotFit, Lake, LakehouseSpark, repeated_when_spark_is_lost
+from lakehouse.orchestration.resources.materialization import write_tags
+from lakehouse.orchestration.run_context import (
+    asks_for_rebuild,
+    attempt_of,
+    backfill_reason,
+    execution_of,
+    run_parameters,
+)
+from lakehouse.proofs.lineage.newer import NewerRows
+from lakehouse.protocol.errors import Superseded
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.steps.derived.inputs.agreement import InputsDisagree
+from lakehouse.steps.derived.inputs.pins import Pin
+from lakehouse.steps.derived.parts import part_of
+from lakehouse.steps.derived.refusals import DeriveRefused
+from lakehouse.steps.derived.report import DeriveReport
+from lakehouse.steps.derived.step import DeriveStep, derive
+from lakehouse.steps.derived.version import derivation_digest
+
+KINDS = ("iceberg", "spark")
+
+
+def derived_step(one: Derived) -> str:
+    """Name of the step and of its pool: `derive_features__training`."""
+    return f"derive_{'__'.join(one.table.identifier)}"
+
+
+def derived_version(one: Derived) -> str:
+    """A version of the declared table, and of how it is computed."""
+    return f"{declaration_digest(one.table)[:8]}-{derivation_digest(one)[:8]}"
+
+
+def derived_asset(
+    one: Derived, declarations: Declarations, *, automation_condition: dg.AutomationCondition[Any] | None = None
+) -> dg.AssetsDefinition:
+    """Make the asset of one derived table.
+
+    A step that refuses (inputs that do not agree, rows that break a rule) fails without a retry, and what is computed
+    from the table is skipped. One whose twin (the same date and parameters) was quicker materializes nothing.
+
+    Args:
+        one: the derived table.
+        declarations: all others.
+        automation_condition: when Dagster asks for it by itself.
+    """
+    step, version = derived_step(one), derived_version(one)
+
+    @dg.multi_asset(
+        name=step,
+        specs=[_spec(one, declarations, automation_condition)],
+        partitions_def=partitions_definition(one.partitions) if one.partitions else None,
+        # Spark computes a year as well as a day: a backfill is one run, and one commit.
+        backfill_policy=dg.BackfillPolicy.single_run() if one.partitions else None,
+        pool=step,
+        description=f"Computes {one.name} from {', '.join(one.inputs.values())}.",
+    )
+    def derive_table(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        failpoint("dagster.derived.begin")
+        attempt = attempt_of(context, lake.settings, step=f"derive:{one.name}", code_version=version)
+        for name in lake.ensure([one.name]):
+            context.log.info(f"created table {name}")
+        report = _derive(context, one, lake, spark, attempt)
+        if report is None:
+            return
+        failpoint("dagster.derived.before")
+        if one.partitions is not None and not (report.statement.partition or _partitioned(context)):
+            _tell_all_partitions(context, one, report, attempt)
+        yield derived_result(report, one, attempt)
+
+    return derive_table
+
+
+def partitions_definition(by: Partitions) -> dg.PartitionsDefinition[str]:
+    """The partitions as Dagster names them: `2013-05-14`, `2013-05-01` for a month, or a value."""
+    match by:
+        case ByDay(start=start, end=end):
+            return dg.DailyPartitionsDefinition(start_date=_midnight(start), end_date=end and _midnight(end))
+        case ByMonth(start=start, end=end):
+            first = _midnight(start.replace(day=1))
+            return dg.MonthlyPartitionsDefinition(start_date=first, end_date=end and _midnight(end))
+        case ByValue(values=values):
+            return dg.StaticPartitionsDefinition(list(values))
+
+
+def _tell_all_partitions(
+    context: dg.AssetExecutionContext, one: Derived, report: DeriveReport, attempt: Attempt
+) -> None:
+    """After a run of the whole table no partition is missing, which Dagster would not conclude by itself."""
+    assert one.partitions is not None
+    for partition in partitions_definition(one.partitions).get_partition_keys():
+        context.log_event(
+            dg.AssetMaterialization(
+                dg.AssetKey(list(one.table.identifier)),
+                partition=partition,
+                metadata={"snapshot id": str(report.snapshot_id), "runtime date": attempt.runtime_date},
+                tags=write_tags(attempt),
+            )
+        )
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _spec(one: Derived, declarations: Declarations, condition: dg.AutomationCondition[Any] | None) -> dg.AssetSpec:
+    spec = table_spec(one.table, group=one.table.identifier[0], kinds=KINDS, skippable=True)
+    return spec.replace_attributes(
+        deps=[_dep(name, declarations) for name in one.inputs.values()],
+        code_version=derived_version(one),
+        automation_condition=condition,
+    )
+
+
+def _dep(name: str, declarations: Declarations) -> dg.AssetDep:
+    found = declarations.derived.get(name)
+    key = dg.AssetKey(name.split("."))
+    # A function sees its inputs whole, whatever part of its own table it is asked for.
+    return dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping() if found and found.partitions else None)
+
+
+@repeated_when_spark_is_lost()
+def _derive(
+    context: dg.AssetExecutionContext, one: Derived, lake: Lake, spark: LakehouseSpark, attempt: Attempt
+) -> DeriveReport | None:
+    """Run the step; None if another run has published the same first, which is a good end and no error."""
+    execution = execution_of(context)
+    keys = _keys(context, one, datetime.fromtimestamp(execution.begun_ms / 1000, UTC))
+    try:
+        step = DeriveStep(
+            derived=one,
+            declarations=lake.declarations,
+            catalog=lake.catalog,
+            session=lambda: spark.session(f"derive {one.name}"),
+            attempt=attempt,
+            pin=Pin(execution.id, execution.begun_ms),
+            parameters=run_parameters(context.run, lake.settings),
+            part=part_of(one, keys),
+            backfill=backfill_reason(context.run),
+            rebuild=asks_for_rebuild(context.run),
+            inform=context.log.info,
+        )
+        return derive(step)
+    except Superseded as superseded:
+        context.log.info(f"superseded, nothing to materialize: {superseded.message}")
+        return None
+    except (DeriveRefused, DoesNotFit, NewerRows) as refused:
+        raise _failure(refused) from None
+
+
+def _partitioned(context: dg.AssetExecutionContext) -> bool:
+    return context.has_partition_key or context.has_partition_key_range
+
+
+def _keys(context: dg.AssetExecutionContext, one: Derived, begun: datetime) -> Sequence[str]:
+    """The partitions that a run is for; none, which is the whole table, if there were no others when it was asked for.
+
+    Where partitions have no end, rows may lie behind the newest one: a run of the whole table has put them there. If
+    they stayed when all partitions are computed, the table would be of two versions of its inputs for ever.
+    """
+    if one.partitions is None or not _partitioned(context):
+        return ()
+    keys = context.partition_keys
+    known = partitions_definition(one.partitions).get_partition_keys(current_time=begun)
+    endless = not isinstance(one.partitions, ByValue) and one.partitions.end is None
+    return () if endless and set(known) <= set(keys) else keys
+
+
+def _failure(refused: DeriveRefused | DoesNotFit | NewerRows) -> dg.Failure:
+    """A refusal as Dagster shows it. To try the same again would end the same way."""
+    shown = {"inputs": inputs_shown(refused.inputs)} if isinstance(refused, InputsDisagree) else {}
+    return dg.Failure(
+        description=f"{refused.message}\nRemedy: {refused.remedy}",
+        metadata={"refused": type(refused).__name__, "remedy": dg.MetadataValue.md(refused.remedy), **shown},
+        allow_retries=False,
+    )

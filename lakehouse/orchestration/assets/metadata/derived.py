@@ -1,0 +1,79 @@
+"""What a reader of Dagster's UI learns of a derived table: for which date, from which snapshots, and what came out."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from dagster import (
+    AssetKey,
+    DataVersion,
+    MaterializeResult,
+    MetadataValue,
+    TableColumnDep,
+    TableColumnLineage,
+    TableMetadataValue,
+)
+
+from lakehouse.declarations import Derived
+from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, write_tags
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.steps.derived.inputs.inputs import Input
+from lakehouse.steps.derived.report import DeriveReport
+from lakehouse.steps.derived.statement import DeriveStatement
+
+_INPUT_COLUMNS = {"input": "string", "snapshot": "string", "date": "string", "parameters": "string", "run": "string"}
+
+
+def derived_result(report: DeriveReport, one: Derived, attempt: Attempt) -> MaterializeResult[Any]:
+    """The result of a step that has published."""
+    said = report.statement
+    metadata: dict[str, Any] = {
+        "rows added": said.added,
+        "dagster/row_count": said.total,
+        "runtime date": attempt.runtime_date,
+        "parameters": MetadataValue.json(dict(said.parameters)),
+        "parameters digest": attempt.parameters_digest,
+        "inputs": inputs_shown(report.inputs.values()),
+        "snapshot id": str(report.snapshot_id),
+        "mode": said.mode,
+        "rows that break a warning rule": sum(int(rule["broken"]) for rule in said.rules.values()),
+        "branch": report.branch,
+        "attempt": attempt.id,
+        "seconds": round(report.seconds, 2),
+        **table_metadata(one.table),
+        "dagster/column_lineage": column_lineage(said, one),
+    }
+    if said.partition:
+        metadata["partitions"] = ", ".join(said.partition)
+    if reason := said.differs or said.replaces_newer:
+        metadata["backfill"] = reason
+    if report.notes:
+        metadata["notes"] = MetadataValue.md("\n".join(f"- {note}" for note in report.notes))
+    return MaterializeResult(
+        asset_key=AssetKey(list(one.table.identifier)),
+        metadata=metadata,
+        data_version=DataVersion(str(report.snapshot_id)),
+        tags=write_tags(attempt),
+    )
+
+
+def inputs_shown(inputs: Iterable[Input]) -> TableMetadataValue:
+    """A row for each input."""
+    return rows_shown(
+        _INPUT_COLUMNS,
+        [
+            (one.name, str(one.snapshot_id), one.date or "dateless", one.parameters_digest, one.run_id or "unknown")
+            for one in inputs
+        ],
+    )
+
+
+def column_lineage(said: DeriveStatement, one: Derived) -> TableColumnLineage:
+    """From which columns of the inputs each column is computed, as Spark's plan told it."""
+    columns = {column.name for column in one.table.columns}
+    return TableColumnLineage(
+        {
+            name: [TableColumnDep(AssetKey(table.split(".")), source) for table, source in sources]
+            for name, sources in said.column_lineage.items()
+            if name in columns
+        }
+    )

@@ -1,0 +1,79 @@
+"""What a reader of Dagster's UI learns of an ingest: for each table, what came in, from where, and how long it took."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dagster import AssetKey, DataVersion, MaterializeResult, MetadataValue, TableMetadataValue
+
+from lakehouse.declarations import Declarations
+from lakehouse.engines.kafka.statement import WITHOUT_RECORD
+from lakehouse.orchestration.assets.metadata.arrivals_plot import arrivals_markdown
+from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, write_tags
+from lakehouse.orchestration.run_context import STREAM_TAG
+from lakehouse.protocol.commit import Published
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.steps.ingest.report import IngestReport
+
+
+def ingest_results(
+    report: IngestReport, published: Published, declarations: Declarations, attempt: Attempt, totals: Mapping[str, int]
+) -> Iterator[MaterializeResult[Any]]:
+    """One result for each table of the step.
+
+    Args:
+        report: what the step did.
+        published: what became visible.
+        declarations: for the columns.
+        attempt: who wrote.
+        totals: table → rows that it holds now.
+    """
+    shared = _stream_metadata(report, attempt)
+    for name, snapshot_id in published.snapshots.items():
+        table = declarations.tables[name]
+        yield MaterializeResult(
+            asset_key=AssetKey(list(table.identifier)),
+            metadata={
+                "rows added": report.rows.get(name, 0),
+                **({"dagster/row_count": totals[name]} if name in totals else {}),
+                "snapshot id": str(snapshot_id),
+                **shared,
+                **table_metadata(table),
+            },
+            data_version=DataVersion(str(snapshot_id)),
+            tags={**write_tags(attempt), STREAM_TAG: report.stream},
+        )
+
+
+def _stream_metadata(report: IngestReport, attempt: Attempt) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "summary": MetadataValue.md(_summary(report)),
+        "offsets": offsets_table(report.ranges),
+        "records read": report.counts.read,
+        "lag": report.lag,
+        "quarantine share": round(report.quarantine_share, 6),
+        "error classes": MetadataValue.json(report.errors),
+        "branch": attempt.branch,
+        "attempt": attempt.id,
+        "runtime date": attempt.runtime_date,
+        "seconds": round(report.seconds, 2),
+        "records per second": round(report.counts.read / report.seconds) if report.seconds else 0,
+    }
+    if report.without_record:
+        metadata["offsets without a record"] = sum(report.without_record.values())
+        metadata["why offsets have no record"] = WITHOUT_RECORD[report.because]
+    if picture := arrivals_markdown(report.arrivals):
+        metadata["arrivals"] = MetadataValue.md(picture)
+    return metadata
+
+
+def _summary(report: IngestReport) -> str:
+    """A small table of the whole stream: it stands beside each of its tables."""
+    lines = [f"| table of `{report.stream}` | rows added |", "|---|---:|"]
+    lines += [f"| {name} | {rows:,} |" for name, rows in sorted(report.rows.items())]
+    return "\n".join(lines)
+
+
+def offsets_table(ranges: Mapping[int, tuple[int, int]]) -> TableMetadataValue:
+    """Kafka ranges: partition, first offset, offset after the last, and how many that are."""
+    columns = {"partition": "int", "from": "int", "to": "int", "offsets": "int"}
+    return rows_shown(columns, [(p, start, end, end - start) for p, (start, end) in sorted(ranges.items())])

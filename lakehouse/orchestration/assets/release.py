@@ -1,0 +1,145 @@
+"""The asset of a release: goes ahead when every member is judged, and is a failed step with its reasons when not."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+import msgspec
+
+from lakehouse.declarations import Declarations, Release
+from lakehouse.orchestration.assets.check_history import check_history
+from lakehouse.orchestration.assets.specs import table_spec
+from lakehouse.orchestration.resources import Lake
+from lakehouse.orchestration.resources.materialization import rows_shown, write_tags
+from lakehouse.orchestration.run_context import RUNTIME_DATE_TAG, attempt_of
+from lakehouse.protocol.errors import Superseded
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.steps.release.gate import ReleaseHeld
+from lakehouse.steps.release.step import Released, ReleaseStep, release
+
+GROUP = "releases"
+
+
+def release_step(declared: Release) -> str:
+    """Name of the step and of its pool: `release_analytics`."""
+    return f"release_{declared.name}"
+
+
+def release_version(declared: Release) -> str:
+    """A version of what is declared of a release."""
+    said = (declared.name, declared.members)
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]
+
+
+def release_asset(
+    declared: Release,
+    declarations: Declarations,
+    waits_for: Sequence[dg.AssetCheckKey] = (),
+    *,
+    automation_condition: dg.AutomationCondition[Any] | None = None,
+) -> dg.AssetsDefinition:
+    """Make the asset of one release.
+
+    Args:
+        declared: the release.
+        declarations: of its members.
+        waits_for: the checks that must have passed on what is released.
+        automation_condition: when Dagster asks for it by itself.
+    """
+    name = release_step(declared)
+    dated = frozenset(m for m in declared.members if declarations.tables[m].runtime_date_column is not None)
+
+    @dg.multi_asset(
+        name=name,
+        specs=[
+            table_spec(declared.table, group=GROUP, skippable=True).replace_attributes(
+                deps=[_dep(member, declarations) for member in declared.members],
+                code_version=release_version(declared),
+                automation_condition=automation_condition,
+            )
+        ],
+        pool=name,
+        description=f"Releases {len(declared.members)} tables as {declared.name}: {declared.description}",
+    )
+    def release_group(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        failpoint("dagster.release.begin")
+        lake.ensure([declared.pointer])
+        step = ReleaseStep(
+            release=declared,
+            catalog=lake.catalog,
+            attempt=attempt_of(
+                context, lake.settings, step=f"release:{declared.name}", code_version=release_version(declared)
+            ),
+            checks=[check_history(context.instance, key) for key in waits_for],
+            dated=dated,
+            inform=context.log.info,
+        )
+        done = _release(context, step)
+        if done is not None:
+            failpoint("dagster.release.before")
+            yield _result(done, step)
+
+    return release_group
+
+
+def _dep(member: str, declarations: Declarations) -> dg.AssetDep:
+    found = declarations.derived.get(member)
+    # A release is of all of a table, whatever part of it was computed last.
+    whole = dg.AllPartitionMapping() if found and found.partitions else None
+    return dg.AssetDep(dg.AssetKey(member.split(".")), partition_mapping=whole)
+
+
+def _release(context: dg.AssetExecutionContext, step: ReleaseStep) -> Released | None:
+    """Run the step; None if there was nothing to release, or another run was quicker: both are good ends."""
+    try:
+        done = release(step)
+    except Superseded as superseded:
+        context.log.info(f"superseded, nothing to materialize: {superseded.message}")
+        return None
+    except ReleaseHeld as held:
+        raise _failure(held) from None
+    if done.outcome == "unchanged":
+        context.log.info(f"nothing to release: {done.note}")
+        return None
+    return done
+
+
+def _failure(held: ReleaseHeld) -> dg.Failure:
+    """A held release as Dagster shows it. To try the same again would end the same way."""
+    columns = {"table": "string", "what is wrong": "string", "to repair": "string"}
+    reasons = [(reason.table, reason.problem, reason.remedy) for reason in held.reasons]
+    return dg.Failure(
+        description=held.message,
+        metadata={"refused": type(held).__name__, "reasons": rows_shown(columns, reasons)},
+        allow_retries=False,
+    )
+
+
+def _result(done: Released, step: ReleaseStep) -> dg.MaterializeResult[Any]:
+    members = {"table": "string", "snapshot": "string", "runtime date": "string", "rows": "string"}
+    shown = [
+        (m.table, str(m.snapshot_id), m.runtime_date or "dateless", "" if m.rows is None else f"{m.rows:,}")
+        for m in done.members
+    ]
+    dates = {member.runtime_date for member in done.members if member.runtime_date}
+    metadata: dict[str, Any] = {
+        "release": done.id,
+        "outcome": done.outcome,
+        "members": rows_shown(members, shown),
+        "changed": rows_shown({"table": "string", "change": "string"}, sorted(done.changed.items())),
+        "previous release": done.previous or "none",
+        "parameters": dg.MetadataValue.json(msgspec.json.decode(done.parameters)),
+        "no longer readable": ", ".join(done.dropped) or "none",
+        "read it": dg.MetadataValue.md(f"`lakehouse release show {step.release.name}`"),
+        "snapshot id": str(done.pointer),
+        "seconds": done.seconds,
+    }
+    return dg.MaterializeResult(
+        metadata=metadata,
+        data_version=dg.DataVersion(done.id),
+        # Of what is released: the run that releases may be of another day.
+        tags={**write_tags(step.attempt), **({RUNTIME_DATE_TAG: dates.pop()} if dates else {})},
+    )

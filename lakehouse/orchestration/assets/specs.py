@@ -1,0 +1,96 @@
+"""An asset's definition, taken from a table's declaration."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+import msgspec
+from dagster import AssetKey, AssetSpec
+
+from lakehouse.declarations import MirrorTables, Stream, Table
+from lakehouse.orchestration.resources.materialization import table_metadata
+from lakehouse.orchestration.run_context import MIRROR_TAG, STREAM_TAG
+
+_MIRROR_NAMESPACE = "mirror"
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+
+
+def table_spec(
+    table: Table,
+    *,
+    group: str,
+    kinds: Iterable[str] = ("iceberg",),
+    skippable: bool = False,
+    stream: Stream | None = None,
+) -> AssetSpec:
+    """The asset of a table: key, owner, description and columns as declared."""
+    return AssetSpec(
+        key=list(table.identifier),
+        description=table.description,
+        group_name=group,
+        kinds=set(kinds),
+        owners=[owner_of(table)],
+        metadata=table_metadata(table),
+        code_version=declaration_digest(table, stream),
+        skippable=skippable,
+        tags={STREAM_TAG: stream.name} if stream else {},
+    )
+
+
+def mirror_specs(tables: MirrorTables, kinds: Iterable[str]) -> list[AssetSpec]:
+    """The assets of a mirror: its three tables, each computed from the changelog and from the initial table."""
+    mirror, log = tables.mirror, tables.changelog
+    inputs = [log.name, *([mirror.initial] if mirror.initial else [])]
+    return [
+        table_spec(table, group=log.stream_name, kinds=kinds, skippable=True).replace_attributes(
+            deps=[AssetKey(name.split(".")) for name in inputs],
+            tags={MIRROR_TAG: mirror.name},
+            code_version=f"{declaration_digest(table)[:8]}-{mirror_digest(tables)[:8]}",
+        )
+        for table in tables.tables
+    ]
+
+
+def mirror_keys(tables: MirrorTables) -> list[AssetKey]:
+    """The asset keys of a mirror's tables."""
+    return [AssetKey(list(table.identifier)) for table in tables.tables]
+
+
+def mirror_step(tables: MirrorTables) -> str:
+    """Name of the mirror's step and of its pool: `mirror_flights` for `mirror.flights`."""
+    namespace, table = tables.mirror_table.identifier
+    return f"mirror_{table}" if namespace == _MIRROR_NAMESPACE else f"mirror_{namespace}__{table}"
+
+
+def mirror_digest(tables: MirrorTables) -> str:
+    """A version of everything declared that decides how changes become rows of a mirror."""
+    mirror, log = tables.mirror, tables.changelog
+    said = (mirror.deletes, mirror.lateness.total_seconds(), mirror.initial, log.name, repr(log.format), log.null_keys)
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]
+
+
+def owner_of(table: Table) -> str:
+    """The declared owner in the two forms that Dagster knows: an address, or a team."""
+    owner = table.owner
+    return owner if _EMAIL.fullmatch(owner) or owner.startswith("team:") else f"team:{owner}"
+
+
+def declaration_digest(table: Table, stream: Stream | None = None) -> str:
+    """A version of everything declared that decides what lands in a table; documentation is not part of it."""
+    said: list[object] = [
+        table.name,
+        [
+            (column.name, column.type.json(), column.required, column.severity, column.expected, _rules(column.checks))
+            for column in table.columns
+        ],
+        (table.key, table.partitioning, table.sort_order, table.write_mode, table.runtime_date_column),
+        sorted(table.properties.items()),
+    ]
+    if stream is not None:
+        said.append((stream.topic, stream.format, repr(stream.route), repr(stream.start)))
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]
+
+
+def _rules(checks: Iterable[object]) -> list[str]:
+    # Name and parameters of each; a rule's repr would hold an address, different in each process.
+    return [f"{getattr(check, 'name', '')} {getattr(check, 'statistics', '')}" for check in checks]

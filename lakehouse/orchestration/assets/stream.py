@@ -1,0 +1,131 @@
+"""The assets of a stream: all of its tables and its quarantine, changed by one step together or not at all."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+from pyiceberg.table import Table as IcebergTable
+
+from lakehouse.declarations import Declarations, Stream, Table
+from lakehouse.orchestration.assets.inline_compaction import compact_tables
+from lakehouse.orchestration.assets.metadata.stream import ingest_results
+from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
+from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
+from lakehouse.orchestration.run_context import attempt_of
+from lakehouse.protocol.commit import Published
+from lakehouse.protocol.errors import Superseded
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.row_count import row_count
+from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
+from lakehouse.steps.ingest.report import IngestReport
+from lakehouse.steps.ingest.step import IngestStep, ingest
+
+KINDS = ("iceberg", "kafka", "spark")
+
+
+def stream_tables(stream: Stream, declarations: Declarations) -> list[Table]:
+    """Every table that the stream's step changes, the quarantine last."""
+    return [declarations.tables[name] for name in (*stream.tables, stream.quarantine_table)]
+
+
+def stream_keys(stream: Stream, declarations: Declarations) -> list[dg.AssetKey]:
+    """The asset keys of the stream's tables."""
+    return [dg.AssetKey(list(table.identifier)) for table in stream_tables(stream, declarations)]
+
+
+def pool_of(stream: Stream) -> str:
+    """The pool that keeps two steps from working on the same tables at once.
+
+    It is for peace, not for safety: without it one of the two is superseded, and its work was in vain.
+    """
+    return f"stream_{stream.name}"
+
+
+def stream_step(stream: Stream) -> str:
+    """The name of the step that lands the stream."""
+    return f"ingest_{stream.name}"
+
+
+def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinition:
+    """Make the assets of one stream.
+
+    Outputs are skippable: a step that found nothing new, or that another run was quicker than, materializes nothing.
+    """
+    tables = stream_tables(stream, declarations)
+    # One version for all: they are computed by one step.
+    version = "-".join(declaration_digest(table, stream)[:8] for table in tables)
+
+    @dg.multi_asset(
+        name=stream_step(stream),
+        specs=[table_spec(table, group=stream.name, kinds=KINDS, skippable=True, stream=stream) for table in tables],
+        pool=pool_of(stream),
+        description=f"Lands the next range of topic {stream.topic} in {len(tables)} tables, exactly once.",
+    )
+    def ingest_stream(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        attempt = attempt_of(context, lake.settings, step=f"ingest:{stream.name}", code_version=version)
+        for name in lake.ensure(table.name for table in tables):
+            context.log.info(f"created table {name}")
+        report, unread = _ingest(context, stream, lake, spark, attempt)
+        if report is not None and report.published is not None:
+            totals = row_counts(lake, report.published)
+            failpoint("dagster.before")
+            yield from ingest_results(report, report.published, lake.declarations, attempt, totals)
+        if unread is not None:
+            raise unread  # what could be read before it is published, and told
+        if report is not None and report.published is not None:
+            compact_tables(context, tables, lake, spark, attempt)
+
+    return ingest_stream
+
+
+@repeated_when_spark_is_lost()
+def _ingest(
+    context: dg.AssetExecutionContext, stream: Stream, lake: Lake, spark: LakehouseSpark, attempt: Attempt
+) -> tuple[IngestReport | None, OffsetsUnreadable | None]:
+    """Run the step: what was published, and which offsets could not be read.
+
+    Neither if another run has published the same records first, which is a good end and no error.
+    """
+    step = IngestStep(
+        stream=stream,
+        declarations=lake.declarations,
+        catalog=lake.catalog,
+        kafka=lake.kafka,
+        limits=lake.settings.ingest,
+        session=lambda: spark.session(f"ingest {stream.name}"),
+        attempt=attempt,
+        inform=context.log.info,
+    )
+    try:
+        return ingest(step), None
+    except OffsetsUnreadable as unread:
+        return unread.report, unread
+    except Superseded as superseded:
+        context.log.info(f"superseded, nothing to materialize: {superseded.message}")
+        return None, None
+
+
+def row_counts(lake: Lake, published: Published, sealed: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Table → rows that a reader sees, of published tables; one that nobody can count is left out.
+
+    Args:
+        lake: where they are.
+        published: the snapshots.
+        sealed: table → rows, where a seal says it, which spares a look at delete files.
+    """
+    tables: Sequence[IcebergTable] = list(
+        lake.catalog.load_tables([tuple(name.split(".")) for name in published.snapshots]).values()
+    )
+    counts: dict[str, int] = {}
+    for table in tables:
+        name = ".".join(table.name())
+        snapshot = table.metadata.snapshot_by_id(published.snapshots[name])
+        # It may be expired already: then the newest one counts, which is what a reader sees.
+        found = snapshot or table.current_snapshot()
+        rows = sealed[name] if sealed and name in sealed else row_count(table, found.snapshot_id if found else None)
+        if rows is not None:
+            counts[name] = rows
+    return counts

@@ -1,0 +1,114 @@
+"""The sensor that keeps the audit log complete, and tells Dagster what it never heard of.
+
+Where nothing happened it costs two looks: where the tables' metadata are, and which run ended last.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+
+import dagster as dg
+from dagster import DagsterInstance
+
+from lakehouse.declarations import AUDIT_LOG
+from lakehouse.orchestration.automation.reconcile_materializations import unheard
+from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
+from lakehouse.orchestration.resources import Lake
+from lakehouse.protocol.errors import TableBusy
+from lakehouse.protocol.journal import Appended, append, deletions, reconcile
+
+EVERY_SECONDS = 15
+
+
+@dataclass(frozen=True)
+class JournalCursor:
+    """What the last look left, as the sensor's cursor.
+
+    Args:
+        tables: digest of where all metadata were.
+        ended: the run that ended last.
+    """
+
+    tables: str = ""
+    ended: str = ""
+
+
+def journal_sensor() -> dg.SensorDefinition:
+    """Make the sensor of the audit log."""
+
+    @dg.sensor(
+        name="audit_log",
+        description=f"Appends to {AUDIT_LOG.name} what runs and tables say happened since the last look, and reports "
+        "materializations that Dagster did not hear of because their run was killed.",
+        minimum_interval_seconds=EVERY_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+    )
+    def keep_log(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        last = JournalCursor(**json.loads(context.cursor)) if context.cursor else JournalCursor()
+        now = JournalCursor(_where_tables_are(lake), newest_end(context.instance))
+        if now == last:
+            return dg.SensorResult(skip_reason="nothing happened since the last look")
+        try:
+            added = complete_log(lake, context.instance, writer="sensor audit_log")
+        except TableBusy as busy:
+            return dg.SensorResult(skip_reason=str(busy))
+        for name, why in sorted(added.trouble.items()):
+            context.log.error(f"{name} could not be looked at, all others are logged: {why}")
+        assert context.repository_def is not None
+        assets = context.repository_def.asset_graph.materializable_asset_keys
+        found = unheard(lake.catalog, lake.declarations, context.instance, assets)
+        return dg.SensorResult(
+            asset_events=list(found),
+            skip_reason=_summary(added, len(found)),
+            # What is left for the next look must not pass for seen.
+            cursor=json.dumps(asdict(JournalCursor() if added.more else now)),
+        )
+
+    return keep_log
+
+
+def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appended:
+    """Append to the audit log what the tables and Dagster know and it does not.
+
+    Args:
+        lake: the tables.
+        instance: where runs are recorded.
+        writer: who does it.
+
+    Raises:
+        TableBusy: others appended first again and again; nothing is lost.
+        CommitError: the log cannot be written now; see `lakehouse.protocol.commit.append`.
+    """
+    lake.ensure([AUDIT_LOG.name])
+    return append(
+        lake.catalog,
+        [
+            lambda position, _: named(deletions(lake.catalog, position), instance),
+            lambda position, known: named(reconcile(lake.catalog, lake.declarations, position, known=known), instance),
+            lambda position, known: run_news(instance, position, known),
+        ],
+        writer=writer,
+    )
+
+
+def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.AssetKey]) -> int:
+    """Report what Dagster never heard of, outside of a sensor; returns how many materializations that were."""
+    found = unheard(lake.catalog, lake.declarations, instance, assets)
+    for materialization in found:
+        instance.report_runless_asset_event(materialization)
+    return len(found)
+
+
+def _where_tables_are(lake: Lake) -> str:
+    names = [name for name in sorted(lake.declarations.tables) if name != AUDIT_LOG.name]
+    places = lake.catalog.locations([tuple(name.split(".")) for name in names])
+    said = [(".".join(identifier), location) for identifier, location in sorted(places.known.items())]
+    said += [(".".join(identifier), "refused") for identifier in sorted(places.refused)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _summary(added: Appended, told: int) -> str:
+    said = [f"{len(added.events)} events logged", *([f"{told} materializations reported"] if told else [])]
+    said += [f"{name} could not be looked at: {why}" for name, why in sorted(added.trouble.items())]
+    return ", ".join(said)

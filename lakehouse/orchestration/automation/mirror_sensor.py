@@ -1,0 +1,61 @@
+"""A sensor per mirror: compares what its seal says with the changelog, and starts a run when one is due.
+
+Not a declarative `AutomationCondition`: those are told by materialization events of the changelog, and an event that
+was lost (a run killed between its publish and Dagster's record of it) would leave the mirror behind until the next
+one. The tables themselves know what is missing. Nor can a condition wait for a share of the target lag and back off.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from lakehouse.declarations import MirrorTables
+from lakehouse.orchestration.automation.backoff import Failures
+from lakehouse.orchestration.automation.mirror_decision import decide_mirror
+from lakehouse.orchestration.automation.stream_decision import Decision, decide_refusal
+from lakehouse.orchestration.resources import Lake
+from lakehouse.orchestration.resources.run_records import failures, under_way
+from lakehouse.orchestration.run_context import MIRROR_TAG
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.steps.cdc.status import mirror_standing
+
+EVERY_SECONDS = 5
+
+
+def mirror_sensor(tables: MirrorTables, keys: Sequence[dg.AssetKey]) -> dg.SensorDefinition:
+    """Make the sensor of a mirror.
+
+    Args:
+        tables: the mirror.
+        keys: its assets; a run materializes them and evaluates their checks.
+    """
+    mirror = tables.mirror
+
+    @dg.sensor(
+        name=f"{'_'.join(mirror.name.split('.'))}_follows",
+        description=f"Starts a run when {tables.changelog.name} holds changes that {mirror.name} has not, in time for "
+        f"its target of {mirror.target_lag.total_seconds():.0f} s.",
+        target=dg.AssetSelection.assets(*keys),
+        minimum_interval_seconds=EVERY_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+    )
+    def follows(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        decision = _look(tables, lake, context.instance)
+        if decision.run_key is None:
+            return dg.SensorResult(skip_reason=decision.reason)
+        return dg.SensorResult(run_requests=[dg.RunRequest(decision.run_key, tags={MIRROR_TAG: mirror.name})])
+
+    return follows
+
+
+def _look(tables: MirrorTables, lake: Lake, instance: dg.DagsterInstance) -> Decision:
+    name, now = tables.mirror.name, datetime.now(UTC)
+    running = bool(under_way(instance, {MIRROR_TAG: name}))
+    failed = Failures.of(failures(instance, {MIRROR_TAG: name}))
+    try:
+        found = mirror_standing(lake.catalog, tables)
+    except SealBroken as broken:
+        # The run will refuse by name, where people look; once in a while, not at every look.
+        return decide_refusal(name, broken.message, kind="SealBroken", running=running, failures=failed, now=now)
+    return decide_mirror(found, target_lag=tables.mirror.target_lag, running=running, failures=failed, now=now)

@@ -1,0 +1,146 @@
+"""Materializations that Dagster never heard of: a run was killed after its publish, or Dagster's database was lost.
+
+The tables know. Of each, the newest publish of a run (of a table in partitions, of each of them) is compared with what
+Dagster has stored; where it is not there, it is told as the asset would have told it. An older one is not told any
+more: it would then pass for the newest. It is in the audit log all the same.
+"""
+
+import uuid
+from collections.abc import Collection, Iterator
+
+import msgspec
+import structlog
+from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterInstance
+from pyiceberg.table import Table as IcebergTable
+
+from lakehouse.declarations import Declarations, Mirror, Stream, Table
+from lakehouse.orchestration.automation.run_history import FINISHED
+from lakehouse.orchestration.resources.materialization import table_metadata
+from lakehouse.orchestration.run_context import MIRROR_TAG, RUNTIME_DATE_TAG, STREAM_TAG
+from lakehouse.protocol.catalog import CANNOT_LOAD, LakeCatalog
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.protocol.seals.history import Sealed, head_of, seals
+from lakehouse.protocol.seals.row_count import row_count
+
+_log = structlog.get_logger(__name__)
+# So many stored materializations are compared; a rollback by hand makes an old one the newest again.
+_LOOKED_BACK = 50
+_PARTITION = "derived.partition"
+# Seals that say something of a table without having written its rows for an asset.
+_NO_MATERIALIZATION = ("maintenance", "retire", "deduplicate")
+
+
+def unheard(
+    catalog: LakeCatalog, declarations: Declarations, instance: DagsterInstance, assets: Collection[AssetKey]
+) -> list[AssetMaterialization]:
+    """Compare the newest publish of tables with what Dagster has stored; returns what it is to be told.
+
+    Nothing of a run that has not ended: it may still tell by itself.
+
+    Args:
+        catalog: where the tables live.
+        declarations: of the tables.
+        instance: where materializations are stored.
+        assets: which tables are materialized by a run; what checks keep for themselves is not.
+    """
+    told: list[AssetMaterialization] = []
+    names = [name for name in sorted(declarations.tables) if AssetKey(name.split(".")) in assets]
+    for identifier in catalog.locations([tuple(name.split(".")) for name in names]).known:
+        try:
+            found, key = catalog.load_table(identifier), AssetKey(list(identifier))
+        except CANNOT_LOAD as error:  # the audit log names it, and the next look asks again
+            _log.warning("table_not_loaded", table=".".join(identifier), reason=type(error).__name__)
+            continue
+        for sealed in _newest(found):
+            if _heard(instance, key, sealed):
+                continue
+            run = instance.get_run_by_id(sealed.seal.run_id)
+            # Asked again: between the two looks the run may have told, and ended.
+            if (run is None or run.status in FINISHED) and not _heard(instance, key, sealed):
+                told += _told(declarations.tables[".".join(identifier)], found, sealed, declarations)
+    return told
+
+
+def _newest(table: IcebergTable) -> list[Sealed]:
+    """The newest seal of a Dagster run, for each part that is computed on its own.
+
+    Nothing where a seal is broken, which the audit log tells.
+    """
+    found: dict[str, Sealed] = {}
+    try:
+        for sealed in seals(table, head_of(table)):
+            if _of_an_asset(sealed):
+                found.setdefault(sealed.seal.statement.get(_PARTITION, ""), sealed)
+    except SealBroken:
+        return []
+    return list(found.values())
+
+
+def _of_an_asset(sealed: Sealed) -> bool:
+    # Commands write in the name of no Dagster run.
+    try:
+        uuid.UUID(sealed.seal.run_id)
+    except ValueError:
+        return False
+    return sealed.seal.kind not in _NO_MATERIALIZATION
+
+
+def _heard(instance: DagsterInstance, key: AssetKey, sealed: Sealed) -> bool:
+    latest = instance.get_latest_materialization_event(key)
+    if latest is None:
+        return False
+    if _is_of(latest.asset_materialization, sealed):
+        return True
+    stored = instance.fetch_materializations(AssetRecordsFilter(asset_key=key), limit=_LOOKED_BACK).records
+    return any(_is_of(record.asset_materialization, sealed) for record in stored)
+
+
+def _is_of(told: AssetMaterialization | None, sealed: Sealed) -> bool:
+    if told is None:
+        return False
+    snapshot = told.metadata.get("snapshot id")
+    attempt = (told.tags or {}).get("lakehouse/attempt")
+    return attempt == sealed.seal.attempt or (snapshot is not None and str(snapshot.value) == str(sealed.snapshot_id))
+
+
+def _told(
+    table: Table, found: IcebergTable, sealed: Sealed, declarations: Declarations
+) -> Iterator[AssetMaterialization]:
+    seal, snapshot = sealed.seal, found.metadata.snapshot_by_id(sealed.snapshot_id)
+    rows = row_count(found, sealed.snapshot_id) if snapshot else None
+    tags = {
+        RUNTIME_DATE_TAG: seal.runtime_date,
+        "lakehouse/attempt": seal.attempt,
+        "dagster/data_version": str(sealed.snapshot_id),
+        "dagster/code_version": seal.code_version,
+        **_writer_tag(table.name, declarations),
+    }
+    for partition in _partitions(sealed):
+        yield AssetMaterialization(
+            asset_key=AssetKey(list(table.identifier)),
+            description="Found in the table's seal: the run published, and Dagster did not hear of it.",
+            partition=partition,
+            metadata={
+                **table_metadata(table),
+                "snapshot id": str(sealed.snapshot_id),
+                "attempt": seal.attempt,
+                "runtime date": seal.runtime_date,
+                "published by run": seal.run_id,
+                "reconciled": True,
+                **({"dagster/row_count": rows} if rows is not None else {}),
+            },
+            tags={key: value for key, value in tags.items() if value},
+        )
+
+
+def _partitions(sealed: Sealed) -> list[str | None]:
+    """The partition keys that a step computed; of a range of them only the table is told."""
+    keys = msgspec.json.decode(sealed.seal.statement.get(_PARTITION, "[]"), type=list[str])
+    return [None] if not keys or any(".." in key for key in keys) else list(keys)
+
+
+def _writer_tag(name: str, declarations: Declarations) -> dict[str, str]:
+    writer = declarations.writer(name)
+    if isinstance(writer, Stream):
+        return {STREAM_TAG: writer.name}
+    return {MIRROR_TAG: writer.name} if isinstance(writer, Mirror) else {}

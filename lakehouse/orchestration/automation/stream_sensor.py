@@ -1,0 +1,103 @@
+"""A sensor per stream: compares stored position and topic every few seconds, and starts a run when one is due."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from lakehouse.declarations import Stream
+from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, offsets_at
+from lakehouse.orchestration.automation.backoff import Failures
+from lakehouse.orchestration.automation.stream_decision import (
+    PATIENCE,
+    Decision,
+    decide,
+    decide_refusal,
+    position_digest,
+)
+from lakehouse.orchestration.resources import Lake
+from lakehouse.orchestration.resources.run_records import failures, under_way
+from lakehouse.orchestration.resources.stream_status import Standing, stream_status
+from lakehouse.orchestration.run_context import POSITION_TAG, STREAM_TAG
+from lakehouse.steps.ingest.refusals import IngestRefused
+
+EVERY_SECONDS = 5
+
+
+def lag_sensor(stream: Stream, keys: Sequence[dg.AssetKey]) -> dg.SensorDefinition:
+    """Make the sensor of a stream.
+
+    Args:
+        stream: the stream.
+        keys: its assets; a run materializes them and evaluates their checks.
+    """
+
+    @dg.sensor(
+        name=f"{stream.name}_lag",
+        description=f"Starts a run when topic {stream.topic} holds records that stream {stream.name} has not read.",
+        target=dg.AssetSelection.assets(*keys),
+        minimum_interval_seconds=EVERY_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+    )
+    def lag(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        try:
+            looked = _look(stream, lake, context.instance, context.cursor or "")
+        except (BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing) as trouble:
+            # Said on the sensor's page, and tried again: a broker that is away for a while is no failure of ours.
+            return dg.SensorResult(skip_reason=str(trouble), cursor=context.cursor)
+        decision = looked.decision
+        if decision.run_key is None:
+            return dg.SensorResult(skip_reason=decision.reason, cursor=decision.cursor)
+        tags = {STREAM_TAG: stream.name, POSITION_TAG: looked.position}
+        request = dg.RunRequest(run_key=decision.run_key, tags=tags)
+        return dg.SensorResult(run_requests=[request], cursor=decision.cursor)
+
+    return lag
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """What to do, and the digest of the position, or of what stands in its way, that a run will begin at."""
+
+    decision: Decision
+    position: str
+
+
+def _look(stream: Stream, lake: Lake, instance: dg.DagsterInstance, cursor: str) -> _Looked:
+    now = datetime.now(UTC)
+    running = bool(under_way(instance, {STREAM_TAG: stream.name}))
+    try:
+        found = stream_status(lake, stream)
+    except IngestRefused as refusal:
+        kind = type(refusal).__name__
+        failed = _failures(instance, stream, position_digest(kind))
+        decision = decide_refusal(
+            stream.name, refusal.message, kind=kind, running=running, failures=failed, now=now, cursor=cursor
+        )
+        return _Looked(decision, position_digest(kind))
+    position = position_digest({"topic": found.topic.topic_id, "position": found.position})
+    decision = decide(
+        stream.name,
+        position=position,
+        lag=found.lag,
+        begun=found.sealed is not None,
+        waited=found.lag > 0 and _has_older(lake, found, now),
+        running=running,
+        failures=_failures(instance, stream, position),
+        cursor=cursor,
+        now=now,
+    )
+    return _Looked(decision, position)
+
+
+def _failures(instance: dg.DagsterInstance, stream: Stream, position: str) -> Failures:
+    """Of the newest runs that did not succeed, one after the other, those that began where the stream stands now."""
+    failed = failures(instance, {STREAM_TAG: stream.name})
+    return Failures.of([record for record in failed if record.dagster_run.tags.get(POSITION_TAG) == position])
+
+
+def _has_older(lake: Lake, found: Standing, now: datetime) -> bool:
+    """Whether an unread record is older than the patience: asked by offsets, without fetching a record."""
+    recent = offsets_at(lake.kafka, found.topic.topic, now - PATIENCE)
+    return any(recent.get(partition, 0) > position for partition, position in found.position.items())

@@ -1,0 +1,1 @@
+"""The checks of a derived table: runtime date, lineage, vintage."""

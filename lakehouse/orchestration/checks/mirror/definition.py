@@ -1,0 +1,119 @@
+"""The checks of a mirror: one op, without Spark, each question answered for itself.
+
+A check that cannot be answered (the changes are gone, a table is missing) raises: Dagster then shows it as not
+executed, which is not the same as failed. What was answered before that stays answered.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import dagster as dg
+
+from lakehouse.declarations import Declarations, MirrorTables
+from lakehouse.orchestration.checks.mirror import balance, contract, doubt, fold, ordering
+from lakehouse.orchestration.resources import Lake
+from lakehouse.steps.cdc.evidence import Evidence, read_evidence
+from lakehouse.steps.cdc.verify.backlog import backlog
+from lakehouse.steps.cdc.verify.contract import check_contract
+from lakehouse.steps.cdc.verify.counters import check_balance
+from lakehouse.steps.cdc.verify.doubt import find_doubt
+from lakehouse.steps.cdc.verify.ordering import check_order
+from lakehouse.steps.cdc.verify.unique import check_keys
+from lakehouse.steps.cdc.verify.verify import check_fold
+
+
+@dataclass(frozen=True)
+class MirrorCheck:
+    """What the checks of one mirror share: its tables, loaded once, together."""
+
+    lake: Lake
+    tables: MirrorTables
+    key: dg.AssetKey
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The tables at one moment."""
+        return read_evidence(self.lake.catalog, self.tables)
+
+
+Answer = Callable[[MirrorCheck], dg.AssetCheckResult]
+
+
+def _balance(asked: MirrorCheck) -> dg.AssetCheckResult:
+    return balance.balance_result(check_balance(asked.tables, asked.evidence), asked.key)
+
+
+def _delay(asked: MirrorCheck) -> dg.AssetCheckResult:
+    return ordering.delay_result(backlog(asked.evidence), asked.tables.mirror.target_lag, asked.key)
+
+
+def _keys(asked: MirrorCheck) -> dg.AssetCheckResult:
+    return balance.keys_result(check_keys(asked.tables, asked.evidence.mirror), asked.key)
+
+
+def _order(asked: MirrorCheck) -> dg.AssetCheckResult:
+    return ordering.order_result(check_order(asked.tables, asked.evidence), asked.key)
+
+
+def _doubt(asked: MirrorCheck) -> dg.AssetCheckResult:
+    found = find_doubt(asked.lake.catalog, asked.tables, asked.lake.declarations, evidence=asked.evidence)
+    assert found is not None  # without a limit it never gives up
+    return doubt.doubt_result(found, asked.key)
+
+
+def _contract(asked: MirrorCheck) -> dg.AssetCheckResult:
+    return contract.contract_result(check_contract(asked.tables, asked.evidence.mirror), asked.key)
+
+
+def _fold(asked: MirrorCheck) -> dg.AssetCheckResult:
+    proof = check_fold(asked.lake.catalog, asked.tables, evidence=asked.evidence)
+    return fold.fold_result(proof, asked.key)
+
+
+# Cheap ones first: what they say stays said if a later one cannot be answered.
+_CHECKS: Mapping[str, tuple[str, Answer]] = {
+    balance.BALANCE: (balance.BALANCE_DESCRIPTION, _balance),
+    ordering.DELAY: (ordering.DELAY_DESCRIPTION, _delay),
+    balance.KEYS: (balance.KEYS_DESCRIPTION, _keys),
+    ordering.ORDER: (ordering.ORDER_DESCRIPTION, _order),
+    doubt.NAME: (doubt.DESCRIPTION, _doubt),
+    contract.NAME: (contract.DESCRIPTION, _contract),
+    fold.NAME: (fold.DESCRIPTION, _fold),
+}
+
+
+def mirror_check_specs(tables: MirrorTables) -> list[dg.AssetCheckSpec]:
+    """Which checks a mirror has; all of them are the mirror table's."""
+    key = dg.AssetKey(list(tables.mirror_table.identifier))
+    return [
+        # A mirror that is not its changelog is no ground to compute on, or to release.
+        dg.AssetCheckSpec(name, asset=key, description=told, blocking=name == fold.NAME)
+        for name, (told, _) in _CHECKS.items()
+    ]
+
+
+def mirror_checks(tables: MirrorTables, declarations: Declarations) -> dg.AssetChecksDefinition:
+    """Make the checks of one mirror.
+
+    Args:
+        tables: the mirror with its changelog.
+        declarations: where both are declared.
+    """
+    assert tables.mirror.name in declarations.mirrors
+    key = dg.AssetKey(list(tables.mirror_table.identifier))
+
+    @dg.multi_asset_check(
+        name=f"prove_{'_'.join(tables.mirror_table.identifier)}",
+        description=f"Proves that mirror {tables.mirror.name} is what its changelog makes, from tables alone.",
+        specs=mirror_check_specs(tables),
+        can_subset=True,
+    )
+    def prove_mirror(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
+    ) -> Iterator[dg.AssetCheckResult]:
+        asked = MirrorCheck(lake, tables, key)
+        wanted = {check.name for check in context.selected_asset_check_keys}
+        yield from (answer(asked) for name, (_, answer) in _CHECKS.items() if name in wanted)
+
+    return prove_mirror

@@ -1,0 +1,1 @@
+"""The checks of how columns are distributed: drift, histogram, samples, conversions."""

@@ -1,0 +1,95 @@
+"""Drift: is a column distributed as it used to be?"""
+
+import time
+from typing import Any
+
+import dagster as dg
+
+from lakehouse.contracts.profile.axis import shown
+from lakehouse.contracts.profile.drift import ENOUGH, Banded, Drifted, compare_with_past
+from lakehouse.contracts.profile.plots import draw_bands, draw_column
+from lakehouse.declarations import Drift, Kind
+from lakehouse.orchestration.checks.profile.measurement import measured_here, unit_of
+from lakehouse.orchestration.checks.profile.result import counts, describe_gaps, gaps_shown, result
+from lakehouse.orchestration.checks.table_question import TableCheckRun
+
+
+def name_of(expected: Drift) -> str:
+    """The check's name."""
+    return f"drift_{expected.column}"
+
+
+def description_of(expected: Drift) -> str:
+    """What the check proves."""
+    return (
+        f"Compares {expected.column} with the last {expected.history} snapshots of this table that brought rows and "
+        "were looked at: its median and middle half (of numbers and times), the share of missing values and the "
+        "distance from the usual distribution lie within a band around their own medians, "
+        f"{expected.tolerance:g} scaled median absolute deviations to each side. A warning, which blocks nothing. With "
+        f"fewer than {ENOUGH} earlier snapshots it passes and says so."
+    )
+
+
+def drift_result(asked: TableCheckRun, expected: Drift) -> dg.AssetCheckResult:
+    """Judge a column by its own history."""
+    began = time.monotonic()
+    measured = measured_here(asked)
+    found = measured.columns.get(expected.column)
+    if measured.content is None or found is None or not found.rows:
+        return result(
+            asked,
+            name_of(expected),
+            passed=True,
+            said="The table holds no rows: there is nothing to judge.",
+            metadata={},
+        )
+    past = measured.kept.before(expected.column, measured.content, expected.history)
+    drifted = compare_with_past(found, [point.statistics for point in past], expected.tolerance)
+    unit = unit_of(asked.table, expected.column)
+    picture = draw_bands(expected.column, unit, found.kind, drifted.banded) or draw_column(expected.column, unit, found)
+    metadata: dict[str, Any] = {
+        **counts(found),
+        "earlier snapshots": drifted.points,
+        **{key: value for one in drifted.banded for key, value in _numbers(one, found.kind).items()},
+        **gaps_shown(drifted.worst, "now", "usually"),
+        "statistics": measured.origin,
+        "seconds": round(time.monotonic() - began, 3),
+    }
+    return result(
+        asked,
+        name_of(expected),
+        passed=not drifted.outside,
+        said=_describe(expected.column, found.kind, drifted),
+        metadata=metadata,
+        picture=picture,
+    )
+
+
+def _numbers(one: Banded, kind: Kind) -> dict[str, float | str]:
+    ends = {one.name: one.now, f"{one.name}, lowest usual": one.low, f"{one.name}, highest usual": one.high}
+    return {name: value if _plain(one, kind) else shown(value, kind) for name, value in ends.items()}
+
+
+def _plain(one: Banded, kind: Kind) -> bool:
+    return one.share or one.width or kind == "number"
+
+
+def _describe(column: str, kind: Kind, drifted: Drifted) -> str:
+    if not drifted.banded:
+        return (
+            f"Too little to judge {column}: {drifted.points} earlier snapshots have statistics, and it takes {ENOUGH}. "
+            "Those of this snapshot are kept for the next ones."
+        )
+    if not drifted.outside:
+        return f"{column} is distributed as it was in the last {drifted.points} snapshots."
+    outside = "; ".join(
+        f"{one.name} is {_shown(one, one.now, kind)}, usual is {_shown(one, one.low, kind)} to "
+        f"{_shown(one, one.high, kind)}"
+        for one in drifted.outside
+    )
+    worst = f" Largest differences from usual: {describe_gaps(drifted.worst)}." if drifted.worst else ""
+    return f"{column} is not distributed as in the last {drifted.points} snapshots: {outside}.{worst}"
+
+
+def _shown(one: Banded, value: float, kind: Kind) -> str:
+    return f"{value:.3g}" if one.share or (one.width and kind != "number") else shown(value, kind)

@@ -1,0 +1,144 @@
+"""What no single row can tell: is a key there twice, and does every value stand in the table that it refers to?"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import dagster as dg
+from pyiceberg.table import Table
+
+from lakehouse.contracts.rules.stored import check_key
+from lakehouse.contracts.rules.stored.references import ReferenceReport, TableAt, check_references
+from lakehouse.declarations import Table as Declared
+from lakehouse.declarations.policies.expectation import References
+from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
+from lakehouse.orchestration.resources.materialization import rows_shown
+from lakehouse.proofs.lineage.vintage import check_vintage
+from lakehouse.protocol.seals.read_group import Pinned, read_group
+
+KEY = "unique_key"
+KEY_DESCRIPTION = "No key is twice in the table. One Spark job over the key's columns; null counts as a value."
+
+
+def key_judge() -> Judge:
+    """The check of a table's key."""
+    return Judge(KEY, KEY_DESCRIPTION, _key, blocking=True)
+
+
+def reference_judges(table: Declared) -> list[Judge]:
+    """A check for each reference that a table declares."""
+    expected = [one for one in table.expects if isinstance(one, References)]
+    return [_reference_judge(one, _name(one, expected)) for one in expected]
+
+
+def _name(expected: References, among: Sequence[References]) -> str:
+    """After the other table; where several refer to it, after the columns as well."""
+    name = f"references_{expected.table.replace('.', '_')}"
+    twins = [one for one in among if one.table == expected.table]
+    return name if len(twins) == 1 else "_".join([name, *expected.columns])
+
+
+def _reference_judge(expected: References, name: str) -> Judge:
+    there = f"{expected.table} ({', '.join(expected.to or expected.columns)})"
+    description = (
+        f"Every value of {', '.join(expected.columns)} stands in {there}; rows without a value are not asked. One "
+        f"Spark job over the distinct values; {expected.table} as this table has read it, or else both at one moment."
+    )
+    blocking = expected.severity == "blocking"
+    return Judge(name, description, partial(_reference, expected, name), blocking=blocking)
+
+
+def _key(asked: TableCheckRun) -> dg.AssetCheckResult:
+    if asked.pinned.snapshot_id is None:
+        return _result(asked, KEY, "The table holds no rows yet.", {"snapshot id": "none"})
+    report = check_key(asked.table, asked.pinned.table, asked.pinned.snapshot_id, asked.session)
+    shown = f": {'; '.join(report.examples)}" if report.examples else ""
+    told = f"{report.repeated:,} keys are there more than once{shown}."
+    metadata = {
+        "snapshot id": str(report.snapshot_id),
+        "rows": report.rows,
+        "keys more than once": report.repeated,
+        "rows too many": report.surplus,
+    }
+    kept = f"Each of {report.rows:,} rows has a key of its own ({', '.join(asked.table.key)})."
+    return _result(asked, KEY, kept if report.holds else told, metadata, passed=report.holds)
+
+
+def _reference(expected: References, name: str, asked: TableCheckRun) -> dg.AssetCheckResult:
+    here, there = _sides(expected, asked)
+    if here.snapshot_id is None:
+        return _result(asked, name, "The table holds no rows yet.", {"snapshot id": "none"})
+    report = check_references(expected, here, there, asked.session)
+    metadata: dict[str, Any] = {
+        "snapshot id": str(here.snapshot_id),
+        f"snapshot id of {expected.table}": str(there.snapshot_id or "none"),
+        "rows": report.rows,
+        "rows that refer to nothing": report.dangling,
+        "missing values": report.missing,
+        "share": round(report.share, 6),
+    }
+    if report.examples:
+        metadata["examples"] = rows_shown({"missing": "string"}, [(example,) for example in report.examples])
+    warns = expected.severity == "warning"
+    return _result(asked, name, _describe(expected, report, there), metadata, passed=report.holds, warns=warns)
+
+
+def _sides(expected: References, asked: TableCheckRun) -> tuple[TableAt, TableAt]:
+    """The other table as this one has read it, be it by way of others, or else both at one moment.
+
+    A release takes it as it was read; a newer one may have lost keys, or have brought those that were missing. It may
+    not exist before its first rows come.
+    """
+    declared, catalog = asked.lake.declared(expected.table), asked.lake.catalog
+    exists = catalog.table_exists(declared.identifier)
+    group = read_group(catalog, list(dict.fromkeys([asked.table.name, *([declared.name] if exists else [])])))
+    here = group[asked.table.name]
+    there = group.get(declared.name, Pinned(here.table, None))
+    if (read := _read_of(there, asked, here)) is not None:
+        there = Pinned(there.table, read)
+    return TableAt(asked.table, here.table, here.snapshot_id), TableAt(declared, there.table, there.snapshot_id)
+
+
+def _read_of(there: Pinned, asked: TableCheckRun, here: Pinned) -> int | None:
+    """The snapshot of another table that this one was computed from, if it is one, and still there."""
+    if here.snapshot_id is None or there.snapshot_id is None:
+        return None
+    loaded = {".".join(pinned.table.name()): pinned.table for pinned in (here, there)}
+
+    def load(name: str) -> Table:
+        return loaded.get(name) or asked.lake.catalog.load_table(tuple(name.split(".")))
+
+    other = ".".join(there.table.name())
+    above = check_vintage(load, {asked.table.name: here.snapshot_id}).readings[1:]
+    read = {reading.snapshot_id for reading in above if reading.table == other}
+    return next((at for at in read if there.table.snapshot_by_id(at)), None) if len(read) == 1 else None
+
+
+def _describe(expected: References, report: ReferenceReport, there: TableAt) -> str:
+    columns = ", ".join(expected.columns)
+    if report.holds:
+        return f"Every value of {columns} stands in {expected.table}, in all {report.rows:,} rows."
+    empty = f" {expected.table} holds no rows yet." if there.snapshot_id is None else ""
+    return (
+        f"{report.dangling:,} of {report.rows:,} rows have one of {report.missing:,} values of {columns} that no row "
+        f"of {expected.table} has.{empty}"
+    )
+
+
+def _result(
+    asked: TableCheckRun,
+    name: str,
+    description: str,
+    metadata: dict[str, Any],
+    *,
+    passed: bool = True,
+    warns: bool = False,
+) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        asset_key=asked.key,
+        check_name=name,
+        passed=passed,
+        severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
+        description=description,
+        metadata=metadata,
+    )

@@ -1,0 +1,81 @@
+"""The checks of a stream: one op, without Spark, that answers for all of its tables.
+
+A check that cannot be answered (no broker, no catalog) raises: Dagster then shows it as not executed, which is not the
+same as failed. What was answered before that stays answered.
+"""
+
+from collections.abc import Iterable, Iterator, Set
+
+import dagster as dg
+
+from lakehouse.declarations import Declarations, Stream
+from lakehouse.orchestration.checks.stream import contract, exactly_once, freshness
+from lakehouse.orchestration.resources import Lake
+from lakehouse.proofs.audit import audit_stream
+from lakehouse.protocol.seals.read_group import read_group
+from lakehouse.steps.ingest.refusals import IngestRefused
+
+
+def check_specs(stream: Stream, declarations: Declarations) -> list[dg.AssetCheckSpec]:
+    """Which checks a stream's tables have. The quarantine has no rules, and is as fresh as its siblings."""
+    data = [dg.AssetKey(list(declarations.tables[name].identifier)) for name in stream.tables]
+    quarantine = dg.AssetKey(list(declarations.tables[stream.quarantine_table].identifier))
+    return [
+        *(_spec(exactly_once.NAME, key, exactly_once.DESCRIPTION) for key in (*data, quarantine)),
+        *(_spec(contract.NAME, key, contract.DESCRIPTION) for key in data),
+        *(_spec(freshness.NAME, key, freshness.DESCRIPTION) for key in data),
+    ]
+
+
+def stream_checks(stream: Stream, declarations: Declarations) -> dg.AssetChecksDefinition:
+    """Make the checks of one stream."""
+
+    @dg.multi_asset_check(
+        name=f"prove_{stream.name}",
+        description=f"Proves what stream {stream.name} promises, from metadata.",
+        specs=check_specs(stream, declarations),
+        can_subset=True,
+    )
+    def prove_stream(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
+    ) -> Iterator[dg.AssetCheckResult]:
+        selected = context.selected_asset_check_keys
+        yield from _results(stream, lake, {name: _tables(selected, name) for name in _NAMES})
+
+    return prove_stream
+
+
+_NAMES = (exactly_once.NAME, contract.NAME, freshness.NAME)
+
+
+def _spec(name: str, key: dg.AssetKey, description: str) -> dg.AssetCheckSpec:
+    # What cannot be shown to hold every record once is no ground to compute on, or to release.
+    return dg.AssetCheckSpec(name, asset=key, description=description, blocking=name == exactly_once.NAME)
+
+
+def _tables(selected: Set[dg.AssetCheckKey], name: str) -> dict[str, dg.AssetKey]:
+    """Table name → asset key of the selected checks of one name."""
+    return {".".join(check.asset_key.path): check.asset_key for check in sorted(selected) if check.name == name}
+
+
+def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey]]) -> Iterator[dg.AssetCheckResult]:
+    """Answer check by check: each question once for all tables, the one that needs the broker last."""
+    if tables := wanted[exactly_once.NAME]:
+        proof = audit_stream(lake.catalog, stream.name, (*stream.tables, stream.quarantine_table))
+        for name, key in tables.items():
+            yield exactly_once.exactly_once_result(proof, name, key)
+    if tables := wanted[contract.NAME]:
+        group = read_group(lake.catalog, [*tables, stream.quarantine_table])
+        for name, key in tables.items():
+            yield contract.contract_result(group[name], group[stream.quarantine_table], name, key)
+    if tables := wanted[freshness.NAME]:
+        yield from _freshness(stream, lake, tables.values())
+
+
+def _freshness(stream: Stream, lake: Lake, keys: Iterable[dg.AssetKey]) -> Iterator[dg.AssetCheckResult]:
+    try:
+        found, oldest = freshness.look(lake, stream)
+    except IngestRefused as refusal:
+        yield from (freshness.doubtful_result(refusal, key) for key in keys)
+    else:
+        yield from (freshness.freshness_result(found, oldest, stream.freshness, key) for key in keys)

@@ -1,0 +1,87 @@
+"""Freshness and lag: how far behind its topic is the stream, and since when does the oldest unread record wait?"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import dagster as dg
+
+from lakehouse.declarations import Stream
+from lakehouse.engines.kafka import oldest_unread_time
+from lakehouse.orchestration.resources import Lake
+from lakehouse.orchestration.resources.materialization import rows_shown
+from lakehouse.orchestration.resources.stream_status import Standing, stream_status
+from lakehouse.steps.ingest.refusals import IngestRefused
+
+NAME = "freshness_and_lag"
+DESCRIPTION = (
+    "How many offsets of the topic are unread, and how old the oldest unread record is. Fails when that record has "
+    "waited longer than the stream's declaration allows. `valid through` is the moment up to which the table is known "
+    "to hold everything that was sent."
+)
+
+
+def freshness_result(
+    found: Standing, oldest: datetime | None, allowed: timedelta, key: dg.AssetKey
+) -> dg.AssetCheckResult:
+    """Tell how fresh a stream is."""
+    age = datetime.now(UTC) - oldest if oldest else timedelta(0)
+    metadata: dict[str, Any] = {
+        "lag": found.lag,
+        "unread": _unread(found),
+        "age of the oldest unread record (s)": round(age.total_seconds(), 1),
+        "allowed age (s)": allowed.total_seconds(),
+    }
+    if found.snapshots:
+        metadata["snapshot id"] = str(found.snapshots.get(".".join(key.path), "none"))
+    if found.valid_through is not None:
+        metadata["valid through"] = dg.MetadataValue.timestamp(found.valid_through)
+    return dg.AssetCheckResult(
+        asset_key=key,
+        check_name=NAME,
+        passed=age <= allowed,
+        # Late is not wrong: what the table holds stays true.
+        severity=dg.AssetCheckSeverity.WARN,
+        description=_describe(found, age, allowed),
+        metadata=metadata,
+    )
+
+
+def doubtful_result(refusal: IngestRefused, key: dg.AssetKey) -> dg.AssetCheckResult:
+    """Tell that the stream's tables contradict each other or the topic, so that nobody can say how far it has read."""
+    return dg.AssetCheckResult(
+        asset_key=key,
+        check_name=NAME,
+        passed=False,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"How far the stream has read is in doubt. {refusal}",
+    )
+
+
+def look(lake: Lake, stream: Stream) -> tuple[Standing, datetime | None]:
+    """Ask tables and broker.
+
+    Raises:
+        IngestRefused: the tables contradict each other, or the topic is not the one that was read.
+        BrokerUnreachable: no broker answered, so nobody can say how fresh the stream is.
+    """
+    found = stream_status(lake, stream)
+    return found, oldest_unread_time(lake.kafka, stream.topic, found.position) if found.lag else None
+
+
+def _unread(found: Standing) -> dg.TableMetadataValue:
+    columns = {"partition": "int", "read up to": "int", "end of log": "int", "unread": "int"}
+    limits = found.topic.partitions
+    return rows_shown(
+        columns, [(p, found.position[p], limits[p].last_stable, unread) for p, unread in found.unread.items()]
+    )
+
+
+def _describe(found: Standing, age: timedelta, allowed: timedelta) -> str:
+    if found.lag == 0:
+        return f"Everything in topic {found.topic.topic} is read."
+    waited = f"{found.lag:,} offsets of topic {found.topic.topic} are unread; the oldest record waits for {_span(age)}"
+    return f"{waited}, longer than the {_span(allowed)} that are allowed." if age > allowed else f"{waited}."
+
+
+def _span(span: timedelta) -> str:
+    return str(timedelta(seconds=round(span.total_seconds())))

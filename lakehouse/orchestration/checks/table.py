@@ -1,0 +1,91 @@
+"""The checks that a table's own declaration asks for: one op, each question answered for itself."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache
+
+import dagster as dg
+from pyspark.sql import SparkSession
+
+from lakehouse.declarations import Declarations, Table
+from lakehouse.engines.spark import SparkUnreachable
+from lakehouse.errors import LakehouseError
+from lakehouse.orchestration.checks.derived.definition import trust_judges
+from lakehouse.orchestration.checks.profile.definition import distribution_judges
+from lakehouse.orchestration.checks.rules.definition import rule_judges
+from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
+from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
+
+
+class ChecksUnanswered(LakehouseError):
+    """Several checks of a table could not be answered, which is not the same as failed."""
+
+
+def judges_of(table: Table, declarations: Declarations) -> list[Judge]:
+    """Every check of a table, the cheap ones first."""
+    return [
+        *trust_judges(table, declarations),
+        *rule_judges(table, declarations),
+        *distribution_judges(table, declarations),
+    ]
+
+
+def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefinition | None:
+    """Make the checks of one table; None where its declaration asks for none."""
+    judges = judges_of(table, declarations)
+    if not judges:
+        return None
+    key = dg.AssetKey(list(table.identifier))
+
+    @dg.multi_asset_check(
+        name=f"judge_{'__'.join(table.identifier)}",
+        description=f"Judges {table.name} by its declaration.",
+        specs=[
+            dg.AssetCheckSpec(judge.name, asset=key, description=judge.description, blocking=judge.blocking)
+            for judge in judges
+        ],
+        can_subset=True,
+        # After all that can run before: another table that a check compares with may be written by the same run. To
+        # declare it as a dependency would skip the checks whenever that table has nothing new.
+        op_tags={"dagster/priority": "-1"},
+    )
+    def judge_table(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
+    ) -> Iterator[dg.AssetCheckResult]:
+        wanted = {check.name for check in context.selected_asset_check_keys}
+        with repeated_when_spark_is_lost(), ExitStack() as open_sessions:
+
+            @cache
+            def session() -> SparkSession:
+                return open_sessions.enter_context(spark.session(f"judge {table.name}"))
+
+            @contextmanager
+            def shared() -> Generator[SparkSession]:
+                yield session()
+
+            asked = TableCheckRun(lake, table, shared, context.instance, context.log.info, context.run.run_id)
+            yield from _answers(asked, [judge for judge in judges if judge.name in wanted])
+
+    return judge_table
+
+
+def _answers(asked: TableCheckRun, judges: Sequence[Judge]) -> Iterator[dg.AssetCheckResult]:
+    """Answer what can be answered; what cannot is said together at the end.
+
+    Raises:
+        LakehouseError: the one that kept a check, or all that need Spark, from an answer.
+        ChecksUnanswered: there were several.
+    """
+    errors: dict[str, LakehouseError] = {}
+    for judge in judges:
+        try:
+            result = judge.answer(asked)
+        except LakehouseError as error:
+            errors[judge.name] = error
+        else:
+            yield result
+    if len(errors) == 1 or (errors and all(isinstance(error, SparkUnreachable) for error in errors.values())):
+        raise next(iter(errors.values()))
+    if errors:
+        told = "\n".join(f"- {name}: {error}" for name, error in errors.items())
+        raise ChecksUnanswered(f"{asked.table.name}: {len(errors)} checks could not be answered.\n{told}")

@@ -1,0 +1,253 @@
+"""The lake as an asset sees it: tables read at one moment, written through the protocol."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecutionContext
+from pyspark.sql import DataFrame, SparkSession
+
+from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Table, apply, load_declarations, plan
+from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
+from lakehouse.engines.spark.naming import quoted_table, rows_at
+from lakehouse.errors import LakehouseError
+from lakehouse.orchestration.resources.materialization import materialized
+from lakehouse.orchestration.resources.step_pins import pin_of, pinned_tables, release_pins
+from lakehouse.orchestration.resources.writing import WriteMode, WrittenByStream, write_table
+from lakehouse.orchestration.run_context import StepContext, attempt_of, backfill_reason
+from lakehouse.protocol.catalog import LakeCatalog, open_catalog
+from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.settings import KafkaSettings, Settings
+from lakehouse.steps.derived.inputs.pins import Pin
+from lakehouse.steps.release.reading import OpenRelease, open_release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_OWN = "write to a table of your own."
+
+
+class NotDeclared(LakehouseError):
+    """Nobody declared a table of this name."""
+
+
+class DeclarationAhead(LakehouseError):
+    """A table's columns are not the declared ones."""
+
+
+class Lake:
+    """Tables, by name. `lake: dg.ResourceParam[Lake]` in an asset's signature is all it takes.
+
+    What a step reads is pinned on the first read: a table that is read twice is the same twice, and all tables of one
+    stream are those of one moment. A tag keeps what is pinned until the step ends, whatever is published or expired
+    meanwhile. A later write says in its seal which snapshots were read. Outside of a run (a notebook, a test) there is
+    no step, and no tag.
+    """
+
+    def __init__(self, settings: Settings, declarations: Declarations | None = None) -> None:
+        """Name the lake; nothing is opened before it is needed.
+
+        Args:
+            settings: where tables and topics are.
+            declarations: what is declared; read from the settings' folders if None.
+        """
+        self.settings = settings
+        self._given = declarations
+        self._step: object = None
+        self._pin: Pin | None = None
+        self._pins: dict[str, Pinned] = {}
+        self._releases: dict[str, OpenRelease] = {}
+        self._read: dict[str, int] = {}
+
+    @cached_property
+    def catalog(self) -> LakeCatalog:
+        """The catalog, opened on first use."""
+        if self.settings.catalog.uri.startswith("sqlite:"):
+            self.settings.state.root.mkdir(parents=True, exist_ok=True)
+        return open_catalog(self.settings.catalog)
+
+    @cached_property
+    def declarations(self) -> Declarations:
+        """Every declared table and stream."""
+        return self._given or load_declarations(self.settings.declarations, demo=self.settings.demo)
+
+    @property
+    def kafka(self) -> KafkaSettings:
+        """How to reach Kafka."""
+        return self.settings.kafka
+
+    def declared(self, name: str) -> Table:
+        """The declaration of a table.
+
+        Raises:
+            NotDeclared: there is none.
+        """
+        found = self.declarations.tables.get(name)
+        if found is None:
+            raise NotDeclared(
+                f"Table {name} is not declared.",
+                remedy=f"declare it in a file below {', '.join(map(str, self.settings.declarations))}.",
+            )
+        return found
+
+    def ensure(self, names: Iterable[str]) -> list[str]:
+        """Create the tables that do not exist yet; returns their names.
+
+        Raises:
+            NotDeclared: nobody declared one of them.
+            DeclarationAhead: a declaration asks for other columns than the table has.
+        """
+        created: list[str] = []
+        for name in names:
+            planned = plan(self.declared(name), self.catalog)
+            if planned.base is None:
+                apply(planned, self.catalog)
+                created.append(name)
+            elif ahead := [str(c) for c in planned.changes if isinstance(c, AddColumn | WidenColumn | RelaxColumn)]:
+                raise DeclarationAhead(
+                    f"Table {name} is not yet as it is declared ({'; '.join(ahead)}).",
+                    remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`.",
+                )
+        return created
+
+    def pin(self, *names: str) -> dict[str, Pinned]:
+        """Hold tables at their snapshots of one moment, for the rest of the step.
+
+        Raises:
+            NoSuchTableError: one of them does not exist.
+            ReadsNeverSettled: on a REST catalog, the tables changed during every try.
+            CommitFailedException: other commits came before the tags too often.
+        """
+        self._follow_step()
+        wanted = [name for name in self._with_siblings(names) if name not in self._pins]
+        if wanted:
+            pin = self._pin
+            self._pins |= pinned_tables(self.catalog, wanted, pin) if pin else read_group(self.catalog, wanted)
+        for name in names:
+            if (snapshot_id := self._pins[name].snapshot_id) is not None:
+                self._read[name] = snapshot_id
+        return {name: self._pins[name] for name in names}
+
+    def arrow(self, name: str, *, columns: Sequence[str] = (), where: str | None = None) -> pa.Table:
+        """A table, or some columns and rows of it, in memory.
+
+        Args:
+            name: `namespace.table`.
+            columns: which; all of them if none is named.
+            where: an Iceberg filter such as `month = 7 and origin = 'JFK'`.
+
+        Raises:
+            NoSuchTableError: it does not exist.
+        """
+        scan = self.pin(name)[name].scan(*columns)
+        return (scan.filter(where) if where else scan).to_arrow()
+
+    def pandas(self, name: str, *, columns: Sequence[str] = (), where: str | None = None) -> "pd.DataFrame":
+        """The same as `arrow`, as a pandas frame."""
+        return self.arrow(name, columns=columns, where=where).to_pandas()
+
+    def frame(self, spark: SparkSession, name: str) -> DataFrame:
+        """A table as a Spark frame of exactly the pinned snapshot.
+
+        Spark looks a name up anew on every action, so a frame read by name could be two versions within one step.
+
+        Raises:
+            NoSuchTableError: it does not exist.
+        """
+        snapshot_id = self.pin(name)[name].snapshot_id
+        if snapshot_id is None:
+            return spark.createDataFrame([], spark.table(quoted_table(name)).schema)
+        return rows_at(spark, name, snapshot_id)
+
+    def release(self, group: str) -> OpenRelease:
+        """The current release of a group, the same for the rest of the step: `.arrow(name)`, `.frame(spark, name)`, ….
+
+        Raises:
+            NothingReleased: there is none yet.
+        """
+        self._follow_step()
+        if group not in self._releases:
+            # A table that is read at `main` as well has one place in the seal: whichever was read last.
+            self._releases[group] = open_release(self.catalog, group, on_read=self._read.__setitem__)
+        return self._releases[group]
+
+    def write(
+        self,
+        context: StepContext,
+        name: str,
+        data: "pa.Table | pd.DataFrame | DataFrame",
+        *,
+        mode: WriteMode = "append",
+    ) -> MaterializeResult[Any]:
+        """Write a declared table through the protocol: staged on a branch, sealed, published.
+
+        Args:
+            context: the asset's.
+            name: `namespace.table`; it is created if it does not exist.
+            data: an Arrow table, a pandas frame or a Spark frame.
+            mode: `append` adds rows, `overwrite` replaces all of them. An old run that is executed again does not
+                replace the rows of a newer one, unless its tag `lakehouse/backfill` says why.
+
+        Returns:
+            What the asset returns: rows, snapshot, schema, runtime date.
+
+        Raises:
+            NotDeclared: nobody declared the table.
+            WrittenByStream: a stream, mirror, derivation or release writes it, or the lakehouse itself, and a table
+                has one writer.
+            DoesNotFit: the data are not what is declared; nothing was published.
+            RulesBroken: rows break a blocking rule; nothing was published.
+            NewerRows: the rows that would be replaced are of a later date, or were computed from later snapshots.
+            BackfillTagInvalid: the run's tag that declares a backfill gives no reason.
+            Superseded: another run wrote the table meanwhile; nothing was published.
+        """
+        self._follow_step()
+        if name in OWN_TABLES:
+            raise WrittenByStream(f"Table {name} is written by the lakehouse itself.", remedy=_OWN)
+        table = self.declared(name)
+        if (writer := self.declarations.writer(name)) is not None:
+            kind = type(writer).__name__.lower()
+            raise WrittenByStream(f"Table {name} is written by the {kind} {writer.name}.", remedy=_OWN)
+        self.ensure([name])
+        attempt = attempt_of(context, self.settings, step=f"write:{name}")
+        written = write_table(
+            self.catalog,
+            table,
+            attempt,
+            data,
+            mode=mode,
+            inputs=self._read,
+            pinned=[one for one, at in self._read.items() if one in self._pins and self._pins[one].snapshot_id == at],
+            backfill=backfill_reason(context.run),
+        )
+        if self._pins.pop(name, None) is not None and self._pin is not None:
+            release_pins(self.catalog, [name], self._pin)  # what is read of it from here on is what was written
+        return materialized(table, attempt, written)
+
+    def _with_siblings(self, names: Iterable[str]) -> list[str]:
+        """The tables themselves, and for those of a stream their siblings that exist, quarantine included."""
+        found: dict[str, None] = {}
+        for name in names:
+            writer = self.declarations.writer(name)
+            siblings = (*writer.tables, writer.quarantine_table) if isinstance(writer, Stream | Mirror) else (name,)
+            found |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(tuple(s.split("."))))
+        return list(found)
+
+    def _follow_step(self) -> None:
+        """Forget what an earlier step of this process has pinned and read."""
+        try:
+            current = OpExecutionContext.get()
+            step = (current.run_id, str(current.op_handle), current.retry_number)
+        except DagsterInvariantViolationError:  # outside a run: a notebook, a test, a sensor
+            step = None
+        if step != self._step:
+            self.let_go()
+            self._step, self._pin = step, pin_of(*step) if step else None
+
+    def let_go(self) -> None:
+        """Forget what a step has pinned and read, and remove its tags: it has ended."""
+        if self._pin is not None and self._pins:
+            release_pins(self.catalog, self._pins, self._pin)
+        self._step, self._pin, self._pins, self._releases, self._read = None, None, {}, {}, {}

@@ -1,0 +1,132 @@
+"""A user's own table, written through the same protocol as ours: stage, judge, seal, publish."""
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+
+from lakehouse.declarations import Table
+from lakehouse.errors import LakehouseError
+from lakehouse.orchestration.resources.contract import Verdicts
+from lakehouse.orchestration.resources.fit_to_schema import fitted
+from lakehouse.orchestration.resources.staging import stage_arrow, staged_batches
+from lakehouse.proofs.lineage.computations import computations_of
+from lakehouse.proofs.lineage.newer import KEY, NewerRows, TableRead, newer_dates, newer_inputs
+from lakehouse.proofs.lineage.origins import origins_of
+from lakehouse.proofs.lineage.sealed import made
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.commit import open_branch, publish, seal_branch
+from lakehouse.protocol.commit.frames import stage_frame, staged_rows
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import Base, read_bases
+from lakehouse.protocol.seals.seal import Seal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WriteMode = Literal["append", "overwrite"]
+
+
+class WrittenByStream(LakehouseError):
+    """A stream, mirror, derivation, release or the lakehouse itself writes this table, and a table has one writer."""
+
+
+@dataclass(frozen=True)
+class TableWrite:
+    """What became visible.
+
+    Args:
+        added: rows that the write added.
+        total: rows that the table holds now.
+        warnings: rule → rows that break it and were let through.
+    """
+
+    table: str
+    snapshot_id: int
+    branch: str
+    added: int
+    total: int
+    seconds: float
+    warnings: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def write_table(
+    catalog: LakeCatalog,
+    table: Table,
+    attempt: Attempt,
+    data: "pa.Table | pd.DataFrame | DataFrame",
+    *,
+    mode: WriteMode,
+    inputs: Mapping[str, int],
+    pinned: Collection[str] = (),
+    backfill: str = "",
+) -> TableWrite:
+    """Write an existing table and publish it.
+
+    Args:
+        catalog: where it lives.
+        table: its declaration.
+        attempt: who writes.
+        data: an Arrow table, a pandas frame or a Spark frame.
+        mode: `append` adds the rows, `overwrite` puts them in the place of all others.
+        inputs: table → snapshot that the data were computed from.
+        pinned: those of them that were read at `main` of their time, and not at a tag that somebody else moves.
+        backfill: why newer rows may be replaced; empty if they may not.
+
+    Raises:
+        NewerRows: the table holds rows of a later date, or of later snapshots, which would be replaced.
+        DoesNotFit: the data are not what is declared; nothing was published.
+        RulesBroken: rows break a blocking rule; nothing was published.
+        CommitError: the publish did not go through, for example `Superseded`.
+    """
+    began = time.monotonic()
+    base = read_bases(catalog, [table.name])[table.name]
+    newer = _newer_rows(catalog, base, attempt, {name: inputs[name] for name in pinned}) if mode == "overwrite" else []
+    if newer and not backfill:
+        raise NewerRows(table.name, newer)
+    verdicts = Verdicts(table)
+    if isinstance(data, DataFrame):
+        open_branch(catalog, base, attempt)
+        stage_frame(data, base, attempt, replacing=sql.lit(True) if mode == "overwrite" else None)
+        verdicts.judge(staged_batches(catalog, base, attempt))
+    else:
+        fitting = fitted(table.name, data, schema_to_pyarrow(base.table.schema(), include_field_ids=False))
+        verdicts.judge(fitting.to_batches())
+        stage_arrow(catalog, fitting, base, attempt, replacing=mode == "overwrite")
+    added, total = staged_rows(catalog.load_table(base.identifier), base, attempt)
+    statement = {
+        "write.mode": mode,
+        "write.added": str(added),
+        "write.total": str(total),
+        "quality.rules": msgspec.json.encode(verdicts.told()).decode(),
+    }
+    if newer:
+        statement[f"write.{KEY}"] = backfill
+    previous = base.sealed.seal if base.sealed else None
+    seal = Seal.of(attempt, "write", statement=statement, previous=previous, inputs=inputs)
+    published = publish(catalog, [seal_branch(catalog, base, attempt, seal)])
+    return TableWrite(
+        table=table.name,
+        snapshot_id=published.snapshots[base.name],
+        branch=attempt.branch,
+        added=added,
+        total=total,
+        seconds=time.monotonic() - began,
+        warnings=verdicts.warnings,
+    )
+
+
+def _newer_rows(catalog: LakeCatalog, base: Base, attempt: Attempt, inputs: Mapping[str, int]) -> list[str]:
+    if (before := made(base.table, base.snapshot_id).sealed) is None:
+        return []
+    computations, origins = computations_of(before.seal), origins_of(before.seal)
+    other = {name: at for name, at in inputs.items() if before.seal.inputs.get(name) not in (None, at)}
+    reads = [TableRead(name, catalog.load_table(tuple(name.split("."))), at) for name, at in other.items()]
+    newer = newer_dates(attempt.runtime_date, computations, computations)
+    return newer + newer_inputs(before, reads, origins, origins)

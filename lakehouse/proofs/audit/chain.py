@@ -1,0 +1,243 @@
+"""The chain of seals: no gap, no overlap, totals that add up, and no commit that nobody sealed.
+
+Two kinds of seal begin something new, because a person said so with `--yes`. `new_epoch`: offsets begin anew, in
+another topic or cluster; totals go on and then cover several logs. `adopt`: the totals are what a scan found in the
+tables at that time, not what earlier seals add up to; commits from outside the protocol that lie before it are
+accounted for by it, and the proof says by whose run. What an adopted row once was in Kafka, nobody can prove.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from msgspec import MsgspecError
+from pyiceberg.table import Table
+
+from lakehouse.engines.kafka.loss_ledger import is_accepted
+from lakehouse.engines.kafka.statement import LOST, WITHOUT_RECORD, KafkaStatement
+from lakehouse.engines.kafka.tally import Tally, added, over_tables
+from lakehouse.proofs.audit.proof import Finding
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.protocol.seals.covered import in_words, unsealed_commits
+from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
+from lakehouse.protocol.seals.seal import Seal
+
+KIND_DEDUPLICATE = "deduplicate"
+KIND_REPROCESS = "reprocess"
+REMOVED_FROM_KEY, REMOVED_KEY = "deduplicate.table", "deduplicate.removed"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A seal with its Kafka part."""
+
+    sealed: Sealed
+    statement: KafkaStatement
+
+    @property
+    def kind(self) -> str:
+        """What the step did."""
+        return self.sealed.seal.kind
+
+
+def rebases_totals(link: Link) -> bool:
+    """Whether offsets of earlier and later rows may be the same numbers, or totals are not the sum of sealed ranges."""
+    return link.kind in ("adopt", "new_epoch")
+
+
+def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding]]:
+    """The seals of a table, oldest first, and what is wrong with the commits themselves."""
+    name = ".".join(table.name())
+    links: list[Link] = []
+    told = (f"{name}: {in_words(one)} came from outside the protocol." for one in unsealed_commits(table, head))
+    findings = [Finding("unsealed_commit", message, name) for message in told]
+    for snapshot in ancestry(table, head):
+        try:
+            seal = Seal.from_summary(summary_of(snapshot), where=f"{name} snapshot {snapshot.snapshot_id}")
+            statement = KafkaStatement.from_keys(seal.statement) if seal else None
+        except SealBroken as error:
+            findings.append(Finding("seal_edited", str(error), name))
+            continue
+        except (KeyError, TypeError, ValueError, MsgspecError) as error:
+            told = f"{name} snapshot {snapshot.snapshot_id}: the seal cannot be read ({type(error).__name__}: {error})."
+            findings.append(Finding("seal_edited", told, name))
+            continue
+        if seal is not None and statement is not None:
+            links.append(Link(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
+    return links[::-1], findings
+
+
+def judge_chain(name: str, links: Sequence[Link]) -> Iterator[Finding]:
+    """Compare every seal with the one before it, and with itself."""
+    for link in links:
+        yield from _judge_balance(name, link)
+        yield from _judge_lost(name, link)
+        yield from _judge_moved(name, link)
+    for before, after in pairwise(links):
+        yield from _judge_step(name, before, after)
+
+
+def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
+    run = after.sealed.seal.run_id
+    if after.sealed.seal.previous != before.sealed.seal.digest:
+        yield Finding("chain_broken", f"{name}: the seal of run {run} does not follow on the one before it.", name)
+    if after.kind == "maintenance":
+        if after.statement != before.statement:
+            yield Finding("balance", f"{name}: run {run} maintains the table, and changes what its seals say.", name)
+        return
+    if not rebases_totals(after):
+        yield from _judge_offsets(name, before.statement, after.statement, run)
+    yield from _judge_ledger(name, before, after)
+    if after.kind == "adopt":
+        return
+    yield from _judge_retired(name, before, after)
+    yield from _judge_reprocessed(name, before, after)
+    expected = added(before.statement.totals, after.statement.tallies)
+    for table, partition in _differences(expected, after.statement.totals):
+        yield Finding(
+            "balance",
+            f"{name}: by the seal of run {run}, the running totals of {table} do not add up.",
+            table,
+            partition,
+            f"[{after.statement.start.get(partition)}, {after.statement.end.get(partition)})",
+        )
+
+
+def _judge_ledger(name: str, before: Link, after: Link) -> Iterator[Finding]:
+    """A command that accepts a loss adds to the loss ledger; every other step repeats it."""
+    was, now, run = before.statement.losses, after.statement.losses, after.sealed.seal.run_id
+    # Where a stream begins anew, what it had not lost yet goes from the ledger.
+    kept = after.kind == "new_epoch" or now[: len(was)] == was
+    if not kept or (after.kind not in ("loss", "new_epoch") and len(now) != len(was)):
+        yield Finding("balance", f"{name}: the seal of run {run} ({after.kind}) changes the loss ledger.", name)
+
+
+def _judge_lost(name: str, link: Link) -> Iterator[Finding]:
+    """What a step says it lost is tallied, and somebody accepted it."""
+    statement, run = link.statement, link.sealed.seal.run_id
+    tallied = statement.tallies.get(LOST, {})
+    for partition in sorted({*statement.lost, *tallied}):
+        spans = statement.lost.get(partition, [])
+        named = sum((Tally.of_range(*span) for span in spans), Tally())
+        # Before there was a ledger, a loss had a seal of its own.
+        nobodys = link.kind == "ingest" and not is_accepted(statement.losses, statement.topic_id, {partition: spans})
+        if named != tallied.get(partition, Tally()) or nobodys:
+            told = "offsets that nobody gave up" if nobodys else "other offsets as lost than it counts"
+            where = ", ".join(f"[{start}, {end})" for start, end in spans)
+            yield Finding("balance", f"{name}: run {run} names {told}.", name, partition, where)
+
+
+def _judge_retired(name: str, before: Link, after: Link) -> Iterator[Finding]:
+    """Rows may go by retention, or where a key is there twice, and what has gone does not come back."""
+    was, now = before.statement.retired, after.statement.retired
+    run, counted = after.sealed.seal.run_id, 0
+    for table, partition in _differences(was, now):
+        went = now.get(table, {}).get(partition, Tally()) - was.get(table, {}).get(partition, Tally())
+        counted += went.count
+        if not _may_go(after, table) or went.count <= 0:
+            told = f"{name}: by the seal of run {run} ({after.kind}), {went.count} rows of {table} were retired."
+            yield Finding("balance", told, table, partition)
+    if after.kind == KIND_DEDUPLICATE and str(counted) != (said := after.sealed.seal.statement.get(REMOVED_KEY)):
+        told = f"{name}: by the seal of run {run}, {said} rows were there twice, and {counted} were retired."
+        yield Finding("balance", told, name)
+
+
+def _may_go(link: Link, table: str) -> bool:
+    """Whether rows of a table may go by a step of this kind: of a deduplicated table alone, by its name."""
+    if link.kind == KIND_DEDUPLICATE:
+        return link.sealed.seal.statement.get(REMOVED_FROM_KEY) == table
+    return link.kind == "retire"
+
+
+def _judge_offsets(name: str, before: KafkaStatement, after: KafkaStatement, run: str) -> Iterator[Finding]:
+    if (before.cluster_id, before.topic_id) != (after.cluster_id, after.topic_id):
+        yield Finding("gap", f"{name}: run {run} went on in another topic of the name {after.topic}.", name)
+    for partition, end in before.end.items():
+        start = after.start.get(partition)
+        if start is None or start > end:
+            until = start if start is not None else "the end"
+            yield Finding("gap", f"{name}: run {run} left out offsets.", name, partition, f"[{end}, {until})")
+        elif start < end:
+            yield Finding("overlap", f"{name}: run {run} read offsets again.", name, partition, f"[{start}, {end})")
+
+
+def _judge_balance(name: str, link: Link) -> Iterator[Finding]:
+    statement, run = link.statement, link.sealed.seal.run_id
+    tallied = over_tables(statement.tallies)
+    for partition, end in statement.end.items():
+        start, tally = statement.start.get(partition, end), tallied.get(partition, Tally())
+        span = Tally.of_range(start, end)
+        if tally.count > span.count or (tally.count == span.count and tally != span):
+            yield Finding(
+                "balance",
+                f"{name}: run {run} accounts for {tally.count} records where there are {span.count} offsets, or for "
+                "other offsets than it read.",
+                name,
+                partition,
+                f"[{start}, {end})",
+            )
+    yield from _judge_gaps(name, statement, run)
+    landed = sum(t.count for table, by_p in statement.tallies.items() if table != LOST for t in by_p.values())
+    counts = statement.counts
+    if not landed == counts.written + counts.quarantined == counts.read - counts.filtered:
+        yield Finding(
+            "balance",
+            f"{name}: run {run} read {counts.read} records, but {counts.written} written, {counts.quarantined} "
+            f"quarantined and {counts.filtered} filtered do not make that, nor {landed} tallied.",
+            name,
+        )
+
+
+def _judge_moved(name: str, link: Link) -> Iterator[Finding]:
+    """Rows leave a table by no other step than one that takes them from the quarantine to where they belong.
+
+    That as many come as leave, and the very same offsets, is what `_judge_balance` says of a step that reads nothing.
+    """
+    statement, run = link.statement, link.sealed.seal.run_id
+    leaving = {t for t, by_p in statement.tallies.items() for tally in by_p.values() if tally.count < 0}
+    if link.kind == "maintenance":
+        return  # it says again what another seal said
+    if len(leaving) > (link.kind == KIND_REPROCESS) or (leaving and statement.counts.quarantined >= 0):
+        told = f"{name}: by the seal of run {run} ({link.kind}), rows left {', '.join(sorted(leaving))}."
+        yield Finding("balance", told, name)
+    if link.kind == KIND_REPROCESS and any(statement.start.get(p) != end for p, end in statement.end.items()):
+        yield Finding("balance", f"{name}: by the seal of run {run}, records were reprocessed and others read.", name)
+
+
+def _judge_reprocessed(name: str, before: Link, after: Link) -> Iterator[Finding]:
+    """What came from the quarantine is counted by the steps that brought it, and by no other."""
+    came = {table: by_p for table, by_p in after.statement.tallies.items() if after.kind == KIND_REPROCESS}
+    came = {t: {p: tally for p, tally in by_p.items() if tally.count > 0} for t, by_p in came.items()}
+    run = after.sealed.seal.run_id
+    for table, partition in _differences(added(before.statement.reprocessed, came), after.statement.reprocessed):
+        told = f"{name}: by the seal of run {run} ({after.kind}), what was reprocessed of {table} does not add up."
+        yield Finding("balance", told, table, partition)
+
+
+def _judge_gaps(name: str, statement: KafkaStatement, run: str) -> Iterator[Finding]:
+    """Offsets that no table accounts for are as many as the run says it found without a record."""
+    if statement.without_record is None:
+        return
+    tallied = over_tables(statement.tallies)
+    for partition, end in statement.end.items():
+        start, said = statement.start.get(partition, end), statement.without_record.get(partition, 0)
+        gaps = end - start - tallied.get(partition, Tally()).count
+        if gaps != said or (gaps and statement.because not in WITHOUT_RECORD):
+            yield Finding(
+                "balance",
+                f"{name}: run {run} accounts for all but {gaps} offsets, and says that {said} have no record, because "
+                f"of {statement.because or 'nothing'}.",
+                name,
+                partition,
+                f"[{start}, {end})",
+            )
+
+
+def _differences(
+    expected: dict[str, dict[int, Tally]], found: dict[str, dict[int, Tally]]
+) -> Iterator[tuple[str, int]]:
+    for table in sorted({*expected, *found}):
+        left, right = expected.get(table, {}), found.get(table, {})
+        for partition in sorted({*left, *right}):
+            if left.get(partition, Tally()) != right.get(partition, Tally()):
+                yield table, partition

@@ -1,0 +1,82 @@
+"""What an audit says: for each range what decided it, and for each broken promise where."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
+
+DecidedBy = Literal["manifests", "scan", "manifests and scan", "empty"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A broken promise.
+
+    Args:
+        kind: short and stable, for machines: `gap`, `overlap`, `balance`, `seal_edited`, `chain_broken`,
+            `unsealed_commit`, `duplicate_file`, `missing_file`, `unreadable_file`, `rows_differ`, `rolled_back`,
+            `no_seal`, `no_coordinates`.
+        offsets: the offsets in question, for a person: `[100, 200)` or `154, 155`.
+    """
+
+    kind: str
+    message: str
+    table: str = ""
+    partition: int | None = None
+    offsets: str = ""
+
+
+@dataclass(frozen=True)
+class RangeProof:
+    """One partition of one table: rows and tallies agree, and what showed it."""
+
+    table: str
+    partition: int
+    first: int | None
+    end: int
+    rows: int
+    decided_by: DecidedBy
+
+
+@dataclass(frozen=True)
+class StreamProof:
+    """The exactly-once proof of one stream.
+
+    Args:
+        position: partition → first offset that is not read yet.
+        read: records since the beginning, by the last seal.
+        lost: offsets that were given up, of those that the position has passed.
+        losses: the loss ledger: what was given up, also ahead of the position, by which run and why. What was given up
+            before there was a ledger is in `lost` alone.
+        invisible: offsets without a record (transaction markers, compaction).
+        invisible_because: why these can be, by the seals that are left; what no seal explains, no proof can tell from
+            lost records.
+        proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before. Where
+            a person adopted rows, also by which run: of those it is only proven that they are the ones adopted.
+        snapshots: table → snapshot id that was judged.
+        errors: what kept parts of the proof from being carried out; what the other parts found is in `findings`.
+    """
+
+    stream: str
+    findings: tuple[Finding, ...] = ()
+    ranges: tuple[RangeProof, ...] = ()
+    position: dict[int, int] = field(default_factory=dict[int, int])
+    read: int = 0
+    lost: int = 0
+    losses: tuple[AcceptedLoss, ...] = ()
+    invisible: int = 0
+    invisible_because: str = ""
+    proven_from: str = ""
+    seals: int = 0
+    snapshots: dict[str, int] = field(default_factory=dict[str, int])
+    errors: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "holds": self.holds}

@@ -1,0 +1,127 @@
+"""What a table holds, by manifests where they can tell, and by a scan of the coordinate columns where they cannot.
+
+A data file whose lower and upper bounds name one partition, and whose offsets span exactly as many numbers as it has
+rows, is *dense*: it holds every offset of its span once. That is believed only of files that a sealed attempt wrote;
+whoever else wrote one may have doubled a row and lost another between the same bounds.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import cast
+
+from pyiceberg.conversions import from_bytes
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import FileScanTask, Table
+from pyiceberg.types import PrimitiveType
+
+from lakehouse.engines.kafka.tally import Tally
+from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE
+from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, coordinates_there
+from lakehouse.proofs.audit.proof import DecidedBy
+from lakehouse.protocol.seals.attempt import written_by_attempt
+from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, summary_of
+from lakehouse.protocol.seals.seal import PREFIX
+
+
+@dataclass
+class Held:
+    """One partition's rows in one table."""
+
+    tally: Tally = field(default_factory=Tally)
+    first: int | None = None
+    sources: set[str] = field(default_factory=set[str])
+
+    def add(self, tally: Tally, first: int, source: str) -> None:
+        """Count more rows."""
+        self.tally = self.tally + tally
+        self.first = first if self.first is None else min(self.first, first)
+        self.sources.add(source)
+
+    @property
+    def decided_by(self) -> DecidedBy:
+        """In one word."""
+        return cast("DecidedBy", " and ".join(sorted(self.sources)) or "empty")
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Partition → what is there; and files that are not as they should be.
+
+    Args:
+        repeated_files: that are listed more than once, with how often.
+        missing_files: that storage lacks (when scanned).
+        unreadable_files: that are no whole files of their kind (when scanned), with why.
+    """
+
+    partitions: dict[int, Held]
+    repeated_files: dict[str, int]
+    missing_files: set[str] = field(default_factory=set[str])
+    unreadable_files: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Holdings:
+    """Take stock of a table at a snapshot.
+
+    Args:
+        table: a loaded table with the coordinate columns.
+        snapshot_id: which snapshot; None for a table without any.
+        scan: read the coordinate columns of every file, even where manifests could decide.
+    """
+    if snapshot_id is None:
+        return Holdings({}, {})
+    tasks = list(table.scan(snapshot_id=snapshot_id).plan_files())
+    paths = Counter(task.file.file_path for task in tasks)
+    trusted = set[str]() if scan else _sealed_files(table, snapshot_id)
+    held: dict[int, Held] = {}
+    undecided: list[FileScanTask] = []
+    for task in tasks:
+        dense = _dense_range(table, task.file) if task.file.file_path in trusted and not task.delete_files else None
+        if dense is None:
+            undecided.append(task)
+        else:
+            partition, start, end = dense
+            held.setdefault(partition, Held()).add(Tally.of_range(start, end), start, "manifests")
+    scanned, missing, unreadable = coordinates_there(table, undecided)
+    for partition, offsets in scanned.items():
+        held.setdefault(partition, Held()).add(Tally.of(offsets), int(offsets.min()), "scan")
+    return Holdings(held, {path: times for path, times in paths.items() if times > 1}, missing, unreadable)
+
+
+def _sealed_files(table: Table, snapshot_id: int) -> set[str]:
+    """Files that came in by a commit of ours; of expired commits those that bear the name of an attempt.
+
+    An ingest refuses to go on after a commit that nobody sealed, but it does after a rewrite, which may have doubled
+    one row and lost another. Files that a rewrite made do not have our names. A deduplicating rewrite took rows away,
+    and whether it took the right ones is what the audit asks.
+    """
+    history = {snapshot.snapshot_id: snapshot for snapshot in ancestry(table, snapshot_id)}
+    snapshot = history.get(snapshot_id)
+    if snapshot is None:
+        return set()
+    rewrote = {attempt_of(s) for s in history.values() if summary_of(s).get(PREFIX + "kind") == KIND_DEDUPLICATE}
+    ours = {i for i, s in history.items() if attempt_of(s) not in {None, *rewrote} and not is_rewrite(s)}
+    return {
+        entry.data_file.file_path
+        for manifest in snapshot.manifests(table.io)
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+        if entry.snapshot_id in ours
+        or (entry.snapshot_id not in history and written_by_attempt(entry.data_file.file_path))
+    }
+
+
+def _dense_range(table: Table, file: DataFile) -> tuple[int, int, int] | None:
+    """Partition, first offset and end of a file that holds every offset in between once; None if bounds cannot tell."""
+    partition, offset = _bounds(table, file, PARTITION), _bounds(table, file, OFFSET)
+    if partition is None or offset is None or partition[0] != partition[1]:
+        return None
+    start, last = offset
+    return (partition[0], start, last + 1) if last - start + 1 == file.record_count else None
+
+
+def _bounds(table: Table, file: DataFile, column: str) -> tuple[int, int] | None:
+    field = table.schema().find_field(column)
+    lower, upper = (file.lower_bounds or {}).get(field.field_id), (file.upper_bounds or {}).get(field.field_id)
+    if lower is None or upper is None:
+        return None
+    kind = cast("PrimitiveType", field.field_type)
+    return int(from_bytes(kind, lower)), int(from_bytes(kind, upper))

@@ -1,0 +1,216 @@
+"""Exactly once, proven for one stream: seals against each other, seals against what the tables hold.
+
+The proof has three legs. The chain: each seal begins where the one before ended, and its totals add up. The siblings:
+all tables of the stream say the same. The holdings: per table and partition, count, sum and sum of squares of the
+offsets in the live files equal the sealed totals.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from lakehouse.engines.kafka.statement import WITHOUT_RECORD, KafkaStatement
+from lakehouse.engines.kafka.tally import Tally, over_tables
+from lakehouse.proofs.audit.chain import Link, judge_chain, read_chain
+from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
+from lakehouse.proofs.audit.missing_offsets import name_places
+from lakehouse.proofs.audit.proof import Finding, RangeProof, StreamProof
+from lakehouse.proofs.audit.stored_offsets import Held, holdings
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.seals.damage import Attempted
+from lakehouse.protocol.seals.history import Sealed, has_rows
+from lakehouse.protocol.seals.read_group import Pinned, read_group
+
+
+def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, scan: bool = False) -> StreamProof:
+    """Prove that every record of a stream is in exactly one of its tables, once.
+
+    Args:
+        catalog: where the tables live.
+        stream: name of the stream, for the report.
+        tables: all of its tables, quarantine included.
+        scan: read the coordinates of every file, also where manifests could decide.
+
+    Raises:
+        NoSuchTableError: a table does not exist.
+    """
+    began = time.monotonic()
+    group = read_group(catalog, tables)
+    chains = {name: read_chain(pinned.table, pinned.snapshot_id) for name, pinned in group.items()}
+    findings = [finding for _, wrong in chains.values() for finding in wrong]
+    findings += list(_judge_siblings({name: links for name, (links, _) in chains.items()}, group))
+    # Seals are the same in every table of the stream; the longest chain tells most.
+    links = max((links for links, _ in chains.values()), key=len, default=[])
+    for name, (own, _) in chains.items():
+        findings += [f for f in judge_chain(name, own) if f not in findings]
+    findings += (without := list(_judge_columns(group)))
+    told = {name: pinned for name, pinned in group.items() if name not in {finding.table for finding in without}}
+    ranges, wrong = [], set[tuple[str, int]]()
+    attempted = Attempted()
+    for name, pinned in told.items():
+        take = partial(_take_stock, name, pinned, links, scan=scan)
+        repeated, compared = attempted.part(f"what {name} holds", [(pinned.table, pinned.snapshot_id)], take, ([], []))
+        findings += repeated
+        ranges += [proof for proof, agrees in compared if agrees]
+        wrong |= {(name, proof.partition) for proof, agrees in compared if not agrees}
+    if wrong:
+        at = [(pinned.table, pinned.snapshot_id) for pinned in told.values()]
+        name_them = partial(_places, told, wrong, links)
+        findings += attempted.part(f"{stream}: which offsets differ", at, name_them, _unnamed(wrong))
+    findings += [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
+    proof = _report(stream, group, links, findings, ranges, time.monotonic() - began)
+    return replace(proof, errors=tuple(attempted.errors))
+
+
+def _places(group: Mapping[str, Pinned], wrong: set[tuple[str, int]], links: Sequence[Link]) -> list[Finding]:
+    return list(name_places(group, wrong, links))
+
+
+def _unnamed(wrong: set[tuple[str, int]]) -> list[Finding]:
+    """What differs, where a file keeps from naming the offsets."""
+    told = "the table does not hold what its seals account for, and which offsets differ cannot be told"
+    return [Finding("rows_differ", f"{name}: {told}.", name, partition) for name, partition in sorted(wrong)]
+
+
+def _take_stock(
+    name: str, pinned: Pinned, links: Sequence[Link], *, scan: bool
+) -> tuple[list[Finding], list[tuple[RangeProof, bool]]]:
+    """Compare what a table holds with the sealed totals; where manifests would say no, a scan has the last word."""
+    totals = links[-1].statement.held.get(name, {}) if links else {}
+    stock = holdings(pinned.table, pinned.snapshot_id, scan=scan)
+    compared = list(_compare(name, totals, stock.partitions, links))
+    if not scan and not all(agrees for _, agrees in compared):
+        # Adopted rows may lie as densely as ours without being each offset once.
+        stock = holdings(pinned.table, pinned.snapshot_id, scan=True)
+        compared = list(_compare(name, totals, stock.partitions, links))
+    repeated = [
+        Finding("duplicate_file", f"{name}: data file {path} is in the table {times} times.", name)
+        for path, times in stock.repeated_files.items()
+    ]
+    repeated += [
+        Finding("missing_file", f"{name}: data file {path} is in the table, and not in storage.", name)
+        for path in sorted(stock.missing_files)
+    ]
+    repeated += [
+        Finding("unreadable_file", f"{name}: data file {path} cannot be read ({why}).", name)
+        for path, why in sorted(stock.unreadable_files.items())
+    ]
+    return repeated, compared
+
+
+def _judge_columns(group: Mapping[str, Pinned]) -> Iterator[Finding]:
+    """Without its coordinate columns a table cannot say which records it holds."""
+    for name, pinned in group.items():
+        gone = [column for column in (PARTITION, OFFSET) if column not in pinned.table.schema().column_names]
+        if gone:
+            told = f"{name} lacks {' and '.join(gone)}, so nothing tells which records it holds."
+            yield Finding("no_coordinates", told, name)
+
+
+def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pinned]) -> Iterator[Finding]:
+    newest = {name: links[-1] for name, links in chains.items() if links}
+    for name, pinned in group.items():
+        if name not in newest and has_rows(pinned.table, pinned.snapshot_id):
+            yield Finding("no_seal", f"{name} holds rows, but no seal says where they came from.", name)
+    if len(newest) < 2:
+        return
+    latest = max(newest.values(), key=_progress)
+    for name, link in newest.items():
+        mine, theirs = link.statement, latest.statement
+        if (mine.cluster_id, mine.topic_id) != (theirs.cluster_id, theirs.topic_id):
+            yield Finding(
+                "rolled_back",
+                f"{name} stands at run {link.sealed.seal.run_id} in topic {mine.topic_id} of cluster "
+                f"{mine.cluster_id}, its siblings at run {latest.sealed.seal.run_id} in topic {theirs.topic_id} of "
+                f"cluster {theirs.cluster_id}: it was rolled back alone, or its seal was edited.",
+                name,
+            )
+        if mine.end != theirs.end:
+            for partition in sorted({*mine.end, *theirs.end}):
+                has, needs = mine.end.get(partition, 0), theirs.end.get(partition, 0)
+                if has != needs:
+                    yield Finding(
+                        "rolled_back",
+                        f"{name} stands at run {link.sealed.seal.run_id}, its siblings at run "
+                        f"{latest.sealed.seal.run_id}: it was rolled back alone.",
+                        name,
+                        partition,
+                        f"[{has}, {needs})",
+                    )
+        elif (mine.cluster_id, mine.topic_id) == (theirs.cluster_id, theirs.topic_id) and mine != theirs:
+            alone = mine.reprocessed != theirs.reprocessed
+            yield Finding(
+                "rolled_back" if alone else "seal_edited",
+                f"{name}: its seal of run {link.sealed.seal.run_id} says something else than its siblings' of run "
+                f"{latest.sealed.seal.run_id}.",
+                name,
+            )
+
+
+def _progress(link: Link) -> tuple[int, int, int]:
+    """Grows from seal to seal of a stream: what was read or lost, then the position, then time."""
+    counts = link.statement.total_counts
+    return counts.read + counts.lost, sum(link.statement.end.values()), link.sealed.timestamp_ms
+
+
+def _compare(
+    name: str, sealed: Mapping[int, Tally], held: Mapping[int, Held], links: Sequence[Link]
+) -> Iterator[tuple[RangeProof, bool]]:
+    end = links[-1].statement.end if links else {}
+    for partition in sorted({*sealed, *held}):
+        found = held.get(partition, Held())
+        proof = RangeProof(name, partition, found.first, end.get(partition, 0), found.tally.count, found.decided_by)
+        yield proof, found.tally == sealed.get(partition, Tally())
+
+
+def _report(
+    stream: str,
+    group: Mapping[str, Pinned],
+    links: Sequence[Link],
+    findings: Sequence[Finding],
+    ranges: Sequence[RangeProof],
+    seconds: float,
+) -> StreamProof:
+    last: KafkaStatement | None = links[-1].statement if links else None
+    oldest = links[0].sealed if links else None
+    adopted = "".join(f"; rows adopted by {_describe(link.sealed)}" for link in links if link.kind == "adopt")
+    return StreamProof(
+        stream=stream,
+        findings=tuple(findings),
+        ranges=tuple(ranges),
+        position=dict(last.end) if last else {},
+        read=last.total_counts.read if last else 0,
+        lost=last.total_counts.lost if last else 0,
+        losses=last.losses if last else (),
+        invisible=_invisible(last) if last else 0,
+        invisible_because=_because(links, _invisible(last)) if last else "",
+        proven_from=f"{_describe(oldest)}{adopted}" if oldest else "",
+        seals=len(links),
+        snapshots={name: pinned.snapshot_id for name, pinned in group.items() if pinned.snapshot_id is not None},
+        seconds=round(seconds, 3),
+    )
+
+
+def _describe(sealed: Sealed) -> str:
+    return f"run {sealed.seal.run_id}, {datetime.fromtimestamp(sealed.timestamp_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _invisible(last: KafkaStatement) -> int:
+    if not last.origin:
+        return 0
+    tallied = over_tables(last.totals)
+    return sum(end - last.origin.get(p, end) - tallied.get(p, Tally()).count for p, end in last.end.items())
+
+
+def _because(links: Sequence[Link], invisible: int) -> str:
+    """Why so many offsets have no record: in the words of the runs that found them."""
+    told: dict[str, int] = {}
+    for link in links:
+        found = sum((link.statement.without_record or {}).values())
+        if found and link.kind == "ingest":  # others repeat what a run before them said
+            told[link.statement.because] = told.get(link.statement.because, 0) + found
+    unsaid = invisible - sum(told.values())
+    texts = [f"{count:,}: {WITHOUT_RECORD.get(why, why)}" for why, count in told.items()]
+    return "; ".join([*texts, f"{unsaid:,}: the seals that are left do not say"] if unsaid > 0 else texts)

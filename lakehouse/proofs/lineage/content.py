@@ -1,0 +1,70 @@
+"""Do two snapshots of one table hold the same rows? Answered from summaries alone."""
+
+from enum import Enum
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.protocol.seals.history import ancestry, is_rewrite, summary_of
+
+_CHANGES = (
+    "added-data-files",
+    "deleted-data-files",
+    "added-delete-files",
+    "removed-delete-files",
+    "added-records",
+    "deleted-records",
+)
+
+
+class ContentChange(Enum):
+    """What is known of two snapshots."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+
+def compare(table: Table, one: int, other: int) -> ContentChange:
+    """Compare two snapshots of a table.
+
+    They are the same if one descends from the other through commits that change no rows: rewrites, and commits without
+    files (seals, maintenance). Unknown if entries that would tell have expired.
+    """
+    if one == other:
+        return ContentChange.SAME
+    ways = _way(table, one, other), _way(table, other, one)
+    for way in ways:
+        if way.arrived:
+            return ContentChange.DIFFERENT if way.changed else ContentChange.SAME
+    # Neither was seen below the other. A way that breaks off before any change may have led to it unchanged; one that
+    # broke off after a change, or reached the table's beginning, cannot have.
+    return ContentChange.DIFFERENT if all(way.ended or way.changed for way in ways) else ContentChange.UNKNOWN
+
+
+def changes_rows(snapshot: Snapshot) -> bool:
+    """Whether a commit added or removed rows, by its summary."""
+    if is_rewrite(snapshot):
+        return False
+    if snapshot.summary is None:  # it says nothing, so nothing may be concluded
+        return True
+    summary = summary_of(snapshot)
+    return any(int(summary.get(key, "0")) for key in _CHANGES)
+
+
+class _Way:
+    """The way back from one snapshot, as far as its entries go."""
+
+    def __init__(self) -> None:
+        self.arrived = self.changed = self.ended = False
+
+
+def _way(table: Table, start: int, goal: int) -> _Way:
+    way = _Way()
+    for snapshot in ancestry(table, start):
+        if snapshot.snapshot_id == goal:
+            way.arrived = True
+            return way
+        way.changed |= changes_rows(snapshot)
+        way.ended = snapshot.parent_snapshot_id is None
+    return way

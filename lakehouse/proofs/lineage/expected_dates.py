@@ -1,0 +1,108 @@
+"""Which runtime date a data file should hold: that of the run that its rows come from, as the seals say."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.declarations import Derived
+from lakehouse.errors import LakehouseError
+from lakehouse.proofs.lineage.sealed import DERIVE, made
+from lakehouse.protocol.commit.conflict_check import MAINTENANCE
+from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
+from lakehouse.protocol.seals.history import ancestry, is_rewrite, summary_of
+from lakehouse.protocol.seals.seal import PREFIX, VERSION_KEY, Seal
+
+
+class CannotCheckDates(LakehouseError):
+    """Nobody can say whether the dates are right."""
+
+
+@dataclass(frozen=True)
+class ExpectedDates:
+    """The date of some rows, and who says so.
+
+    Args:
+        dates: any of which is right.
+        by: for a person.
+        sure: whether another date is wrong; not if the seal that could say so has expired.
+    """
+
+    dates: frozenset[date]
+    by: str
+    sure: bool = True
+
+
+class Expectation(Protocol):
+    """Tells what a file should hold."""
+
+    def __call__(self, added_by: int | None, /) -> ExpectedDates | None:
+        """What files that a snapshot added should hold; None if nobody said what that snapshot is."""
+        ...
+
+
+def expectation(table: Table, snapshot: Snapshot, declared: Derived) -> Expectation:
+    """How to find what the files of a snapshot should hold.
+
+    Raises:
+        CannotCheckDates: the seal that would tell has expired.
+        SealBroken: it was changed after it was written.
+    """
+    if declared.mode == "full" and declared.partitions is None:
+        of_the_last_run = _of_the_last_seal(table, snapshot)
+        return lambda _: of_the_last_run
+    return _OfEachAttempt(table, snapshot)
+
+
+def _of_the_last_seal(table: Table, snapshot: Snapshot) -> ExpectedDates | None:
+    """A table that is computed as a whole: its last run's date is everybody's."""
+    step = made(table, snapshot.snapshot_id)
+    if step.seal is not None and step.seal.kind == DERIVE:
+        return _of_seal(step.seal)
+    if not step.known or (step.seal is not None and step.seal.kind == MAINTENANCE):
+        raise CannotCheckDates(
+            f"{'.'.join(table.name())}: the seal of the run that computed snapshot {snapshot.snapshot_id} has expired.",
+            remedy="compute the table anew",
+        )
+    return None  # nobody computed it
+
+
+class _OfEachAttempt:
+    """A table that grew run by run, or partition by partition: each attempt's date is its own files'."""
+
+    def __init__(self, table: Table, snapshot: Snapshot) -> None:
+        self._name = ".".join(table.name())
+        self._history = {each.snapshot_id: each for each in ancestry(table, snapshot.snapshot_id)}
+        self._said = {number: summary_of(each) for number, each in self._history.items()}
+        self._sealed = {
+            said[ATTEMPT_KEY]: number
+            for number, said in self._said.items()
+            if VERSION_KEY in said and said[PREFIX + "kind"] == DERIVE
+        }
+        self._whole = any(each.parent_snapshot_id is None for each in self._history.values())
+        self._known: dict[str, ExpectedDates] = {}
+
+    def __call__(self, added_by: int | None) -> ExpectedDates | None:
+        if added_by is None or added_by not in self._history:
+            return ExpectedDates(frozenset(), "a run whose seal has expired", sure=False)
+        attempt = self._said[added_by].get(ATTEMPT_KEY)
+        if attempt in self._sealed:
+            return self._of(attempt)
+        if is_rewrite(self._history[added_by]):  # the rows of several runs, in new files
+            every = [self._of(attempt).dates for attempt in self._sealed]
+            return ExpectedDates(frozenset[date]().union(*every), "every run of the table", sure=self._whole)
+        return None
+
+    def _of(self, attempt: str) -> ExpectedDates:
+        if attempt not in self._known:
+            number = self._sealed[attempt]
+            seal = Seal.from_summary(self._said[number], where=f"{self._name} snapshot {number}")
+            assert seal is not None
+            self._known[attempt] = _of_seal(seal)
+        return self._known[attempt]
+
+
+def _of_seal(seal: Seal) -> ExpectedDates:
+    return ExpectedDates(frozenset({date.fromisoformat(seal.runtime_date)}), f"run {seal.run_id}")

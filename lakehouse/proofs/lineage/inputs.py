@@ -1,0 +1,93 @@
+"""What a derived table was computed from, as the inputs themselves say it, and whether they belong to its run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from lakehouse.proofs.lineage.computations import Computation, computations_of
+from lakehouse.proofs.lineage.sealed import DERIVE, Derivation, made
+from lakehouse.protocol.seals.seal import Seal
+
+
+@dataclass(frozen=True)
+class Given:
+    """One input at the snapshot that was read.
+
+    Args:
+        runtime_date: that it carries; empty for a dateless one.
+        parameters: digest of those that it was computed with; empty for a dateless one.
+        run_id: of the run that wrote it; empty where nobody can say any more.
+        contradicts: the date by its own seal, where the reader's seal names another.
+        parts: of it that were computed for different dates or with different parameters; none if it is of one.
+    """
+
+    table: str
+    snapshot_id: int
+    runtime_date: str = ""
+    parameters: str = ""
+    run_id: str = ""
+    contradicts: str = ""
+    parts: tuple[Computation, ...] = ()
+
+
+def inputs_of(load: Callable[[str], Table], seal: Seal) -> tuple[Given, ...]:
+    """The inputs that a seal names.
+
+    Raises:
+        SealBroken: that of an input was changed after it was written.
+    """
+    said = Derivation.of(seal)
+    dates = said.dates if said else {}
+    return tuple(_given(load, name, snapshot_id, dates.get(name, "")) for name, snapshot_id in seal.inputs.items())
+
+
+def disagreements(seal: Seal, inputs: tuple[Given, ...]) -> tuple[str, ...]:
+    """Inputs that carry another date, or were computed with other parameters, than the run that read them.
+
+    Of a partitioned input, each part that does.
+    """
+    found: list[str] = []
+    for given in inputs:
+        parts = given.parts or (Computation(given.runtime_date, given.parameters, given.run_id),)
+        for one in parts:
+            part = one.among(parts)
+            where = f"{given.table} ({part})" if part else given.table
+            by = _by(one.run_id, given.snapshot_id)
+            if given.parts and not one.told:
+                found.append(f"{where} is of {one.whose}{by}")
+            if one.runtime_date and one.runtime_date != seal.runtime_date:
+                found.append(f"{where} is of {one.runtime_date}{by}")
+            if one.parameters and one.parameters != seal.parameters_digest:
+                found.append(f"{where} was computed with other parameters ({one.parameters}){by}")
+        if given.contradicts:
+            by = _by(given.run_id, given.snapshot_id)
+            found.append(f"{given.table} says of itself that it is of {given.contradicts}{by}")
+    return tuple(found)
+
+
+def _given(load: Callable[[str], Table], name: str, snapshot_id: int, said: str) -> Given:
+    try:
+        seal = made(load(name), snapshot_id).seal
+    except NoSuchTableError:
+        seal = None
+    if seal is None:
+        return Given(name, snapshot_id, runtime_date=said)
+    if not said and seal.kind != DERIVE:
+        return Given(name, snapshot_id, run_id=seal.run_id)
+    parts = computations_of(seal)
+    newest = parts[-1]
+    return Given(
+        table=name,
+        snapshot_id=snapshot_id,
+        runtime_date=said or newest.runtime_date,
+        parameters=newest.parameters,
+        run_id=seal.run_id,
+        contradicts=newest.runtime_date if said and newest.runtime_date != said else "",
+        parts=parts if len(parts) > 1 else (),
+    )
+
+
+def _by(run_id: str, snapshot_id: int) -> str:
+    return f" (run {run_id}, snapshot {snapshot_id})" if run_id else f" (snapshot {snapshot_id})"

@@ -1,0 +1,94 @@
+"""What the step said that made a snapshot's content, as far as the table still knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+from pyiceberg.table import Table
+
+from lakehouse.protocol.commit.conflict_check import MAINTENANCE
+from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
+from lakehouse.protocol.seals.seal import PREFIX, Seal
+
+DERIVE = "derive"
+_INPUTS = PREFIX + "inputs"
+_EMPTY = "{}"
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a snapshot came about.
+
+    Args:
+        sealed: what the step said; None where nobody said anything.
+        known: whether that is the whole truth. False where the way to the seal leads through snapshots whose entries
+            have expired, so that there may have been one.
+    """
+
+    sealed: Sealed | None
+    known: bool
+
+    @property
+    def seal(self) -> Seal | None:
+        """The statement alone."""
+        return self.sealed.seal if self.sealed else None
+
+
+def made(table: Table, snapshot_id: int | None) -> Made:
+    """The newest seal at or before a snapshot; one of maintenance only where that of the step itself has gone.
+
+    Raises:
+        SealBroken: it was changed after it was written.
+    """
+    stand_in: Sealed | None = None
+    parent = snapshot_id
+    for snapshot in ancestry(table, snapshot_id):
+        parent = snapshot.parent_snapshot_id
+        where = f"{'.'.join(table.name())} snapshot {snapshot.snapshot_id}"
+        seal = Seal.from_summary(summary_of(snapshot), where=where)
+        if seal is None:
+            continue
+        found = Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal)
+        if seal.kind != MAINTENANCE:
+            return Made(found, known=True)
+        stand_in = stand_in or found
+    return Made(stand_in, known=stand_in is not None or parent is None or reads_nothing(table))
+
+
+def reads_nothing(table: Table) -> bool:
+    """Whether the table's writer computes it from no other table: none of the seals that are left names an input.
+
+    A table has one writer, so what holds for the seals that are left holds for those that have expired.
+    """
+    inputs = [found for s in table.metadata.snapshots if (found := summary_of(s).get(_INPUTS)) is not None]
+    return bool(inputs) and all(found == _EMPTY for found in inputs)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What the seal of a derived table says of its reading. The keys are those of `derived.statement`.
+
+    Args:
+        declared: argument → table, as declared when it was computed.
+        scanned: table → snapshot that Spark's plan names; 0 where it was read without one.
+        dates: input → runtime date that it carried; empty for a dateless one.
+        differs: why a backfill was allowed to join inputs that do not agree; empty for none.
+    """
+
+    declared: Mapping[str, str]
+    scanned: Mapping[str, int]
+    dates: Mapping[str, str]
+    differs: str
+
+    @classmethod
+    def of(cls, seal: Seal) -> "Derivation | None":
+        """Read it, or None where the seal is of no derived table."""
+        said = seal.statement
+        if "derived.scanned" not in said:
+            return None
+        return cls(
+            declared=msgspec.json.decode(said.get("derived.declared", _EMPTY), type=dict[str, str]),
+            scanned=msgspec.json.decode(said["derived.scanned"], type=dict[str, int]),
+            dates=msgspec.json.decode(said.get("derived.dates", _EMPTY), type=dict[str, str]),
+            differs=said.get("derived.differs", ""),
+        )

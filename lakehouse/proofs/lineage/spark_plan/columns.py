@@ -1,0 +1,168 @@
+"""Follows columns through a plan, operator by operator, from the tables to what comes out.
+
+Numbers alone would not do: a union gives its columns the numbers of its first branch. So each operator's output is made
+from that of its children. An operator that is not known here gives columns that nobody can trace.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from lakehouse.declarations.columns.names import RESERVED_NAMES
+from lakehouse.proofs.lineage.spark_plan.expressions import (
+    UNKNOWN,
+    Attribute,
+    ExpressionScope,
+    Output,
+    attributes,
+    lists,
+    outputs,
+    sources,
+    split,
+    together,
+)
+from lakehouse.proofs.lineage.spark_plan.scans import scan_of
+from lakehouse.proofs.lineage.spark_plan.tree import Node
+
+# Operators whose rows are some or all of their one child's, unchanged.
+_SAME_ROWS = frozenset(
+    {"CollectMetrics", "Deduplicate", "Distinct", "Filter", "GlobalLimit", "LocalLimit", "Offset", "Sample", "Sort"}
+    | {"RebalancePartitions", "Repartition", "RepartitionByExpression", "ResolvedHint", "SubqueryAlias", "Tail", "View"}
+)
+_LEFT_ONLY = ("LeftSemi", "LeftAnti")
+
+
+class Columns:
+    """The columns that each operator of one plan gives."""
+
+    def __init__(self) -> None:
+        """Begin with a plan."""
+        self._common: dict[str, Output] = {}  # common table expressions, by number
+        self._rules: dict[str, Callable[[Node], Output]] = {
+            "RelationV2": _relation,
+            "LocalRelation": _made_here,
+            "OneRowRelation": lambda _: Output(whole=True),
+            "Range": lambda _: UNKNOWN,  # it does not print its column
+            "Project": self._project,
+            "Aggregate": self._project,
+            "Window": self._window,
+            "Generate": self._generate,
+            "Expand": self._expand,
+            "Union": self._union,
+            "Except": self._first,
+            "Intersect": self._first,
+            "Join": self._join,
+            "LateralJoin": self._lateral_join,
+            "WithCTE": self._with_common,
+            "CTERelationDef": self._define_common,
+            "CTERelationRef": self._refer_to_common,
+        }
+
+    def of(self, node: Node) -> Output:
+        """What an operator gives."""
+        if node.kind in _SAME_ROWS and len(node.children) == 1:
+            return self._first(node)
+        return self._rules.get(node.kind, _untraceable)(node)
+
+    def _first(self, node: Node) -> Output:
+        return self.of(node.children[0]) if node.children else Output(whole=True)
+
+    def _scope(self, node: Node) -> ExpressionScope:
+        return ExpressionScope(self._first(node), [self.of(plan) for plan in node.subqueries])
+
+    def _project(self, node: Node) -> Output:
+        found = lists(node.text)
+        return outputs(found[-1], self._scope(node)) if found else UNKNOWN
+
+    def _window(self, node: Node) -> Output:
+        found = lists(node.text)
+        return self._first(node) + (outputs(found[0], self._scope(node)) if found else UNKNOWN)
+
+    def _generate(self, node: Node) -> Output:
+        found = lists(node.text)
+        if not found:
+            return UNKNOWN
+        generator = node.text[: node.text.rindex(f"[{found[-1]}]")]
+        return self._first(node) + attributes(found[-1], sources(generator, self._scope(node)))
+
+    def _expand(self, node: Node) -> Output:
+        """Each row several times, with other columns blanked: `Expand [[a#1, null], [null, b#2]], [x#3, y#4]`."""
+        found = lists(node.text)
+        if found is None or len(found) != 2:
+            return UNKNOWN
+        given, scope = attributes(found[1]), self._scope(node)
+        versions = [split(row[1:-1]) or [] for row in split(found[0]) or []]
+        if not versions or any(len(version) != len(given.columns) for version in versions):
+            return UNKNOWN
+        merged = [
+            Attribute(column.name, column.id, together(sources(text, scope) for text in texts))
+            for column, *texts in zip(given.columns, *versions, strict=True)
+        ]
+        return Output(tuple(merged), given.whole)
+
+    def _union(self, node: Node) -> Output:
+        branches = [self.of(child) for child in node.children]
+        if not all(branch.whole for branch in branches) or len({len(branch.columns) for branch in branches}) != 1:
+            return UNKNOWN
+        same_place: Sequence[tuple[Attribute, ...]] = list(zip(*(b.columns for b in branches), strict=True))
+        merged = [Attribute(here[0].name, here[0].id, together(a.sources for a in here)) for here in same_place]
+        return Output(tuple(merged), whole=True)
+
+    def _join(self, node: Node) -> Output:
+        if node.text.removeprefix("Join ").startswith(_LEFT_ONLY):
+            return self._first(node)
+        left, right = node.children
+        return self.of(left) + self.of(right)
+
+    def _lateral_join(self, node: Node) -> Output:
+        right = self.of(node.subqueries[0]) if len(node.subqueries) == 1 else UNKNOWN
+        return self._first(node) + right
+
+    def _with_common(self, node: Node) -> Output:
+        *definitions, query = node.children
+        for definition in definitions:
+            self.of(definition)
+        return self.of(query)
+
+    def _define_common(self, node: Node) -> Output:
+        found = self._common[_number(node.text)] = self._first(node)
+        return found
+
+    def _refer_to_common(self, node: Node) -> Output:
+        defined, found = self._common.get(_number(node.text), UNKNOWN), lists(node.text)
+        given = attributes(found[0]) if found else UNKNOWN
+        if not defined.whole or len(given.columns) != len(defined.columns):
+            return given
+        renumbered = zip(given.columns, defined.columns, strict=True)
+        return Output(tuple(Attribute(new.name, new.id, old.sources) for new, old in renumbered), given.whole)
+
+
+def _relation(node: Node) -> Output:
+    scan = scan_of(node)
+    if scan is None or not scan.rows:
+        return _untraceable(node)
+    given = attributes(scan.columns)
+    # A name with a comma or a number sign in it would read as several columns.
+    if not all(column.name.isidentifier() for column in given.columns):
+        return UNKNOWN
+    named = [
+        Attribute(one.name, one.id, None if one.name in RESERVED_NAMES else frozenset({(scan.source, one.name)}))
+        for one in given.columns
+    ]
+    return Output(tuple(named), given.whole)
+
+
+def _made_here(node: Node) -> Output:
+    """Rows that the query itself spells out: from no column of a table."""
+    found = lists(node.text)
+    return attributes(found[0], frozenset()) if found else UNKNOWN
+
+
+def _untraceable(node: Node) -> Output:
+    """Columns that an operator prints at its end, of unknown origin: a function in Python, another source of rows."""
+    found = lists(node.text)
+    return attributes(found[-1]) if found else UNKNOWN
+
+
+def _number(text: str) -> str:
+    found = re.search(r"\d+", text)
+    return found[0] if found else ""

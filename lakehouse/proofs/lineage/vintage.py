@@ -1,0 +1,255 @@
+"""Is everything that a table was computed from of one vintage?
+
+A table that is reached in two ways (a diamond) has to be the same in both. The ways are those that the seals name, up
+to the tables that nobody computes; metadata alone is read, and of each table once. A table whose parts were computed
+from different snapshots is reached in as many ways by itself.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import zip_longest
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from lakehouse.proofs.lineage.content import ContentChange, compare
+from lakehouse.proofs.lineage.origins import follows_in, origins_of
+from lakehouse.proofs.lineage.sealed import made
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.protocol.seals.seal import Seal
+
+
+@dataclass(frozen=True)
+class SnapshotPath:
+    """A snapshot of a table, and one way by which it is read: the shortest.
+
+    Args:
+        path: from the table that was asked about to the one that is read.
+        written_ms: when the snapshot was written; 0 where its entry has expired.
+        seal: what its writer said; None where nobody did, or it has expired.
+        parts: for each table of the path but the last, which part of it the way leads through; empty for all of it.
+        rebuild: whether an incremental table on the way has read the next one in full, so that only a computation of
+            all its rows would read another version of it.
+    """
+
+    path: tuple[str, ...]
+    snapshot_id: int
+    written_ms: int = 0
+    seal: Seal | None = None
+    parts: tuple[str, ...] = ()
+    rebuild: bool = False
+
+    @property
+    def table(self) -> str:
+        """What is read."""
+        return self.path[-1]
+
+    @property
+    def way(self) -> str:
+        """The path for a person: `a ← b (partitions …) ← c`."""
+        return _way(self.path, self.parts)
+
+    def __str__(self) -> str:
+        """The path, the snapshot, and whose it is."""
+        if self.seal is None:
+            return f"{self.way} at snapshot {self.snapshot_id}"
+        dated = f"runtime date {self.seal.runtime_date}, " if self.seal.runtime_date else ""
+        return f"{self.way} at snapshot {self.snapshot_id} ({dated}run {self.seal.run_id})"
+
+
+@dataclass(frozen=True)
+class VintageDifference:
+    """A table that was read at several contents.
+
+    Args:
+        contents: the readings of each content, the oldest content first.
+    """
+
+    contents: tuple[tuple[SnapshotPath, ...], ...]
+
+    @property
+    def ancestor(self) -> str:
+        """The table that all ways lead to."""
+        return self.contents[0][0].table
+
+    @property
+    def paths(self) -> dict[str, list[str]]:
+        """Content, by a snapshot that has it → the ways on which it is read: `a ← b ← c`."""
+        return {f"snapshot {group[-1].snapshot_id}": [reading.way for reading in group] for group in self.contents}
+
+    @property
+    def rebuild(self) -> bool:
+        """Whether incremental tables among those have to be computed from all rows."""
+        return any(reading.rebuild for group in self.contents[:-1] for reading in group)
+
+    @property
+    def outdated(self) -> tuple[str, ...]:
+        """Tables that have to be computed anew to agree with the newest content, each after its inputs."""
+        older = (reading for group in self.contents[:-1] for reading in group)
+        return tuple(dict.fromkeys(name for reading in older for name in reversed(reading.path[:-1])))
+
+    def older_parts(self, table: str) -> tuple[str, ...]:
+        """The parts of one table that were computed from an older content, in words."""
+        older = (reading for group in self.contents[:-1] for reading in group)
+        parts = (part for one in older for name, part in zip(one.path, one.parts, strict=False) if name == table)
+        return tuple(dict.fromkeys(filter(None, parts)))
+
+    def __str__(self) -> str:
+        """One sentence."""
+        ways = "; but ".join(str(reading) for group in self.contents for reading in group[:1])
+        return f"{self.ancestor} was read in {len(self.contents)} versions: {ways}."
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Something that nobody can tell any more."""
+
+    path: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        """One sentence."""
+        return f"{' ← '.join(self.path)}: {self.reason}."
+
+
+@dataclass(frozen=True)
+class Vintage:
+    """Whether all ways to each ancestor name the same content.
+
+    Args:
+        readings: every snapshot that was read, on the way from the tables asked about; those come first.
+        broken: seals on the way that were changed after they were written.
+    """
+
+    readings: tuple[SnapshotPath, ...] = ()
+    differences: tuple[VintageDifference, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    broken: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is proven that everything is of one vintage."""
+        return not self.differences and not self.undecided and not self.broken
+
+    @property
+    def rebuild(self) -> bool:
+        """Whether a repair has to compute incremental tables from all rows."""
+        return any(difference.rebuild for difference in self.differences)
+
+
+def check_vintage(load: Callable[[str], Table], at: Mapping[str, int]) -> Vintage:
+    """Walk everything that some tables were computed from, and compare what was read of each ancestor.
+
+    Args:
+        load: gives a table by its name; asked once for each.
+        at: the tables that are asked about (and themselves compared), and the snapshot of each.
+    """
+    loaded = cache(load)
+    readings: dict[tuple[str, int], SnapshotPath] = {}
+    undecided: list[Undecided] = []
+    broken: list[str] = []
+    waiting = deque(SnapshotPath((name,), snapshot_id) for name, snapshot_id in at.items())
+    while waiting:
+        reading = waiting.popleft()
+        node = reading.table, reading.snapshot_id
+        if node in readings:  # whatever is above it was looked at from there
+            continue
+        readings[node] = reading
+        try:
+            table = loaded(reading.table)
+            step = made(table, reading.snapshot_id)
+        except NoSuchTableError:
+            undecided.append(Undecided(reading.path, f"{reading.table} does not exist any more"))
+            continue
+        except SealBroken as changed:
+            broken.append(changed.message)
+            continue
+        readings[node] = _described(reading, table, step.seal)
+        if not step.known:
+            gone = f"of snapshot {reading.snapshot_id} of {reading.table} nobody can say what it was computed from"
+            undecided.append(Undecided(reading.path, f"{gone}: its entry, or that of its seal, has expired"))
+        for found in _read_by(readings[node]):
+            if isinstance(found, Undecided):
+                undecided.append(found)
+            else:
+                waiting.append(found)
+    every = tuple(readings.values())
+    differences, unknown = _compared(every, loaded)
+    return Vintage(every, differences, (*undecided, *unknown), tuple(broken))
+
+
+def _read_by(reading: SnapshotPath) -> Iterator[SnapshotPath | Undecided]:
+    """What a table was computed from, each part of it from its own inputs."""
+    origins = origins_of(reading.seal)
+    follows = follows_in(reading.seal.statement) if reading.seal else ""
+    for origin in origins:
+        part = origin.among(origins)
+        if part and not origin.inputs:
+            reason = (
+                f"{part} of {reading.table} were computed from versions of its inputs that can no longer be told apart "
+                "(a run of the whole table mends that)"
+            )
+            yield Undecided(reading.path, reason)
+        for name, snapshot_id in origin.inputs.items():
+            yield SnapshotPath(
+                (*reading.path, name),
+                snapshot_id,
+                parts=(*reading.parts, part),
+                rebuild=reading.rebuild or bool(follows and name != follows),
+            )
+
+
+def _way(path: Sequence[str], parts: Sequence[str]) -> str:
+    told = [f"{name} ({part})" if part else name for name, part in zip_longest(path, parts, fillvalue="")]
+    return " ← ".join(told)
+
+
+def _described(reading: SnapshotPath, table: Table, seal: Seal | None) -> SnapshotPath:
+    snapshot = table.metadata.snapshot_by_id(reading.snapshot_id)
+    return replace(reading, written_ms=snapshot.timestamp_ms if snapshot else 0, seal=seal)
+
+
+def _compared(
+    readings: tuple[SnapshotPath, ...], loaded: Callable[[str], Table]
+) -> tuple[tuple[VintageDifference, ...], tuple[Undecided, ...]]:
+    by_table: dict[str, list[SnapshotPath]] = {}
+    for reading in readings:
+        by_table.setdefault(reading.table, []).append(reading)
+    differences: list[VintageDifference] = []
+    undecided: list[Undecided] = []
+    for name, group in by_table.items():
+        if len(group) == 1:
+            continue
+        try:
+            table = loaded(name)
+        except NoSuchTableError:  # told already
+            continue
+        contents, unknown = _grouped(table, sorted(group, key=lambda reading: reading.written_ms))
+        undecided += unknown
+        if len(contents) > 1:
+            differences.append(VintageDifference(contents))
+    return tuple(differences), tuple(undecided)
+
+
+def _grouped(
+    table: Table, readings: list[SnapshotPath]
+) -> tuple[tuple[tuple[SnapshotPath, ...], ...], list[Undecided]]:
+    """Put readings of one content together; those that cannot be compared are told apart."""
+    contents: list[list[SnapshotPath]] = []
+    undecided: list[Undecided] = []
+    for reading in readings:
+        found = [compare(table, group[0].snapshot_id, reading.snapshot_id) for group in contents]
+        if ContentChange.SAME in found:
+            contents[found.index(ContentChange.SAME)].append(reading)
+        elif ContentChange.UNKNOWN in found:
+            other = contents[found.index(ContentChange.UNKNOWN)][0]
+            reason = (
+                f"{reading.table} is read at snapshot {reading.snapshot_id}, and by {other.way} at snapshot "
+                f"{other.snapshot_id}; entries that would tell whether they are the same have expired"
+            )
+            undecided.append(Undecided(reading.path, reason))
+        else:
+            contents.append([reading])
+    return tuple(tuple(group) for group in contents), undecided

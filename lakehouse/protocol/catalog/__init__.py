@@ -1,0 +1,32 @@
+"""Where tables live: PyIceberg catalogs with one addition, a commit over several tables at once."""
+
+from lakehouse.protocol.catalog.change import (
+    CANNOT_LOAD,
+    LakeCatalog,
+    Locations,
+    TableChange,
+    ref_is,
+    remove_ref,
+    remove_snapshots,
+    set_branch,
+    set_tag,
+)
+from lakehouse.protocol.catalog.entry import Entry
+from lakehouse.protocol.catalog.opening import open_catalog
+from lakehouse.protocol.catalog.probe import UnsafeCatalog, probe
+
+__all__ = [
+    "CANNOT_LOAD",
+    "Entry",
+    "LakeCatalog",
+    "Locations",
+    "TableChange",
+    "UnsafeCatalog",
+    "open_catalog",
+    "probe",
+    "ref_is",
+    "remove_ref",
+    "remove_snapshots",
+    "set_branch",
+    "set_tag",
+]

@@ -1,0 +1,227 @@
+"""An Iceberg REST catalog (Polaris): one `transactions/commit` changes all tables of a step."""
+
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from pyiceberg.catalog.rest import Endpoints, RestCatalog, TableResponse
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError, RESTError
+from pyiceberg.io import FileIO
+from pyiceberg.table import (
+    CommitTableRequest,
+    CommitTableResponse,
+    Namespace,
+    StagedTable,
+    Table,
+    TableIdentifier,
+)
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
+from requests import HTTPError, RequestException, Response, Session
+from typing_extensions import override
+
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
+from lakehouse.protocol.catalog.entry import Entry
+from lakehouse.protocol.catalog.safe_properties import code_free, names_code, without_code
+from lakehouse.protocol.catalog.timeouts import patient
+
+_COLLECT_TRIES = 20
+_MESSAGE_LIMIT = 500
+# (connect, read), of a commit: a catalog that hangs is one whose answer is lost.
+_PATIENCE_SECONDS = (30, 180)
+_TOKEN_ENDED = (401, 419)
+_TRY_AGAIN = (409, 429)  # a requirement did not hold; too many requests
+# Another branch of the table was committed to while a snapshot was prepared. Iceberg's server code, and so Polaris,
+# answers 400 to that, though it only has to be prepared again. (The second: two attempts each prepared a table's very
+# first snapshots, and the other has added more of them since.)
+_STALE_SNAPSHOT = ("Cannot add snapshot with sequence number", "Invalid snapshot with sequence number")
+
+
+# Of one table: the catalog refuses it, or says of it what nobody can read.
+REFUSALS = (HTTPError, RESTError, msgspec.MsgspecError)
+
+
+class CommitRefusedByCatalog(LakehouseError):
+    """The catalog refused a commit for a reason that trying again cannot mend."""
+
+
+class ReadsNeverSettled(LakehouseError):
+    """The tables changed faster than they could be read together."""
+
+
+class RestLakeCatalog(RestCatalog, LakeCatalog):
+    """PyIceberg's REST catalog with commits and consistent reads over several tables."""
+
+    reads_whole_commits = False  # the specification does not promise it, though Polaris keeps it
+
+    @override
+    def _config_headers(self, session: Session) -> None:
+        # The first that is done with a new session: also what asks for a token is not waited for without end.
+        patient(session)
+        super()._config_headers(session)
+
+    @override
+    def _fetch_config(self) -> None:
+        """Take the server's settings, but for those that name a class: such are ours alone."""
+        ours = {key: value for key, value in self.properties.items() if names_code(key)}
+        super()._fetch_config()
+        self.properties = {**without_code(self.properties), **ours}
+
+    @override
+    def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:
+        """Storage as the settings and the server say, the latter without code."""
+        return super()._load_file_io(without_code(properties), location)
+
+    @override
+    def _response_to_table(self, identifier_tuple: tuple[str, ...], table_response: TableResponse) -> Table:
+        # Of the answer, what the server says of storage counts, and what the table says of itself does not.
+        table = super()._response_to_table(identifier_tuple, _without_properties(table_response))
+        table.metadata = code_free(table_response.metadata)
+        return table
+
+    @override
+    def _response_to_staged_table(
+        self, identifier_tuple: tuple[str, ...], table_response: TableResponse
+    ) -> StagedTable:
+        table = super()._response_to_staged_table(identifier_tuple, _without_properties(table_response))
+        table.metadata = code_free(table_response.metadata)
+        return table
+
+    @override
+    def commit_table(
+        self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
+    ) -> CommitTableResponse:
+        response = super().commit_table(table, requirements, updates)
+        return response.model_copy(update={"metadata": code_free(response.metadata)})
+
+    @override
+    def commit_tables(self, changes: Sequence[TableChange]) -> None:
+        body = ",".join(
+            CommitTableRequest(
+                identifier=TableIdentifier(
+                    namespace=Namespace(list(change.identifier[:-1])), name=change.identifier[-1]
+                ),
+                requirements=change.requirements,
+                updates=change.updates,
+            ).model_dump_json(by_alias=True)
+            for change in changes
+        )
+        try:
+            response = self._session.post(
+                self.url("transactions/commit"),
+                data=f'{{"table-changes":[{body}]}}'.encode(),
+                timeout=_PATIENCE_SECONDS,
+            )
+        except RequestException as error:
+            raise CommitStateUnknownException(
+                f"The catalog did not answer the commit: {type(error).__name__}"
+            ) from error
+        _judge(response, changes)
+
+    @override
+    def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
+        # Each load is its own request. If two rounds see the same documents, all held at one moment between the rounds.
+        before = {identifier: self.load_table(identifier) for identifier in identifiers}
+        if len(before) < 2:
+            return before
+        for _ in range(_COLLECT_TRIES):
+            after = {identifier: self.load_table(identifier) for identifier in identifiers}
+            if all(_state(before[i]) == _state(after[i]) for i in identifiers):
+                return after
+            before = after
+        names = ", ".join(".".join(identifier) for identifier in identifiers)
+        raise ReadsNeverSettled(
+            f"{names} changed during each of {_COLLECT_TRIES} attempts to read them together.",
+            remedy="read again when fewer commits are under way, or read a release",
+        )
+
+    @override
+    def locations(self, identifiers: Sequence[Identifier]) -> Locations:
+        known, refused = dict[Identifier, str](), dict[Identifier, str]()
+        for identifier in identifiers:
+            try:
+                known[identifier] = self._answer(identifier).metadata_location
+            except NoSuchTableError:
+                continue
+            except REFUSALS as error:  # of this table; a silent catalog is of all
+                refused[identifier] = _in_short(error)
+        return Locations(known, refused)
+
+    @override
+    def entries(self) -> Iterator[Entry]:
+        for identifier in sorted(set(self._tables(()))):
+            try:
+                answer = self._answer(identifier)
+            except NoSuchTableError:  # dropped since it was listed
+                continue
+            except REFUSALS as error:
+                yield Entry(identifier, "", unreadable=_in_short(error))
+            else:
+                yield Entry.of(identifier, answer.metadata_location, answer.metadata)
+
+    def _tables(self, namespace: Identifier) -> Iterator[Identifier]:
+        for child in self.list_namespaces(namespace):
+            if child[: len(namespace)] == namespace and len(child) > len(namespace):
+                yield from self.list_tables(child)
+                yield from self._tables(child)
+
+    def _answer(self, identifier: Identifier) -> "_Loaded":
+        """What the server says of a table, also of one whose document nobody here can read.
+
+        Raises:
+            NoSuchTableError: it does not exist.
+            HTTPError: the server refused to say.
+            RequestException: it did not answer.
+        """
+        url = self.url(Endpoints.load_table, prefixed=True, **self._split_identifier_for_path(identifier))
+        response = self._session.get(url)
+        if response.status_code in _TOKEN_ENDED:
+            self._refresh_token()
+            response = self._session.get(url)
+        if response.status_code == HTTPStatus.NOT_FOUND:
+            raise NoSuchTableError(f"Table does not exist: {'.'.join(identifier)}")
+        response.raise_for_status()
+        return msgspec.json.decode(response.content, type=_Loaded)
+
+    @override
+    def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Nothing: the server deletes them, which knows all entries."""
+
+
+class _Loaded(msgspec.Struct, rename="kebab"):
+    metadata_location: str
+    metadata: dict[str, Any]
+
+
+def _in_short(error: Exception) -> str:
+    """What went wrong, without the server's words: they may repeat a secret."""
+    answered = error.response.status_code if isinstance(error, HTTPError) and error.response is not None else None
+    return f"the catalog answered {answered}" if answered else type(error).__name__
+
+
+def _without_properties(response: TableResponse) -> TableResponse:
+    return response.model_copy(update={"metadata": response.metadata.model_copy(update={"properties": {}})})
+
+
+def _state(table: Table) -> tuple[str, int | None]:
+    # A rollback brings an old snapshot back, never an old document: the location tells the two apart.
+    snapshot = table.current_snapshot()
+    return table.metadata_location, snapshot.snapshot_id if snapshot else None
+
+
+def _judge(response: Response, changes: Sequence[TableChange]) -> None:
+    if response.ok:
+        return
+    names = ", ".join(".".join(change.identifier) for change in changes)
+    said = f"{names}: the catalog answered {response.status_code}: {response.text[:_MESSAGE_LIMIT]}"
+    if response.status_code in _TRY_AGAIN or any(stale in response.text for stale in _STALE_SNAPSHOT):
+        raise CommitFailedException(said)
+    if response.status_code >= 500:
+        raise CommitStateUnknownException(said)
+    raise CommitRefusedByCatalog(
+        said,
+        remedy="check that the catalog offers transactions/commit and that this principal may commit to the tables",
+    )

@@ -1,0 +1,1 @@
+"""What attempts that came to nothing leave behind, and how it goes."""

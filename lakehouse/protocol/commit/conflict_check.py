@@ -1,0 +1,139 @@
+"""Before each try of a publish: what has become of the table since the attempt began?"""
+
+import time
+from enum import Enum
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.protocol.commit.stage import Staged, require_descent
+from lakehouse.protocol.errors import (
+    ClockSkew,
+    ForeignCommit,
+    MainMoved,
+    RolledBack,
+    SchemaChanged,
+    Superseded,
+    TableReplaced,
+)
+from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, is_seal_only, summary_of
+from lakehouse.protocol.seals.seal import MAINTENANCE, PREFIX
+
+_SKEW_LIMIT_MS = 60_000
+
+
+class ConflictVerdict(Enum):
+    """What to do with one table."""
+
+    PUBLISH = "publish"
+    LANDED = "landed"
+    REBASE = "rebase"
+
+
+def check_conflict(staged: Staged, table: Table) -> ConflictVerdict:
+    """Decide from a fresh load whether the staged head may become `main`.
+
+    Raises:
+        TableReplaced: another table has this name now.
+        RolledBack: the branch is gone and its head is not in `main`.
+        SchemaChanged: the current schema is not the one that was written with.
+        ForeignCommit: somebody wrote outside the protocol, to `main` or to the branch.
+        Superseded: another attempt published meanwhile.
+        MainMoved: `main` does not descend from the base any more.
+        ClockSkew: the table's history is ahead of our clock.
+    """
+    name = staged.base.name
+    if str(table.metadata.table_uuid) != staged.base.uuid:
+        raise TableReplaced(f"{name} was dropped and created anew during this attempt.", remedy="run the step again")
+    main = head_of(table)
+    if any(snapshot.snapshot_id == staged.head for snapshot in ancestry(table, main)):
+        return ConflictVerdict.LANDED
+    meanwhile = _since_base(staged, table, main)
+    _require_branch(staged, table)
+    for snapshot in reversed(meanwhile):
+        _require_harmless(staged, snapshot)
+    if table.metadata.current_schema_id != staged.base.schema_id:
+        raise SchemaChanged(
+            f"{name}: the schema changed from id {staged.base.schema_id} to {table.metadata.current_schema_id} "
+            "after the rows were staged.",
+            remedy="run the step again, it will write with the new schema",
+        )
+    require_descent(table, staged)
+    ahead = table.metadata.last_updated_ms - time.time_ns() // 1_000_000
+    if ahead > _SKEW_LIMIT_MS:
+        raise ClockSkew(
+            f"{name} was last written {ahead / 1000:.0f} s ahead of this machine's clock.",
+            remedy="set the clocks of all writers by NTP; publish again when the difference is under a minute",
+        )
+    return ConflictVerdict.REBASE if meanwhile else ConflictVerdict.PUBLISH
+
+
+def _since_base(staged: Staged, table: Table, main: int | None) -> list[Snapshot]:
+    """Commits of `main` after the base, newest first."""
+    found: list[Snapshot] = []
+    for snapshot in ancestry(table, main):
+        if snapshot.snapshot_id == staged.base.snapshot_id:
+            return found
+        found.append(snapshot)
+    if staged.base.snapshot_id is None and (not found or found[-1].parent_snapshot_id is None):
+        return found
+    known = {snapshot.snapshot_id for snapshot in ancestry(table, staged.base.snapshot_id)}
+    for snapshot in reversed(found):
+        if snapshot.snapshot_id not in known:
+            _refuse_twin(staged.base.name, snapshot, staged)
+    raise MainMoved(
+        f"{staged.base.name}: main is at {main} and does not descend from {staged.base.snapshot_id}, where this "
+        "attempt began; it was rolled back or its history was expired.",
+        remedy="run the step again from the present state",
+    )
+
+
+def _require_branch(staged: Staged, table: Table) -> None:
+    at = head_of(table, staged.branch)
+    if at == staged.head:
+        return
+    name = staged.base.name
+    if at is not None:
+        raise ForeignCommit(
+            f"{name}: branch {staged.branch} is at {at}, this attempt left it at {staged.head}.",
+            remedy="find out who writes to attempt branches, then run the step again",
+        )
+    for snapshot in ancestry(table, head_of(table)):
+        if snapshot.snapshot_id == staged.base.snapshot_id:
+            break
+        _refuse_twin(name, snapshot, staged)
+    raise RolledBack(
+        f"{name}: branch {staged.branch} is gone and its head {staged.head} is not in main: it was published and taken "
+        "back by an operator, or removed.",
+        remedy="decide whether the rollback stands; a new run starts from the position that main holds now",
+    )
+
+
+def _refuse_twin(name: str, snapshot: Snapshot, staged: Staged) -> None:
+    if staged.maintains:
+        return
+    other = attempt_of(snapshot)
+    kind = summary_of(snapshot).get(PREFIX + "kind")
+    if other not in (None, staged.attempt.id) and kind != MAINTENANCE and not is_rewrite(snapshot):
+        raise Superseded(
+            f"{name}: attempt {other} published snapshot {snapshot.snapshot_id} first.",
+            remedy="nothing to do; the next run continues from there",
+        )
+
+
+def _require_harmless(staged: Staged, snapshot: Snapshot) -> None:
+    """Refuse to go on after a commit that settles the matter; whether files were touched, the rebase finds out."""
+    if is_rewrite(snapshot):
+        return
+    name, summary = staged.base.name, summary_of(snapshot)
+    if attempt_of(snapshot) is not None:
+        if staged.maintains or (is_seal_only(snapshot) and summary[PREFIX + "kind"] == MAINTENANCE):
+            return
+        raise Superseded(
+            f"{name}: attempt {attempt_of(snapshot)} published snapshot {snapshot.snapshot_id} first.",
+            remedy="nothing to do; the next run continues from there",
+        )
+    raise ForeignCommit(
+        f"{name}: snapshot {snapshot.snapshot_id} was written to main outside the protocol.",
+        remedy="every writer of this table must publish through the protocol; `lakehouse audit` shows the damage",
+    )

@@ -1,0 +1,160 @@
+"""Publish: the tables that one step wrote become visible together, or not at all.
+
+The story of one publish: load all targets together; judge each (may it land, has it landed, must it be rebased?); send
+one catalog transaction whose requirements repeat what was judged; when the answer is lost, start with a fresh load.
+A table that has landed already is left out: so a catalog that shows, or made, half a transaction is completed.
+"""
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.exceptions import CommitFailedException, ServerError, ServiceUnavailableError
+from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
+from pyiceberg.table.update import AssertCurrentSchemaId, AssertTableUUID, TableRequirement
+from pyiceberg.typedef import Identifier
+from requests import RequestException
+from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch
+from lakehouse.protocol.commit.conflict_check import ConflictVerdict, check_conflict
+from lakehouse.protocol.commit.rebase import rebase
+from lakehouse.protocol.commit.stage import Staged
+from lakehouse.protocol.commit.trim import outdated_snapshots
+from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, PublishUnresolved
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.leases.lease import Lease, lease_change
+from lakehouse.protocol.seals.history import MAIN, head_of
+
+_ROUNDS = 20
+_REBASES = 3
+_REBASES_OF_REPLACEMENTS = 20  # they meet every append, and nobody waits for them
+_WHEN_BACK = "when the catalog answers again, run the step again: it finds out whether this attempt landed"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What became visible.
+
+    Args:
+        snapshots: table name → snapshot id of its seal on `main`.
+        rounds: how many times the publish was tried.
+        rebases: how many times staged files were put on a newer base.
+    """
+
+    snapshots: dict[str, int]
+    rounds: int
+    rebases: int
+
+
+def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[Lease] = ()) -> Published:
+    """Move `main` of every table to its staged head in one catalog transaction.
+
+    Args:
+        catalog: where the tables live.
+        staged: the sealed branches.
+        leases: moved in the same transaction, on tables that the step has read. What happens to `main` of those is no
+            reason not to publish.
+
+    Raises:
+        ValueError: a table is named twice.
+        Superseded: another attempt published first.
+        CommitError: one of its other kinds; see `lakehouse.protocol.commit.conflict_check`.
+        PublishUnresolved: the catalog never gave a clear answer.
+    """
+    failpoint("publish.before")
+    work = {item.base.identifier: item for item in staged}
+    if len(work) < len(staged):
+        raise ValueError("A publish names each table once: seal all of a step's work on one branch.")
+    if any(lease.identifier in work for lease in leases):
+        raise ValueError("A step does not lease a table that it writes.")
+    rounds, rebases, doubt = 0, 0, None
+    while (rounds := rounds + 1) <= _ROUNDS + 2 * rebases:
+        tables = _load(catalog, list(work))
+        verdicts = {identifier: check_conflict(item, tables[identifier]) for identifier, item in work.items()}
+        waiting = {i: item for i, item in work.items() if verdicts[i] is not ConflictVerdict.LANDED}
+        if not waiting:
+            return _published(work, rounds, rebases)
+        stale = [identifier for identifier, verdict in verdicts.items() if verdict is ConflictVerdict.REBASE]
+        try:
+            if stale:
+                rebases += 1
+                _bound_rebases(rebases, [work[identifier] for identifier in stale])
+                for identifier in stale:
+                    work[identifier] = rebase(catalog, work[identifier], tables[identifier])
+                continue
+            changes = [_change(item, tables[identifier]) for identifier, item in waiting.items()]
+            moved = [change for lease in leases if (change := lease_change(catalog, lease)) is not None]
+            catalog.commit_tables([*changes, *moved])
+        except CommitFailedException:
+            # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
+            time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - jitter, not a secret
+        except UNKNOWN_OUTCOME as error:
+            doubt = error
+            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+        else:
+            failpoint("publish.after")
+            return _published(work, rounds, rebases)
+    names = ", ".join(item.base.name for item in staged)
+    raise PublishUnresolved(
+        f"{names}: no clear answer from the catalog in {rounds - 1} tries" + (f" (last: {doubt})." if doubt else "."),
+        remedy=_WHEN_BACK,
+    )
+
+
+def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifier, Table]:
+    patient = Retrying(
+        retry=retry_if_exception_type((RequestException, ServerError, ServiceUnavailableError)),
+        stop=stop_after_attempt(8),
+        wait=wait_exponential_jitter(multiplier=0.1, max=5),
+    )
+    try:
+        return patient(catalog.load_tables, identifiers)
+    except RetryError as error:
+        names = ", ".join(".".join(identifier) for identifier in identifiers)
+        last = error.last_attempt.exception()
+        raise PublishUnresolved(f"{names}: the catalog cannot be reached ({last}).", remedy=_WHEN_BACK) from last
+
+
+def _bound_rebases(rebases: int, stale: list[Staged]) -> None:
+    bound = _REBASES_OF_REPLACEMENTS if all(item.replacement is not None for item in stale) else _REBASES
+    if rebases > bound:
+        names = ", ".join(item.base.name for item in stale)
+        raise MainMoved(
+            f"{names}: main moved again after each of {bound} rebases.",
+            remedy="run the step again when it is quieter",
+        )
+
+
+def _change(item: Staged, table: Table) -> TableChange:
+    used = [branch for branch in (item.branch, *item.retired) if head_of(table, branch) is not None]
+    outdated = outdated_snapshots(table, item.head)
+    return TableChange(
+        identifier=item.base.identifier,
+        requirements=(
+            AssertTableUUID(uuid=table.metadata.table_uuid),
+            ref_is(MAIN, item.base.snapshot_id),
+            ref_is(item.branch, item.head),
+            AssertCurrentSchemaId.model_validate({"current-schema-id": item.base.schema_id}),
+            *(_tags_are_as_they_were(table) if outdated else ()),
+        ),
+        updates=(
+            # Retention that somebody set on main is theirs to keep.
+            set_branch(MAIN, item.head, like=table.metadata.refs.get(MAIN)),
+            *(remove_ref(branch) for branch in used),
+            *([remove_snapshots(outdated)] if outdated else []),
+        ),
+    )
+
+
+def _tags_are_as_they_were(table: Table) -> Iterator[TableRequirement]:
+    """Or one that is moved back meanwhile, as the lease of a mirror that was rolled back, names what is trimmed."""
+    for name, ref in table.metadata.refs.items():
+        if ref.snapshot_ref_type == SnapshotRefType.TAG:
+            yield ref_is(name, ref.snapshot_id)
+
+
+def _published(work: dict[Identifier, Staged], rounds: int, rebases: int) -> Published:
+    return Published({item.base.name: item.head for item in work.values()}, rounds, rebases)

@@ -1,0 +1,255 @@
+"""Stage and seal: data goes to the attempt's own branch, then one commit without files says what it is.
+
+Nothing here is visible to a reader of `main`. A failure leaves a branch for autopsy; housekeeping removes it.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pyiceberg.exceptions import (
+    CommitFailedException,
+)
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table, Transaction
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update import AssertTableUUID, TableRequirement
+from pyiceberg.table.update.snapshot import ManageSnapshots
+
+from lakehouse.engines.spark.naming import quoted_name
+from lakehouse.iceberg.summary import AppendFiles
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, UnsafeCatalog, ref_is
+from lakehouse.protocol.commit.replacement import Replacement
+from lakehouse.protocol.errors import UNKNOWN_OUTCOME, ForeignCommit, MainMoved, SchemaChanged, TableReplaced
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import Base
+from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of
+from lakehouse.protocol.seals.seal import Seal
+
+_TRIES = 10
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A sealed branch, ready to be published.
+
+    Args:
+        branch: the branch that holds the work.
+        head: snapshot id of the seal.
+        retired: branches that earlier bases used; publishing removes them too.
+        replacement: the files that it puts in the place of others, if it only rearranges the table.
+        claimed: snapshots without the attempt's marks that are its own all the same; see `commit.as_written`.
+    """
+
+    base: Base
+    attempt: Attempt
+    branch: str
+    head: int
+    seal: Seal
+    retired: tuple[str, ...] = ()
+    replacement: Replacement | None = None
+    claimed: frozenset[int] = frozenset()
+
+    @property
+    def maintains(self) -> bool:
+        """Whether the rows stay the same, so that what others write is no reason to give up."""
+        return self.replacement is not None or bool(self.claimed)
+
+
+def branch_table(base: Base, attempt: Attempt, *, catalog: str = "lake") -> str:
+    """Name of the attempt's branch for Spark, quoted; a write to it fails loudly when the branch does not exist."""
+    return quoted_name(catalog, *base.identifier, f"branch_{attempt.branch}")
+
+
+def open_branch(catalog: LakeCatalog, base: Base, attempt: Attempt) -> None:
+    """Create the attempt's branch at the base, for a writer that needs it to exist (Spark).
+
+    Raises:
+        UnsafeCatalog: the catalog does not keep branches apart.
+    """
+    commit_on_branch(catalog, base, attempt.branch, lambda transaction: _open(transaction, base, attempt))
+
+
+def stage_files(catalog: LakeCatalog, base: Base, attempt: Attempt, files: Sequence[DataFile]) -> None:
+    """Append data files to the attempt's branch, opening it where it is not there yet.
+
+    Raises:
+        SchemaChanged: the table's partitioning is not the one that the files were written with.
+        MainMoved: the base is no longer in the table's history.
+        UnsafeCatalog: the catalog does not keep branches apart.
+    """
+    failpoint("stage.before")
+
+    def build(transaction: Transaction) -> None:
+        _open(transaction, base, attempt)
+        append_to(transaction, base, attempt, attempt.branch, files)
+
+    commit_on_branch(catalog, base, attempt.branch, build)
+    failpoint("stage.between")
+
+
+def seal_branch(catalog: LakeCatalog, base: Base, attempt: Attempt, seal: Seal) -> Staged:
+    """Put the seal on the attempt's branch, opening it where the step wrote nothing.
+
+    Raises:
+        UnsafeCatalog: the catalog does not keep branches apart.
+    """
+    failpoint("seal.before")
+
+    def build(transaction: Transaction) -> None:
+        _open(transaction, base, attempt)
+        seal_on(transaction, attempt.branch, seal)
+
+    head = commit_on_branch(catalog, base, attempt.branch, build)
+    failpoint("seal.after")
+    return Staged(base, attempt, attempt.branch, head, seal)
+
+
+def _open(transaction: Transaction, base: Base, attempt: Attempt) -> None:
+    if attempt.branch in transaction.table_metadata.refs:
+        return
+    root = base.snapshot_id
+    if root is None:  # a table without snapshots: the branch grows from an empty first one of its own
+        with transaction.update_snapshot(snapshot_properties=attempt.marks, branch=None).fast_append() as first:
+            pass
+        root = first.snapshot_id
+    if transaction.table_metadata.snapshot_by_id(root) is None:
+        raise MainMoved(
+            f"{base.name}: snapshot {root}, where this attempt began, is no longer in the table.",
+            remedy="run the step again from the present state",
+        )
+    ManageSnapshots(transaction).create_branch(root, attempt.branch).commit()
+
+
+def append_to(transaction: Transaction, base: Base, attempt: Attempt, branch: str, files: Sequence[DataFile]) -> None:
+    """Add files, written for `base`, to a branch as one snapshot of the attempt, merging small manifests on the way.
+
+    Raises:
+        SchemaChanged: the files are laid out by another partition spec than the table has now; PyIceberg would enter
+            them in a manifest of the new one, and readers would prune by partitions that they do not have.
+    """
+    if transaction.table_metadata.default_spec_id != base.table.metadata.default_spec_id:
+        raise SchemaChanged(
+            f"{base.name}: the partitioning changed after the files were written.",
+            remedy="run the step again, it will write with the new partitioning",
+        )
+    io = base.table.io
+    with AppendFiles(Operation.APPEND, transaction, io, branch, snapshot_properties=attempt.marks) as append:
+        for file in files:
+            append.append_data_file(file)
+
+
+def seal_on(transaction: Transaction, branch: str, seal: Seal) -> None:
+    """Add the commit without files that carries the seal."""
+    with transaction.update_snapshot(snapshot_properties=seal.to_summary(), branch=branch).fast_append():
+        pass
+
+
+def commit_on_branch(
+    catalog: LakeCatalog,
+    base: Base,
+    branch: str,
+    build: Callable[[Transaction], None],
+    *,
+    require: Sequence[TableRequirement] = (),
+) -> int:
+    """Commit what `build` adds to a transaction, to that branch alone; returns the branch's new head.
+
+    PyIceberg's own retry is not used: it forgets a branch made in the same transaction, and then appends to nothing.
+
+    Raises:
+        TableReplaced: the table is another one now.
+        UnsafeCatalog: the commit moved `main`.
+        CommitFailedException: other commits came first too often.
+    """
+    for _ in range(_TRIES):
+        table = catalog.load_table(base.identifier)
+        _require_same(table, base)
+        transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()
+        build(transaction)
+        head = transaction.table_metadata.refs[branch].snapshot_id
+        change = TableChange(
+            base.identifier,
+            (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(branch, head_of(table, branch)), *require),
+            transaction._updates,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - there is no public way to see them
+        )
+        if _sent(catalog, change, branch, head):
+            _require_apart(catalog.load_table(base.identifier), base, head)
+            return head
+    raise CommitFailedException(f"{base.name}: branch {branch} could not be written in {_TRIES} tries")
+
+
+def slim(table: Table, *snapshot_ids: int | None) -> Table:
+    """The table with only these snapshots in its metadata, to prepare a commit with.
+
+    PyIceberg copies all of the metadata at every look inside a transaction, about sixteen times per commit; with a
+    hundred snapshots that was most of a commit's time. What is sent in the end are the updates alone.
+    """
+    kept = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in snapshot_ids]
+    refs = {name: ref for name, ref in table.metadata.refs.items() if ref.snapshot_id in snapshot_ids}
+    less: dict[str, object] = {"snapshots": kept, "refs": refs, "snapshot_log": [], "metadata_log": []}
+    metadata = table.metadata.model_copy(update=less)
+    return Table(table.name(), metadata, table.metadata_location, table.io, table.catalog)
+
+
+def _sent(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> bool:
+    """Send one change until its outcome is known."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            catalog.commit_tables([change])
+        except CommitFailedException:
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+            return head_of(catalog.load_table(change.identifier), branch) == head
+        except UNKNOWN_OUTCOME:
+            # The very same change again: if it had landed, its own requirement refuses the second.
+            if tries_left == 0:
+                raise
+            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+        else:
+            return True
+    return False
+
+
+def _require_same(table: Table, base: Base) -> None:
+    if str(table.metadata.table_uuid) != base.uuid:
+        raise TableReplaced(
+            f"{base.name} was dropped and created anew during this attempt.", remedy="run the step again"
+        )
+
+
+def _require_apart(table: Table, base: Base, head: int) -> None:
+    if head != base.snapshot_id and any(s.snapshot_id == head for s in ancestry(table, head_of(table))):
+        raise UnsafeCatalog(
+            f"{base.name}: a commit to a branch moved main.",
+            remedy="use a catalog that keeps snapshot branches (Polaris, Iceberg's REST or JDBC catalog)",
+        )
+
+
+def require_descent(table: Table, staged: Staged) -> None:
+    """Refuse a head that does not descend from its base through exactly this attempt's commits.
+
+    Without this check, rows of a snapshot that was rolled back meanwhile come back to life.
+
+    Raises:
+        ForeignCommit: there is a commit of somebody else in between, or the base is not an ancestor.
+    """
+    for snapshot in ancestry(table, staged.head):
+        if snapshot.snapshot_id == staged.base.snapshot_id:
+            return
+        if attempt_of(snapshot) != staged.attempt.id and snapshot.snapshot_id not in staged.claimed:
+            raise ForeignCommit(
+                f"{staged.base.name}: snapshot {snapshot.snapshot_id} on branch {staged.branch} is not this attempt's.",
+                remedy="run the step again; the branch stays for inspection until housekeeping removes it",
+            )
+    if staged.base.snapshot_id is not None:
+        raise ForeignCommit(
+            f"{staged.base.name}: branch {staged.branch} does not descend from snapshot {staged.base.snapshot_id}.",
+            remedy="run the step again",
+        )
+
+
+def moved(staged: Staged, *, base: Base, branch: str, head: int, seal: Seal) -> Staged:
+    """The same work on a newer base."""
+    return replace(staged, base=base, branch=branch, head=head, seal=seal, retired=(*staged.retired, staged.branch))

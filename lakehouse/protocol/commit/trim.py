@@ -1,0 +1,94 @@
+"""Keeps a table's metadata small as part of every publish, so that the thousandth commit costs what the first did.
+
+Only snapshot *entries* leave the metadata document. No file is deleted: a reader that has loaded an older document goes
+on reading, and what no document names any more is for orphan removal, which waits much longer.
+
+A publish requires that every tag is still where it was when the entries were chosen. That no new one is set meanwhile
+nobody can require: the embedded catalog refuses to remove what has a name, an Iceberg REST server drops the name with
+it. Expiry looks for such a tag, since it goes on to delete files; here the files stay, and so does the older document.
+"""
+
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+
+import structlog
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.protocol.leases.lease import held_leases
+from lakehouse.protocol.seals.history import MAIN, ancestry, attempt_of, head_of
+
+KEEP_PROPERTY = "lakehouse.publish.keep-snapshots"
+KEEP_DEFAULT = 50
+# What a rebase leaves behind on no reference is expiry's, which deletes its files too; longer than that it stays only
+# where nobody expires.
+_LEFT_BEHIND_MS = timedelta(days=10) // timedelta(milliseconds=1)
+_log = structlog.get_logger(__name__)
+
+
+def outdated_snapshots(table: Table, next_head: int) -> list[int]:
+    """Ids that the next publish may drop: older than the newest `lakehouse.publish.keep-snapshots` of `main`.
+
+    Never one that a branch or tag names, nor one on the way from another branch to `main`, nor one that the retention
+    of `main` itself keeps, nor one that is newer than a lease: its owner reads from there on. Snapshots outside every
+    reference stay, as they may be on their way to one, or were rolled back; but for those of an attempt that was
+    published long ago from another branch, on a newer base.
+    """
+    keep = max(2, _declared(table))
+    newest_first = list(ancestry(table, next_head))
+    keep = max(keep, retained(table, newest_first, time.time_ns() // 1_000_000))
+    history = [snapshot.snapshot_id for snapshot in newest_first]
+    of_main = set(history)
+    read_from = [history.index(one.snapshot_id) for one in held_leases(table) if one.snapshot_id in of_main]
+    held = set(history[: max([keep, *(place + 1 for place in read_from)])])
+    for name, ref in table.metadata.refs.items():
+        held.add(ref.snapshot_id)
+        if name == MAIN:
+            continue
+        for snapshot in ancestry(table, ref.snapshot_id):
+            held.add(snapshot.snapshot_id)
+            if snapshot.snapshot_id in of_main:
+                break
+    if (main := head_of(table)) is not None:
+        held.add(main)
+    return [*(at for at in history if at not in held), *_left_behind(table, of_main, held)]
+
+
+def _declared(table: Table) -> int:
+    """How many the table's property says; a publish does not fail for one that says no number."""
+    said = table.properties.get(KEEP_PROPERTY, str(KEEP_DEFAULT))
+    try:
+        return int(said)
+    except ValueError:
+        _log.warning(
+            "property_not_understood", table=".".join(table.name()), property=KEEP_PROPERTY, instead=KEEP_DEFAULT
+        )
+        return KEEP_DEFAULT
+
+
+def retained(table: Table, newest_first: Sequence[Snapshot], now_ms: int) -> int:
+    """How many snapshots of `main` its own retention keeps: that of the reference, which somebody has set by SQL.
+
+    Iceberg's `min-snapshots-to-keep` and `max-snapshot-age-ms` of a branch. `max-ref-age-ms` says nothing of `main`.
+    """
+    if (main := table.metadata.refs.get(MAIN)) is None:
+        return 0
+    least, age = main.min_snapshots_to_keep or 0, main.max_snapshot_age_ms
+    for place, snapshot in enumerate(newest_first):
+        if place >= least and (age is None or snapshot.timestamp_ms < now_ms - age):
+            return place
+    return len(newest_first)
+
+
+def _left_behind(table: Table, of_main: set[int], held: set[int]) -> list[int]:
+    """What attempts on `main` have on no reference any more, long after."""
+    before = table.metadata.last_updated_ms - _LEFT_BEHIND_MS
+    published = {attempt_of(s) for s in table.metadata.snapshots if s.snapshot_id in of_main} - {None}
+    return [
+        snapshot.snapshot_id
+        for snapshot in table.metadata.snapshots
+        if snapshot.snapshot_id not in of_main | held
+        and snapshot.timestamp_ms < before
+        and attempt_of(snapshot) in published
+    ]

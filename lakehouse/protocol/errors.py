@@ -1,0 +1,84 @@
+"""How a commit can end other than well. Each names the table and the remedy."""
+
+from pyiceberg.exceptions import CommitStateUnknownException, ServerError, ServiceUnavailableError
+from requests.exceptions import RequestException
+
+from lakehouse.errors import LakehouseError
+
+# After these a catalog may have done what it was asked, or not.
+UNKNOWN_OUTCOME = (CommitStateUnknownException, ServiceUnavailableError, ServerError, RequestException)
+
+
+class CommitError(LakehouseError):
+    """A step could not publish; no table shows any part of it."""
+
+
+class Superseded(CommitError):
+    """Another attempt published first; this one has nothing left to do."""
+
+
+class MainMoved(CommitError):
+    """`main` is no longer where this attempt began, in a way that needs a new plan."""
+
+
+class ForeignCommit(CommitError):
+    """Somebody wrote to `main`, or to this attempt's branch, outside the protocol."""
+
+
+class RolledBack(CommitError):
+    """This attempt was published, or its branch existed, and an operator took it back."""
+
+
+class SchemaChanged(CommitError):
+    """The table's schema changed between stage and publish."""
+
+
+class FilesTouched(CommitError):
+    """Somebody removed rows of the files that were rewritten, so what they were rewritten to is out of date."""
+
+
+class ContentChanged(CommitError):
+    """A rewrite would have changed what the table holds; it was not published."""
+
+
+class TableReplaced(CommitError):
+    """The table was dropped and created anew between stage and publish."""
+
+
+class ClockSkew(CommitError):
+    """The table's history is ahead of this machine's clock."""
+
+
+class PublishUnresolved(CommitError):
+    """The outcome of a publish could not be established; files stay where they are."""
+
+
+class TableBusy(CommitError):
+    """Others appended to the table again and again while we tried."""
+
+
+class HistoryCircular(LakehouseError):
+    """A snapshot of a table is its own ancestor: the metadata were edited."""
+
+
+class SealBroken(LakehouseError):
+    """A snapshot carries a seal that cannot be read, or that was changed after it was written."""
+
+
+class MetadataFileDamaged(LakehouseError):
+    """The document that the catalog names for a table is gone, or is no JSON.
+
+    Attributes:
+        table: whose it is.
+        path: of the document.
+        gone: it is not in storage; otherwise it is there, and cannot be read.
+    """
+
+    def __init__(self, table: str, path: str, why: str = "") -> None:
+        wrong = f"cannot be read ({why})" if why else "is in the catalog, and not in storage"
+        super().__init__(
+            f"{table}: metadata file {path.rpartition('/')[2]} {wrong}.",
+            remedy="restore the file from a backup; or drop the table without purging it, and register it with the "
+            "newest metadata file of its folder that is whole",
+        )
+        self.table, self.path, self.gone = table, path, not why

@@ -1,0 +1,145 @@
+"""The commits of one table's `main`, as its seals tell them.
+
+What an attempt staged is told by the seal on top of it; how many rows that were is not known where its entries have
+expired. A commit that no attempt made has no seal: a rewrite is told as one, and anything else as written outside the
+protocol.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.protocol.journal.event import Event, moment
+from lakehouse.protocol.seals.history import attempt_of, is_rewrite, summary_of
+from lakehouse.protocol.seals.row_count import rows_by_summary
+from lakehouse.protocol.seals.seal import VERSION_KEY, Seal
+
+# What a seal says of its step and is worth keeping when the seal is trimmed. No parameter's value is in it.
+_KEPT = (
+    *("kafka.start", "kafka.end", "kafka.counts", "kafka.lost", "loss.reason", "write.mode"),
+    *("reprocess.offsets", "reprocess.reason"),
+    *("mirror.changelog", "mirror.start", "mirror.end", "mirror.build"),
+    *("derived.mode", "derived.partition", "derived.differs", "derived.dates", "derived.scanned"),
+    *("release.current", "release.members", "release.newest"),
+)
+_RELEASE = "release.current"
+# Rows that an attempt added, and removed; None where nobody can know.
+Moved = tuple[int, int] | tuple[None, None]
+
+
+def commit_events(table: Table, walked: Sequence[Snapshot], after: int | None = None) -> list[Event]:
+    """Events of some consecutive snapshots.
+
+    Args:
+        table: whose they are.
+        walked: newest first.
+        after: a snapshot that is known to belong to another attempt, though its entry may have expired.
+
+    Returns:
+        The events, newest first.
+    """
+    rows = _rows_of_attempts(table, walked, after)
+    return [event for snapshot in walked if (event := _event(table, snapshot, rows)) is not None]
+
+
+def seal_of(table: Table, snapshot: Snapshot) -> Seal | None:
+    """The seal that a snapshot carries; None also where it was changed after it was written."""
+    try:
+        return Seal.from_summary(summary_of(snapshot), where=f"{_name(table)} snapshot {snapshot.snapshot_id}")
+    except SealBroken:
+        return None
+
+
+def commit_id(table: str, snapshot_id: int) -> str:
+    """The name of a commit."""
+    return f"commit:{table}:{snapshot_id}"
+
+
+def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, Moved]) -> Event | None:
+    seal = seal_of(table, snapshot)
+    if seal is not None:
+        return _sealed(table, snapshot, seal, rows)
+    if VERSION_KEY in summary_of(snapshot):
+        return _unsealed(table, snapshot, "broken", "its seal was changed after it was written", "ERROR")
+    if attempt_of(snapshot) is not None:
+        return None  # the seal on top of it tells of it
+    if is_rewrite(snapshot):
+        return _unsealed(table, snapshot, "rewritten", "the same rows in other files", "")
+    return _unsealed(table, snapshot, "foreign", "written outside the protocol: no seal says by whom", "ERROR")
+
+
+def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, Moved]) -> Event:
+    name = _name(table)
+    added, removed = rows.get(seal.attempt, (0, 0))
+    is_release = _RELEASE in seal.statement
+    said = (
+        f"{seal.kind}: now at {seal.statement[_RELEASE]}" if is_release else f"{seal.kind}: {_describe(added, removed)}"
+    )
+    if differs := seal.statement.get("derived.differs"):
+        said += f"; declared to differ: {differs}"
+    return Event(
+        id=commit_id(name, snapshot.snapshot_id),
+        kind="release" if is_release else "commit",
+        at=moment(snapshot.timestamp_ms),
+        outcome="published",
+        message=said,
+        table=name,
+        snapshot_id=snapshot.snapshot_id,
+        run_id=seal.run_id,
+        root_run_id=seal.root_run_id,
+        step=seal.step,
+        runtime_date=seal.runtime_date,
+        parameters_digest=seal.parameters_digest,
+        code_version=seal.code_version,
+        details={
+            "seal": seal.kind,
+            "attempt": seal.attempt,
+            "inputs": dict(seal.inputs),
+            "rows_written": added,
+            "rows_removed": removed,
+            "rows": rows_by_summary(snapshot),
+            **{key: seal.statement[key] for key in _KEPT if seal.statement.get(key)},
+        },
+    )
+
+
+def _describe(added: int | None, removed: int | None) -> str:
+    if added is None:
+        return "nobody can say any more how many rows it wrote, as the entries below its seal have expired"
+    return f"{added:,} rows written" + (f", {removed:,} removed" if removed else "")
+
+
+def _unsealed(table: Table, snapshot: Snapshot, outcome: str, why: str, severity: str) -> Event:
+    name = _name(table)
+    return Event(
+        id=commit_id(name, snapshot.snapshot_id),
+        kind="commit",
+        at=moment(snapshot.timestamp_ms),
+        outcome=outcome,
+        message=f"{snapshot.summary.operation.value if snapshot.summary else 'commit'}: {why}",
+        table=name,
+        snapshot_id=snapshot.snapshot_id,
+        severity=severity,
+    )
+
+
+def _rows_of_attempts(table: Table, walked: Sequence[Snapshot], after: int | None) -> dict[str, Moved]:
+    """Attempt → rows that its snapshots added, and removed; unknown where more of them may have expired."""
+    found: dict[str, tuple[int, int]] = {}
+    for snapshot in walked:
+        if (attempt := attempt_of(snapshot)) is not None:
+            summary, (added, removed) = summary_of(snapshot), found.get(attempt, (0, 0))
+            found[attempt] = (
+                added + int(summary.get("added-records", "0")),
+                removed + int(summary.get("deleted-records", "0")),
+            )
+    below = walked[-1].parent_snapshot_id if walked else None
+    cut = below not in (None, after) and table.metadata.snapshot_by_id(below) is None
+    torn = attempt_of(walked[-1]) if cut else None
+    return {attempt: (None, None) if attempt == torn else rows for attempt, rows in found.items()}
+
+
+def _name(table: Table) -> str:
+    return ".".join(table.name())

@@ -1,0 +1,37 @@
+"""The audit log, read."""
+
+from typing import Any
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Or
+
+from lakehouse.declarations import AUDIT_LOG
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.seals.history import head_of
+
+
+def logged(catalog: LakeCatalog, *, table: str = "", run: str = "", kind: str = "") -> list[dict[str, Any]]:
+    """Rows of the log, oldest first.
+
+    Args:
+        catalog: where the log lives; there are no rows where it does not exist yet.
+        table: only what happened to this table.
+        run: only what this run did; a first run with all of its re-executions.
+        kind: only events of this kind.
+    """
+    try:
+        log = catalog.load_table(AUDIT_LOG.identifier)
+    except NoSuchTableError:
+        return []
+    where: BooleanExpression = AlwaysTrue()
+    for column, value in (("table_name", table), ("kind", kind)):
+        where = And(where, _is(column, value)) if value else where
+    if run:
+        where = And(where, Or(_is("run_id", run), _is("root_run_id", run)))
+    head = head_of(log)
+    rows = log.scan(row_filter=where, snapshot_id=head).to_arrow().to_pylist() if head is not None else []
+    return sorted(rows, key=lambda row: (row["at"], row["event_id"]))
+
+
+def _is(column: str, value: str) -> BooleanExpression:
+    return EqualTo(column, value)  # pyright: ignore[reportCallIssue] - its constructor is made by pydantic

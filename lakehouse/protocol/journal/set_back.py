@@ -1,0 +1,66 @@
+"""Where `main` was set back: told by the log that a table's metadata keep of it, as long as they keep it.
+
+So a publish that was taken back before anybody had logged it is in the audit log all the same, and so is whoever
+undid it: as a move of `main`, since no snapshot says who made one.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.protocol.journal.commits import commit_events, commit_id
+from lakehouse.protocol.journal.event import Event, moment
+from lakehouse.protocol.journal.position import MainEntry
+from lakehouse.protocol.seals.history import ancestry
+
+
+def newest_move(table: Table) -> MainEntry | None:
+    """The last time that `main` was moved, as the metadata keep it."""
+    return next(reversed(_moves(table)), None)
+
+
+def set_back_events(table: Table, since: MainEntry | None) -> list[Event]:
+    """Each time that `main` was set back after a move, with the commits that it lost.
+
+    Args:
+        table: whose `main`.
+        since: the last move that was looked at; None for all that are kept.
+    """
+    moves = _moves(table)
+    events: list[Event] = []
+    for was, now in pairwise(moves[moves.index(since) if since in moves else 0 :]):
+        if lost := _lost(table, was.snapshot_id, now.snapshot_id):
+            events += [
+                *commit_events(table, lost)[::-1],
+                rolled_back(table, was.snapshot_id, now.snapshot_id, now.at_ms),
+            ]
+    return events
+
+
+def rolled_back(table: Table, was: int, now: int | None, at_ms: int) -> Event:
+    """The event of `main` being set from a snapshot to one that does not descend from it."""
+    name = ".".join(table.name())
+    return Event(
+        id=f"rolled back:{name}:{was}:{now or 0}:{at_ms}",
+        kind="commit",
+        at=moment(at_ms),
+        outcome="rolled back",
+        severity="WARN",
+        message=f"main was set back: snapshot {was} is no longer in its history.",
+        table=name,
+        snapshot_id=now,
+        details={"was": was, "commit": commit_id(name, was)},
+    )
+
+
+def _moves(table: Table) -> Sequence[MainEntry]:
+    return [MainEntry(entry.snapshot_id, entry.timestamp_ms) for entry in table.metadata.snapshot_log]
+
+
+def _lost(table: Table, was: int, now: int) -> list[Snapshot]:
+    """What `main` lost by a move, newest first: nothing where it went on, or where expired entries hide what it did."""
+    held = {snapshot.snapshot_id for snapshot in ancestry(table, now)}
+    lost = list(takewhile(lambda snapshot: snapshot.snapshot_id not in held, ancestry(table, was)))
+    return lost if lost and lost[-1].parent_snapshot_id in held else []

@@ -1,0 +1,233 @@
+"""A lease: whoever reads a table in ranges of snapshots says so with a tag, and nothing newer is trimmed or expired.
+
+A tag protects one snapshot only, and a range can be read only while every snapshot from its start to its end is there.
+So the tag `lakehouse_lease_<owner>_<hash>` stands for all of `main` after it as well; `trim` and expiry know that.
+Whose it is, where, until when and why is a property of the same table, set and removed in the same commit as the tag. A
+tag without that property is a lease without an end; a property whose tag somebody has dropped by hand is a lease still,
+as long as its snapshot is there.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+import msgspec
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
+from pyiceberg.table.update import AssertTableUUID, RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
+from pyiceberg.typedef import Identifier
+
+from lakehouse.declarations import Maintenance
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
+from lakehouse.protocol.leases.references import commit_missing
+from lakehouse.protocol.seals.history import head_of
+
+LEASE_PREFIX = "lakehouse_lease_"
+LEASE_PROPERTY = "lakehouse.lease."
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Where a reader has come to.
+
+    Args:
+        identifier: the table that is read.
+        uuid: of that table.
+        owner: who reads; `namespace.table` of a mirror.
+        snapshot_id: the last snapshot that was read: the next range begins after it.
+        until: when it is overdue; None for never.
+        reason: why, for a person.
+    """
+
+    identifier: Identifier
+    uuid: str
+    owner: str
+    snapshot_id: int
+    until: datetime | None = None
+    reason: str = ""
+
+    @property
+    def tag(self) -> str:
+        """The tag's name."""
+        return lease_tag(self.owner)
+
+
+class _Terms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the property says.
+
+    Attributes:
+        snapshot_id: where the tag was set.
+        given_up: the snapshot that the owner had read when its lease was ended although it has to read on: what
+            follows may go, and the owner will need a rebuild. Its next lease takes the place of this.
+    """
+
+    owner: str
+    until: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    reason: str = ""
+    snapshot_id: int | None = None
+    given_up: int | None = None
+
+
+def lease_tag(owner: str) -> str:
+    """The tag of an owner; a name in other letters, or with a dot elsewhere, has another one."""
+    return f"{_former_tag(owner)}_{hashlib.sha256(owner.encode()).hexdigest()[:8]}"
+
+
+def _former_tag(owner: str) -> str:
+    """The tag as it was, which several owners may have had."""
+    return LEASE_PREFIX + re.sub(r"[^A-Za-z0-9]+", "_", owner)
+
+
+def lease_until(policy: Maintenance) -> datetime | None:
+    """When a hold that is taken now on a table of this policy is overdue; None where nothing is ever expired."""
+    return datetime.now(UTC) + policy.expire.lease_for if policy.expire is not None else None
+
+
+def leases(table: Table) -> dict[str, int]:
+    """Tag of each lease → the snapshot that its owner has come to."""
+    return {
+        name: ref.snapshot_id
+        for name, ref in table.metadata.refs.items()
+        if name.startswith(LEASE_PREFIX) and ref.snapshot_ref_type == SnapshotRefType.TAG
+    }
+
+
+def held_leases(table: Table) -> tuple[Lease, ...]:
+    """The leases on a table with their terms, also those whose tag somebody has dropped.
+
+    One whose property nobody can read has no end.
+    """
+    uuid, tags = str(table.metadata.table_uuid), leases(table)
+    terms = {_tag_of(one.owner, tags): one for one in _terms(table).values()}
+    dropped = {
+        tag: one.snapshot_id
+        for tag, one in terms.items()
+        if one.snapshot_id is not None and table.metadata.snapshot_by_id(one.snapshot_id) is not None
+    }
+    found: list[Lease] = []
+    for tag, snapshot_id in sorted((dropped | tags).items()):
+        said = terms.get(tag, _Terms(tag.removeprefix(LEASE_PREFIX)))
+        found.append(Lease(table.name(), uuid, said.owner, snapshot_id, said.until, said.reason))
+    return tuple(found)
+
+
+def given_up(table: Table) -> dict[str, int]:
+    """Owner → the snapshot that it had read when somebody decided that what follows need not be kept for it."""
+    return {one.owner: one.given_up for one in _terms(table).values() if one.given_up is not None}
+
+
+def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
+    """The change that moves or renews a lease, to be sent together with others; it does not mind where `main` is.
+
+    None where there is nothing to change: the lease is there already, or the snapshot or its table is gone. The
+    reader's next run says so; what this one has read is none the worse for it.
+    """
+    try:
+        table = catalog.load_table(lease.identifier)
+    except NoSuchTableError:
+        return None
+    known = table.metadata.snapshot_by_id(lease.snapshot_id) is not None
+    if not known or str(table.metadata.table_uuid) != lease.uuid or _is_held(table, lease):
+        return None
+    return TableChange(
+        lease.identifier,
+        (AssertTableUUID(uuid=table.metadata.table_uuid),),
+        (
+            set_tag(lease.tag, lease.snapshot_id),
+            SetPropertiesUpdate(updates=_wanted(lease)),
+            *(remove_ref(tag) for tag in _tags(table, lease.owner) if tag != lease.tag),
+        ),
+    )
+
+
+def take_lease(catalog: LakeCatalog, lease: Lease) -> bool:
+    """Begin, move or renew a lease in a commit of its own; whether it is there afterwards.
+
+    Raises:
+        CommitFailedException: other commits came first too often.
+    """
+
+    def missing() -> list[TableChange]:
+        change = lease_change(catalog, lease)
+        return [] if change is None else [change]
+
+    commit_missing(catalog, missing, what=f"{'.'.join(lease.identifier)}: the lease {lease.tag}")
+    try:
+        return _is_held(catalog.load_table(lease.identifier), lease)
+    except NoSuchTableError:
+        return False
+
+
+def release_lease(
+    catalog: LakeCatalog, identifier: Identifier, owner: str, *, seen: Lease | None = None, give_up: int | None = None
+) -> bool:
+    """End a lease, for example of a mirror that is gone; whether there was one.
+
+    Args:
+        catalog: where the table lives.
+        identifier: the table that is read.
+        owner: whose lease.
+        seen: the lease as it was when it was decided to end it; one that was moved or renewed since stays.
+        give_up: the snapshot that the owner has read up to, if it has to read on and what follows may go all the same.
+
+    Raises:
+        CommitFailedException: it was moved or renewed meanwhile, so its owner is at work.
+    """
+    table = catalog.load_table(identifier)
+    if seen is not None and seen not in held_leases(table):
+        raise CommitFailedException(f"{'.'.join(identifier)}: {owner} has moved or renewed its lease meanwhile")
+    held = any(one.owner == owner for one in held_leases(table))
+    tags, key = _tags(table, owner), LEASE_PROPERTY + owner
+    updates: list[TableUpdate] = [remove_ref(tag) for tag in tags]
+    if give_up is not None:
+        updates.append(SetPropertiesUpdate(updates=_property(_Terms(owner, given_up=give_up))))
+    elif key in table.properties:
+        updates.append(RemovePropertiesUpdate(removals=[key]))
+    if updates:
+        at = [ref_is(tag, head_of(table, tag)) for tag in {lease_tag(owner), *tags}]
+        uuid = AssertTableUUID(uuid=table.metadata.table_uuid)
+        catalog.commit_tables([TableChange(identifier, (uuid, *at), tuple(updates))])
+    return held
+
+
+def _is_held(table: Table, lease: Lease) -> bool:
+    """Whether the lease is there, with its terms and no others."""
+    at = {tag: head_of(table, tag) for tag in _tags(table, lease.owner)}
+    return at == {lease.tag: lease.snapshot_id} and _wanted(lease).items() <= table.properties.items()
+
+
+def _tags(table: Table, owner: str) -> list[str]:
+    """The tags of an owner's lease that are there: its own, and the former one unless that is another's."""
+    tags = leases(table)
+    others = {_tag_of(one.owner, tags) for one in _terms(table).values() if one.owner != owner}
+    return [tag for tag in (lease_tag(owner), _former_tag(owner)) if tag in tags and tag not in others]
+
+
+def _tag_of(owner: str, tags: Mapping[str, int]) -> str:
+    """Under which of its names an owner's tag is to be found."""
+    own, former = lease_tag(owner), _former_tag(owner)
+    return former if former in tags and own not in tags else own
+
+
+def _wanted(lease: Lease) -> dict[str, str]:
+    return _property(_Terms(lease.owner, lease.until, lease.reason, lease.snapshot_id))
+
+
+def _property(terms: _Terms) -> dict[str, str]:
+    return {LEASE_PROPERTY + terms.owner: msgspec.json.encode(terms).decode()}
+
+
+def _terms(table: Table) -> Mapping[str, _Terms]:
+    found: dict[str, _Terms] = {}
+    for key, text in table.properties.items():
+        if not key.startswith(LEASE_PROPERTY):
+            continue
+        try:
+            found[key] = msgspec.json.decode(text, type=_Terms)
+        except msgspec.DecodeError:
+            found[key] = _Terms(key.removeprefix(LEASE_PROPERTY), reason=f"the property {key} cannot be read")
+    return found

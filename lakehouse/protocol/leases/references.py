@@ -1,0 +1,40 @@
+"""Tags are set and dropped until none is missing, whoever else commits to the same tables meanwhile."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+
+from pyiceberg.exceptions import CommitFailedException
+
+from lakehouse.protocol.catalog import LakeCatalog, TableChange
+from lakehouse.protocol.errors import UNKNOWN_OUTCOME
+
+_TRIES = 30
+
+
+def commit_missing(catalog: LakeCatalog, missing: Callable[[], Sequence[TableChange]], *, what: str) -> None:
+    """Commit what is missing, all tables together, and look again until nothing is.
+
+    Args:
+        catalog: where the tables are.
+        missing: loads the tables, and says what they lack.
+        what: is to be committed, for the message.
+
+    Raises:
+        CommitFailedException: other commits came first too often, or the catalog gave no clear answer.
+    """
+    trouble: Exception | None = None
+    for _ in range(_TRIES):
+        changes = missing()
+        if not changes:
+            return
+        try:
+            catalog.commit_tables(changes)
+        except CommitFailedException as error:
+            trouble = error
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+        except UNKNOWN_OUTCOME as error:
+            # The next look finds out whether it landed; if so, nothing is missing.
+            trouble = error
+            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+    raise CommitFailedException(f"{what}: not done in {_TRIES} tries (last: {trouble})") from trouble

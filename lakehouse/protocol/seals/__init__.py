@@ -1,0 +1,1 @@
+"""What a branch says of itself: seals, who wrote them, history, and what no seal covers."""

@@ -1,0 +1,60 @@
+"""Which commits of a table does no seal account for? Whatever is between a seal and the one before it must be its own.
+
+A publish puts the commits of one attempt on `main`, and the seal of that attempt right on top of them. Any other commit
+came from outside the protocol, also one that bears the mark of an attempt elsewhere. Commits that say of themselves
+that they only rearrange files are another matter: what they have done can be proven.
+"""
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
+from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, is_seal_only, summary_of
+from lakehouse.protocol.seals.seal import PREFIX, VERSION_KEY
+
+
+def unsealed_commits(table: Table, snapshot_id: int | None) -> list[Snapshot]:
+    """The commits that led to a snapshot and that no seal accounts for, newest first, as far as history goes.
+
+    What lies below a seal that settles the matter is left out: a person adopted the rows, or the step replaced them
+    all. Whether seals are what they were is not asked here.
+    """
+    found: list[Snapshot] = []
+    sealed_by: str | None = None
+    for snapshot in ancestry(table, snapshot_id):
+        said = summary_of(snapshot)
+        if VERSION_KEY in said:
+            sealed_by = said.get(ATTEMPT_KEY)
+            if not is_seal_only(snapshot):  # its keys were copied to a commit of rows
+                found.append(snapshot)
+            elif settles(snapshot):
+                return found
+        elif attempt_of(snapshot) is not None and attempt_of(snapshot) == sealed_by:
+            continue
+        elif not is_rewrite(snapshot):
+            found.append(snapshot)
+    return found
+
+
+def settles(snapshot: Snapshot) -> bool:
+    """Whether a seal says that nothing is left of what was there before, or that a person has taken it over."""
+    said = summary_of(snapshot)
+    if VERSION_KEY not in said:
+        return False
+    match said.get(PREFIX + "kind"):
+        case "adopt" | "rebuild":
+            return True
+        case "write":
+            return said.get(PREFIX + "write.mode") == "overwrite"
+        case "derive":
+            return (said.get(PREFIX + "derived.mode"), said.get(PREFIX + "derived.partition")) == ("full", "[]")
+        case _:
+            return False
+
+
+def in_words(snapshot: Snapshot) -> str:
+    """A commit for a person: `snapshot 7 (append, 2 rows added, 0 deleted)`."""
+    said = summary_of(snapshot)
+    operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
+    counts = f"{said.get('added-records', 0)} rows added, {said.get('deleted-records', 0)} deleted"
+    return f"snapshot {snapshot.snapshot_id} ({operation}, {counts})"

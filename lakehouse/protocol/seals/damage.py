@@ -1,0 +1,206 @@
+"""When something cannot be read: which file of which table it is, and what is wrong with it.
+
+Readers stop at the first thing that they cannot read, and most do not say what it was. So after a failure, and only
+then, the files that a snapshot lists are looked at one by one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import orc
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.table import Table
+
+from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.entries import live_entries
+from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.protocol.errors import MetadataFileDamaged
+
+DamageKind = Literal["missing_file", "unreadable_file", "equality_delete"]
+At = Sequence[tuple[Table, int | None]]
+"""Tables, and the snapshot of each that is read."""
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A file that cannot be read.
+
+    Args:
+        kind: `missing_file` and `unreadable_file` mean that rows are lost; an `equality_delete` is sound, and needs
+            another reader.
+    """
+
+    kind: DamageKind
+    table: str
+    path: str
+    message: str
+
+    @property
+    def lost(self) -> bool:
+        """Whether what the file held is lost."""
+        return self.kind != "equality_delete"
+
+
+@dataclass
+class Attempted:
+    """Parts of a proof, each of which is tried, whatever became of the others.
+
+    Attributes:
+        damages: files that kept a part from its end.
+        errors: what else did, in words.
+    """
+
+    damages: list[Damage] = field(default_factory=list[Damage])
+    errors: list[str] = field(default_factory=list[str])
+
+    def part(self, what: str, at: At, find: Callable[[], _Result], otherwise: _Result) -> _Result:
+        """What a part of the proof gives, or another value where it cannot be carried out; why is kept.
+
+        Args:
+            what: it is about, for a person.
+            at: the tables that it reads, among whose files the cause is looked for.
+            find: carries it out.
+            otherwise: the other value.
+        """
+        try:
+            return find()
+        except MetadataFileDamaged as error:
+            self._note([damaged_metadata(error)], error.message)
+        except LakehouseError as error:
+            # It says of itself what is wrong, and where.
+            self._note([], str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what other parts have found
+            self._note([one for table, head in at for one in damages(table, head)], _describe(what, error))
+        return otherwise
+
+    def _note(self, found: Sequence[Damage], told: str) -> None:
+        known = {(one.table, one.path) for one in self.damages}
+        self.damages += [one for one in found if (one.table, one.path) not in known]
+        if not any(one.lost for one in found):
+            self.errors += [text for text in (*(one.message for one in found), told) if text not in self.errors]
+
+
+def damaged_metadata(error: MetadataFileDamaged) -> Damage:
+    """The file that kept a table from being loaded."""
+    return Damage("missing_file" if error.gone else "unreadable_file", error.table, error.path, str(error))
+
+
+def damages(table: Table, snapshot_id: int | None, *, content: bool = True) -> list[Damage]:
+    """Look at every file of a snapshot.
+
+    Args:
+        table: as it was loaded.
+        snapshot_id: which snapshot; None for a table without any.
+        content: read the rows of data files, too, where nothing else is found; otherwise what is at their ends alone.
+    """
+    snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
+    if snapshot is None:
+        return []
+    look = _Look(table.io, ".".join(table.name()))
+    manifests = look.read("the list of manifests", snapshot.manifest_list, lambda path: manifests_in(table.io, path))
+    files: dict[str, DataFile] = {}
+    for manifest in manifests or ():
+        entries = look.read("manifest", manifest.manifest_path, lambda _, it=manifest: list(live_entries(table.io, it)))
+        files |= {entry.data_file.file_path: entry.data_file for entry in entries or ()}
+    for file in files.values():
+        look.at(file)
+    if content and not look.found:
+        for file in files.values():
+            look.through(file)
+    return look.found
+
+
+class _OtherRowsError(Exception):
+    """A file holds another number of rows than the table counts in it."""
+
+
+class _Look:
+    """Notes what is wrong with files."""
+
+    def __init__(self, io: FileIO, table: str) -> None:
+        self._io, self._table = io, table
+        self.found: list[Damage] = []
+
+    def read(self, what: str, path: str, reader: Callable[[str], _Result]) -> _Result | None:
+        """Read a file, or note why that cannot be done."""
+        try:
+            return reader(path)
+        except FileNotFoundError:
+            self._add("missing_file", what, path, "is in the table, and not in storage")
+        except _OtherRowsError as error:
+            self._add("unreadable_file", what, path, str(error))
+        except Exception as error:  # noqa: BLE001 - a cut file fails in as many ways as there are places to cut it
+            self._add("unreadable_file", what, path, f"cannot be read ({_first_line(error)})")
+        return None
+
+    def at(self, file: DataFile) -> None:
+        """Whether the file is there, is of its kind, and has an end."""
+        if file.content == DataFileContent.EQUALITY_DELETES:
+            told = "deletes by value, which PyIceberg cannot apply: no proof can read this table before it is compacted"
+            self._add("equality_delete", "delete file", file.file_path, told)
+        elif reader := _footers().get(file.file_format):
+            self.read(_kind(file), file.file_path, lambda path: self._footer(file, path, reader))
+        else:
+            self.read(_kind(file), file.file_path, self._there)
+
+    def through(self, file: DataFile) -> None:
+        """Whether all of its rows can be read."""
+        if reader := _contents().get(file.file_format):
+            self.read(_kind(file), file.file_path, lambda path: self._opened(path, reader))
+
+    def _there(self, path: str) -> None:
+        if not self._io.new_input(path).exists():
+            raise FileNotFoundError(path)
+
+    def _opened(self, path: str, reader: Callable[[pa.NativeFile], object]) -> None:
+        with self._io.new_input(path).open() as stream:
+            reader(pa.PythonFile(stream, mode="r"))
+
+    def _footer(self, file: DataFile, path: str, rows: Callable[[pa.NativeFile], int]) -> None:
+        with self._io.new_input(path).open() as stream:
+            if (there := rows(pa.PythonFile(stream, mode="r"))) != file.record_count:
+                raise _OtherRowsError(f"holds {there:,} rows, and {file.record_count:,} are counted in it")
+
+    def _add(self, kind: DamageKind, what: str, path: str, told: str) -> None:
+        # By its name alone: the folders of a path may show a partition's value.
+        name = path.rpartition("/")[2]
+        self.found.append(Damage(kind, self._table, path, f"{self._table}: {what} {name} {told}."))
+
+
+def _footers() -> dict[FileFormat, Callable[[pa.NativeFile], int]]:
+    return {
+        FileFormat.PARQUET: lambda stream: pq.ParquetFile(stream).metadata.num_rows,
+        FileFormat.ORC: lambda stream: orc.ORCFile(stream).nrows,
+    }
+
+
+def _contents() -> dict[FileFormat, Callable[[pa.NativeFile], object]]:
+    def batches(stream: pa.NativeFile) -> None:
+        for _ in pq.ParquetFile(stream).iter_batches():
+            pass
+
+    def stripes(stream: pa.NativeFile) -> None:
+        opened = orc.ORCFile(stream)
+        for number in range(opened.nstripes):
+            opened.read_stripe(number)
+
+    return {FileFormat.PARQUET: batches, FileFormat.ORC: stripes}
+
+
+def _kind(file: DataFile) -> str:
+    return "data file" if file.content == DataFileContent.DATA else "delete file"
+
+
+def _describe(what: str, error: Exception) -> str:
+    return f"{what} could not be proven: {_first_line(error)}."
+
+
+def _first_line(error: Exception) -> str:
+    """The kind of an error and how its message begins: the rest may be as long as a file."""
+    text = str(error).partition("\n")[0].rstrip(".")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,100 @@
+"""Walks a branch from its head to its root."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pyiceberg.manifest import ManifestContent
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation, Snapshot
+
+from lakehouse.protocol.errors import HistoryCircular
+from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
+from lakehouse.protocol.seals.seal import VERSION_KEY, Seal
+
+MAIN = "main"
+_FILE_COUNTS = ("added-data-files", "deleted-data-files", "added-delete-files", "removed-delete-files")
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A seal and the snapshot that carries it."""
+
+    snapshot_id: int
+    timestamp_ms: int
+    seal: Seal
+
+
+def head_of(table: Table, ref: str = MAIN) -> int | None:
+    """Snapshot id that a branch or tag names, or None where there is no such reference."""
+    found = table.metadata.refs.get(ref)
+    return found.snapshot_id if found else None
+
+
+def summary_of(snapshot: Snapshot) -> Mapping[str, str]:
+    """A snapshot's summary without the operation."""
+    return snapshot.summary.additional_properties if snapshot.summary else {}
+
+
+def ancestry(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:
+    """The snapshot and its ancestors, newest first, as far as they are not expired.
+
+    Raises:
+        HistoryCircular: somebody has edited the metadata, so that a snapshot is its own ancestor.
+    """
+    by_id = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
+    while snapshot_id is not None and (snapshot := by_id.pop(snapshot_id, None)) is not None:
+        yield snapshot
+        snapshot_id = snapshot.parent_snapshot_id
+    if snapshot_id is not None and table.metadata.snapshot_by_id(snapshot_id) is not None:
+        raise HistoryCircular(
+            f"{'.'.join(table.name())}: snapshot {snapshot_id} is its own ancestor, as no commit makes it.",
+            remedy="somebody has edited the table's metadata: let the catalog name an older document of its metadata "
+            "log, or restore it from a backup",
+        )
+
+
+def seals(table: Table, snapshot_id: int | None) -> Iterator[Sealed]:
+    """The seals on the way from a snapshot to the root, newest first.
+
+    Raises:
+        SealBroken: one of them was changed.
+    """
+    for snapshot in ancestry(table, snapshot_id):
+        where = f"{'.'.join(table.name())} snapshot {snapshot.snapshot_id}"
+        seal = Seal.from_summary(summary_of(snapshot), where=where)
+        if seal is not None:
+            yield Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal)
+
+
+def last_seal(table: Table, ref: str = MAIN) -> Sealed | None:
+    """The newest seal on a branch."""
+    return next(seals(table, head_of(table, ref)), None)
+
+
+def attempt_of(snapshot: Snapshot) -> str | None:
+    """Id of the attempt that made a snapshot, or None where it came from outside the protocol."""
+    return summary_of(snapshot).get(ATTEMPT_KEY)
+
+
+def is_rewrite(snapshot: Snapshot) -> bool:
+    """Whether the snapshot only arranges the same rows in other files."""
+    return snapshot.summary is not None and snapshot.summary.operation == Operation.REPLACE
+
+
+def is_seal_only(snapshot: Snapshot) -> bool:
+    """Whether the snapshot is a seal without files."""
+    summary = summary_of(snapshot)
+    return VERSION_KEY in summary and not any(key in summary for key in _FILE_COUNTS)
+
+
+def has_rows(table: Table, snapshot_id: int | None) -> bool:
+    """Whether a snapshot holds rows: by its summary's running total, or by manifests if there is none."""
+    snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
+    if snapshot is None:
+        return False
+    if (total := summary_of(snapshot).get("total-records")) is not None:
+        return int(total) > 0
+    return any(
+        manifest.content == ManifestContent.DATA and (manifest.has_added_files() or manifest.has_existing_files())
+        for manifest in snapshot.manifests(table.io)
+    )

@@ -1,0 +1,53 @@
+"""Loads the tables of a group, also from a catalog that shows a transaction table by table while it is applied."""
+
+import random
+import time
+from collections.abc import Sequence
+
+from pyiceberg.table import Table
+from pyiceberg.typedef import Identifier
+
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
+from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
+from lakehouse.protocol.seals.seal import MAINTENANCE, PREFIX, VERSION_KEY
+
+_SETTLE_TRIES = 12
+
+
+def load_together(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Table]:
+    """Load tables as they were at one moment, between two publishes and not within one.
+
+    The embedded catalog answers from one SELECT. A REST catalog's specification does not say what a reader sees while
+    it applies a transaction: if the seals disagree, it is asked again. Tables that go on disagreeing are returned as
+    they are (an operator rolled one back, and the audit says so).
+
+    Raises:
+        NoSuchTableError: a table does not exist.
+        ReadsNeverSettled: on a REST catalog, the tables changed during every attempt.
+    """
+    identifiers: list[Identifier] = [tuple(name.split(".")) for name in names]
+    tables = catalog.load_tables(identifiers)
+    for _ in range(_SETTLE_TRIES):
+        if catalog.reads_whole_commits or _agree(list(tables.values())):
+            break
+        time.sleep(random.uniform(0.01, 0.05))  # noqa: S311 - jitter, not a secret
+        tables = catalog.load_tables(identifiers)
+    return {".".join(identifier): table for identifier, table in tables.items()}
+
+
+def _agree(tables: Sequence[Table]) -> bool:
+    """Whether the newest seals of one step come from one attempt; a publish seals all tables of its step.
+
+    One of maintenance is looked behind: it is of one table alone, and says nothing of the step that wrote the rows.
+    """
+    attempts: dict[str, str] = {}
+    for table in tables:
+        for snapshot in ancestry(table, head_of(table)):
+            summary = summary_of(snapshot)
+            if VERSION_KEY in summary and summary.get(PREFIX + "kind") != MAINTENANCE:
+                attempt = summary[ATTEMPT_KEY]
+                if attempts.setdefault(summary[PREFIX + "step"], attempt) != attempt:
+                    return False
+                break
+    return True

@@ -1,0 +1,1 @@
+"""What a step does, without Dagster: ingest, mirror, derived table, release, maintenance."""

@@ -1,0 +1,1 @@
+"""Old changes go, once a checkpoint stands for them."""

@@ -1,0 +1,143 @@
+"""What a mirror's tables say of themselves: their seals, and whether they agree.
+
+The chain is judged as the audit of streams does it: a commit from outside, an edited seal, a table that was rolled back
+alone are named. What the rows are is for the fold to say.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from msgspec import MsgspecError
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.declarations import MirrorTables
+from lakehouse.proofs.audit import Finding
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.protocol.seals.covered import in_words, unsealed_commits
+from lakehouse.protocol.seals.history import Sealed, ancestry, has_rows, summary_of
+from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.cdc.statement import MirrorStatement
+
+
+@dataclass(frozen=True)
+class MirrorLink:
+    """A seal with its mirror part."""
+
+    sealed: Sealed
+    statement: MirrorStatement
+
+    @property
+    def run_id(self) -> str:
+        """The run that sealed."""
+        return self.sealed.seal.run_id
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A mirror, its siblings and its changelog as they were at one moment.
+
+    Attributes:
+        mirror: the mirror's table.
+        tombstones: the ledger of deleted keys.
+        quarantine: the refused changes.
+        changelog: the table that it follows.
+        links: the mirror's own seals that are still there, oldest first.
+        newest: the newest seal that any of the three tables carries: what the mirror should be.
+        findings: what is wrong with the seals.
+    """
+
+    mirror: Pinned
+    tombstones: Pinned
+    quarantine: Pinned
+    changelog: Pinned
+    links: tuple[MirrorLink, ...] = ()
+    newest: MirrorLink | None = None
+    findings: tuple[Finding, ...] = field(default=())
+
+
+def read_evidence(catalog: LakeCatalog, tables: MirrorTables) -> Evidence:
+    """Load the tables together and read their seals.
+
+    Raises:
+        NoSuchTableError: one of them does not exist.
+    """
+    own = [table.name for table in tables.tables]
+    group = read_group(catalog, [*own, tables.changelog.name])
+    chains = {name: _read_chain(name, group[name]) for name in own}
+    findings = [finding for _, wrong in chains.values() for finding in wrong]
+    newest = {name: links[-1] for name, (links, _) in chains.items() if links}
+    latest = max(newest.values(), key=_progress, default=None)
+    for name in own:
+        findings += list(_judge_sibling(name, group[name], newest.get(name), latest))
+    mirror, tombstones, quarantine = own
+    return Evidence(
+        mirror=group[mirror],
+        tombstones=group[tombstones],
+        quarantine=group[quarantine],
+        changelog=group[tables.changelog.name],
+        links=tuple(chains[mirror][0]),
+        newest=latest,
+        findings=tuple(findings),
+    )
+
+
+def _progress(link: MirrorLink) -> tuple[int, int]:
+    """Grows from seal to seal: the newer commit has applied more, or has built anew."""
+    return link.sealed.timestamp_ms, sum(link.statement.kafka_end.values())
+
+
+def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Finding]]:
+    links: list[MirrorLink] = []
+    unsealed = unsealed_commits(pinned.table, pinned.snapshot_id)
+    findings = [_unsealed(name, snapshot) for snapshot in unsealed]
+    newer: Seal | None = None
+    for snapshot in ancestry(pinned.table, pinned.snapshot_id):
+        where = f"{name} snapshot {snapshot.snapshot_id}"
+        try:
+            seal = Seal.from_summary(summary_of(snapshot), where=where)
+            statement = MirrorStatement.from_keys(seal.statement) if seal else None
+        except SealBroken as error:
+            findings.append(Finding("seal_edited", str(error), name))
+            newer = None
+            continue
+        except (KeyError, TypeError, ValueError, MsgspecError) as error:
+            told = f"{where}: the seal cannot be read ({type(error).__name__}: {error})."
+            findings.append(Finding("seal_edited", told, name))
+            newer = None
+            continue
+        if seal is None:
+            continue
+        if newer is not None and newer.previous != seal.digest:
+            told = f"{name}: the seal of run {newer.run_id} does not follow on the one before it, of run {seal.run_id}."
+            findings.append(Finding("chain_broken", told, name))
+        newer = seal
+        if statement is not None:
+            links.append(MirrorLink(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
+    return links[::-1], findings
+
+
+def _unsealed(name: str, snapshot: Snapshot) -> Finding:
+    return Finding("unsealed_commit", f"{name}: {in_words(snapshot)} came from outside the protocol.", name)
+
+
+def _judge_sibling(name: str, pinned: Pinned, mine: MirrorLink | None, latest: MirrorLink | None) -> Iterator[Finding]:
+    if mine is None:
+        if has_rows(pinned.table, pinned.snapshot_id):
+            yield Finding("no_seal", f"{name} holds rows, but no seal says where they came from.", name)
+        elif latest is not None:
+            yield Finding("rolled_back", f"{name} has no seal, its siblings have one of run {latest.run_id}.", name)
+        return
+    if latest is None or mine.statement == latest.statement:
+        return
+    if mine.sealed.seal.attempt == latest.sealed.seal.attempt:
+        told = f"{name}: its seal of run {mine.run_id} says something else than its siblings' of the same run."
+        yield Finding("seal_edited", told, name)
+        return
+    yield Finding(
+        "rolled_back",
+        f"{name} stands at run {mine.run_id} (changelog snapshot {mine.statement.end}), its siblings at run "
+        f"{latest.run_id} (changelog snapshot {latest.statement.end}): it was rolled back alone.",
+        name,
+    )

@@ -1,0 +1,77 @@
+"""Changes that were taken up from quarantine come late, so they are folded with all that is known of their keys.
+
+A mirror forgets: it keeps deletes only for a while, and refuses what is older. The changelog does not. So where a range
+brings reprocessed changes, every change that the changelog has of the same keys is folded again, with theirs in its
+place: nothing is too late, a tombstone without position goes by the change that came before it in its partition, and
+a newer change wins. What the mirror has refused stays refused.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sql
+
+from lakehouse.declarations import Changelog, Declarations, Stream
+from lakehouse.engines.spark.naming import quoted_name
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.steps.cdc.evidence import read_evidence
+from lakehouse.steps.cdc.fold.expressions import field
+from lakehouse.steps.cdc.fold.lookup import GONE, OF_A_ROW, keys_of
+from lakehouse.steps.cdc.replay.consumed import missing_history
+
+_KEY = "_recalled_"
+_COORDINATES = ("topic", "partition", "offset")
+
+
+def recalled(changes: DataFrame, past: DataFrame, refused: DataFrame | None, log: Changelog) -> DataFrame:
+    """A range's changes, and all others of their keys.
+
+    Args:
+        changes: rows of the range.
+        past: the changelog at the range's end, which has them as well, in the same shape.
+        refused: topic, partition and offset of the changes that this build of the mirror has refused; None: there are
+            none.
+        log: the changelog.
+    """
+    # Under names of their own: a changelog is joined with itself.
+    keys = keys_of(changes, log).select(*(sql.col(quoted_name(n)).alias(f"{_KEY}{n}") for n in log.key))
+    same = [field("key", name).eqNullSafe(sql.col(quoted_name(f"{_KEY}{name}"))) for name in log.key]
+    of_a_row = past.filter(sql.col("operation").isin(*OF_A_ROW))
+    of_keys = of_a_row.join(sql.broadcast(keys), reduce(Expression.__and__, same), "left_semi")
+    if refused is not None:
+        place = [sql.col(f"_kafka_{name}") == sql.col(f"refused_{name}") for name in _COORDINATES]
+        places = refused.select(*(sql.col(name).alias(f"refused_{name}") for name in _COORDINATES))
+        of_keys = of_keys.join(sql.broadcast(places), reduce(Expression.__and__, place), "left_anti")
+    others = changes.filter(~sql.col("operation").isin(*OF_A_ROW))
+    return _without_idle_tombstones(of_keys).unionByName(others)
+
+
+def _without_idle_tombstones(changes: DataFrame) -> DataFrame:
+    """Tombstones without position that follow a delete, or nothing, say nothing new."""
+    lone = (sql.col("operation") == "tombstone") & sql.col("position").isNull()
+    before = (
+        Window.partitionBy("key", "_kafka_topic", "_kafka_partition")
+        .orderBy("_kafka_offset")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    said = sql.last(sql.when(~lone, sql.col("operation")), ignorenulls=True).over(before)
+    idle = lone & sql.coalesce(said.isin(*GONE), sql.lit(True))
+    return changes.withColumn("_idle", idle).filter(~sql.col("_idle")).drop("_idle")
+
+
+def mirrors_without_history(catalog: LakeCatalog, declarations: Declarations, stream: Stream) -> Sequence[str]:
+    """Why changes of a stream cannot be folded late, mirror by mirror; nothing where they can.
+
+    Raises:
+        NoSuchTableError: a table of a mirror that has begun does not exist.
+    """
+    found: list[str] = []
+    for tables in declarations.mirrors.values():
+        made = all(catalog.table_exists(table.identifier) for table in tables.tables)
+        if tables.changelog.name in stream.tables and made:
+            seen = read_evidence(catalog, tables)
+            if seen.newest is not None and (lost := missing_history(catalog, seen)):
+                found.append(lost)
+    return found

@@ -1,0 +1,1 @@
+"""How a delta gets into a mirror, and that it did."""

@@ -1,0 +1,232 @@
+"""Choose: how a delta gets into a mirror with the least that is written, decided before anything is.
+
+Pure functions of what metadata and the delta say. Every condition in ON is a function of the key: a narrower one would
+miss rows. Which rows are new is known from the look-up, so they need no MERGE: only this attempt can publish on this
+base.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import msgspec
+from pyiceberg import types as iceberg
+
+from lakehouse.steps.cdc.plan.file_pruning import ORDERED, FileFacts, Touched
+
+Strategy = Literal["nothing", "append", "merge", "merge+append", "overwrite"]
+Mode = Literal["copy-on-write", "merge-on-read"]
+COPY: Mode = "copy-on-write"
+DELETES: Mode = "merge-on-read"
+
+# Up to here a rewrite costs less than the delete files would cost every reader.
+_TINY_BYTES = 4 << 20
+# A reader passes over deleted rows: beyond this share that is felt, and the rows are written anew without them.
+_MOST_DELETED = 0.15
+_MOST_CHANGED = 0.3
+_WORTH = 3
+# One MERGE of new and known rows shuffles all that it looks at; beyond so many rows a second write is cheaper.
+_SHUFFLED_ROWS = 200_000
+# What a file costs beyond its rows, and one position in a delete file.
+_FILE_BYTES = 2_000
+_POSITION_BYTES = 3
+_MOST_VALUES = 200
+
+
+class DeltaRows(msgspec.Struct, frozen=True):
+    """Rows that a delta inserts, updates and deletes, in the table's sense."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    @property
+    def changed(self) -> int:
+        """Rows that are there and change."""
+        return self.updated + self.deleted
+
+    def as_dict(self) -> dict[str, int]:
+        """By name."""
+        return {"inserted": self.inserted, "updated": self.updated, "deleted": self.deleted}
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """The part of the mirror that the keys can be in.
+
+    Args:
+        files: those that may hold one of the keys.
+        total: all files.
+        literals: SQL for ON, about the target `t` alone.
+        words: the same for a reader, without any value.
+    """
+
+    files: Sequence[FileFacts]
+    total: int
+    literals: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Rows in these files, deleted ones included."""
+        return sum(file.rows for file in self.files)
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """What the planner chose.
+
+    Args:
+        strategy: how the rows are written.
+        mode: what a MERGE does with files that hold changed rows; None where there is no MERGE.
+        predicted: what has to come of it.
+        files: files that may be rewritten.
+        rewritten: expected bytes written, by mode.
+        literals: SQL for ON.
+        reasons: why, in words.
+        actual: what came of it.
+    """
+
+    strategy: Strategy
+    mode: Mode | None
+    predicted: DeltaRows
+    files: int = 0
+    of_files: int = 0
+    rewritten: Mapping[str, int] = field(default_factory=dict[str, int])
+    literals: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    actual: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def because(self, *reasons: str) -> "MergePlan":
+        """With more reasons, before its own."""
+        return replace(self, reasons=(*reasons, *self.reasons))
+
+    def to_json(self) -> str:
+        """For the seal: no literal, which may be a value of a row."""
+        told: dict[str, object] = {
+            "strategy": self.strategy,
+            "mode": self.mode or "",
+            "why": list(self.reasons),
+            "files": f"{self.files} of {self.of_files}",
+            "predicted": self.predicted.as_dict(),
+            "predicted_bytes": dict(self.rewritten),
+            "actual": dict(self.actual),
+        }
+        return msgspec.json.encode(told).decode()
+
+
+def narrow(files: Sequence[FileFacts], touched: Touched, types: Mapping[str, iceberg.IcebergType]) -> Narrowed:
+    """Find the files that may hold one of the keys, and the conditions that tell Spark the same.
+
+    Args:
+        files: all of the mirror's.
+        touched: where the keys lie.
+        types: key column → its type in the table.
+    """
+    literals: list[str] = []
+    words: list[str] = []
+    for (column, transform), values in sorted(touched.parts.items()):
+        if column in touched.nulls:
+            continue
+        if transform.startswith("bucket["):
+            width = int(transform.removeprefix("bucket[").removesuffix("]"))
+            if len(values) < width:
+                numbers = ", ".join(str(value) for value in sorted(values))
+                literals.append(f"lake.system.bucket({width}, t.`{column}`) IN ({numbers})")
+                words.append(f"{len(values)} of {width} buckets of {column}")
+        elif len(values) <= _MOST_VALUES and isinstance(types[column], ORDERED):
+            shown = ", ".join(literal(value, types[column]) for value in sorted(values))
+            literals.append(f"t.`{column}` IN ({shown})")
+            words.append(f"{len(values)} values of {column}")
+    for column, (low, high) in touched.bounds.items():
+        if column not in touched.nulls:
+            literals.append(f"t.`{column}` BETWEEN {literal(low, types[column])} AND {literal(high, types[column])}")
+            words.append(f"a range of {column}")
+    found = [file for file in files if file.may_hold(touched)]
+    return Narrowed(found, len(files), tuple(literals), tuple(words))
+
+
+def literal(value: Any, kind: iceberg.IcebergType) -> str:
+    """A value, as Iceberg stores it, in Spark's SQL. Text goes in hexadecimal: there is nothing in it to escape."""
+    shown = f"X'{str(value).encode().hex()}'" if isinstance(kind, iceberg.StringType) else value
+    return _LITERALS[type(kind)].format(shown, kind=kind)
+
+
+_LITERALS: Mapping[type[iceberg.IcebergType], str] = {
+    iceberg.IntegerType: "CAST({0} AS INT)",
+    iceberg.LongType: "CAST({0} AS BIGINT)",
+    iceberg.DecimalType: "CAST('{0}' AS DECIMAL({kind.precision}, {kind.scale}))",
+    iceberg.StringType: "CAST({0} AS STRING)",
+    iceberg.DateType: "date_from_unix_date({0})",
+    iceberg.TimestamptzType: "timestamp_micros({0})",
+    iceberg.TimestampType: "CAST(timestamp_micros({0}) AS TIMESTAMP_NTZ)",  # our sessions are in UTC
+}
+
+
+def choose(narrowed: Narrowed, rows: DeltaRows, *, asked: Mode | None = None) -> MergePlan:
+    """Choose how to write a delta.
+
+    Args:
+        narrowed: the part of the mirror that its keys can be in.
+        rows: what the delta does.
+        asked: the mode that the declaration asks for, always.
+    """
+    where = f"keys lie in {len(narrowed.files)} of {narrowed.total} files"
+    if narrowed.words:
+        where += f" ({', '.join(narrowed.words)})"
+    expected = _bytes(narrowed, rows)
+    plan = MergePlan("nothing", None, rows, len(narrowed.files), narrowed.total, expected, narrowed.literals, (where,))
+    if not rows.changed:
+        if not rows.inserted:
+            return replace(plan, reasons=("no row changes",), rewritten={})
+        why = "no file can hold one of the keys" if not narrowed.files else "no row that is there changes"
+        return replace(plan, strategy="append", files=0, reasons=(why,), rewritten={})
+    mode, why = (asked, f"{asked}: declared") if asked else _mode(narrowed, rows, expected)
+    strategy, how = _strategy(narrowed, rows, expected[COPY])
+    return replace(plan, strategy=strategy, mode=mode, reasons=(where, why, *how))
+
+
+def replacing(rows: int, *reasons: str) -> MergePlan:
+    """Everything is written anew."""
+    return MergePlan("overwrite", None, DeltaRows(inserted=rows), reasons=reasons)
+
+
+def _strategy(narrowed: Narrowed, rows: DeltaRows, copied: int) -> tuple[Strategy, tuple[str, ...]]:
+    if not rows.inserted:
+        return "merge", ()
+    if copied <= _TINY_BYTES and narrowed.rows <= _SHUFFLED_ROWS:
+        return "merge", ("new rows in the same write: fewer files",)
+    return "merge+append", (f"{rows.inserted} new rows appended: {narrowed.rows} rows need no shuffle",)
+
+
+def _mode(narrowed: Narrowed, rows: DeltaRows, expected: Mapping[str, int]) -> tuple[Mode, str]:
+    there = max(1, narrowed.rows)
+    changed, deleted = rows.changed / there, sum(file.deleted for file in narrowed.files) / there
+    if expected[COPY] <= _TINY_BYTES:
+        return COPY, f"copy-on-write: all of it is {_mb(expected[COPY])}"
+    if changed > _MOST_CHANGED:
+        return COPY, f"copy-on-write: {changed:.0%} of the rows there change"
+    if deleted + changed > _MOST_DELETED and deleted > 0:
+        return COPY, f"copy-on-write: with {deleted:.0%} deleted and {changed:.0%} to change, readers would feel it"
+    if expected[COPY] <= _WORTH * expected[DELETES]:
+        return COPY, f"copy-on-write: {_mb(expected[COPY])} against {_mb(expected[DELETES])}"
+    spared = f"{_mb(expected[DELETES])} to write and not {_mb(expected[COPY])}"
+    return DELETES, f"merge-on-read: {spared}, {changed:.1%} of the rows change"
+
+
+def _bytes(narrowed: Narrowed, rows: DeltaRows) -> dict[str, int]:
+    """Bytes that each mode is expected to write for the rows that are there."""
+    there = sum(file.rows for file in narrowed.files)
+    if not there or not rows.changed:
+        return {COPY: 0, DELETES: 0}
+    # A file without a changed row is not rewritten. If the changed rows are spread evenly, this is how many have one.
+    chances = [1 - (1 - min(1.0, file.rows / there)) ** rows.changed for file in narrowed.files]
+    copied = sum(file.bytes * chance for file, chance in zip(narrowed.files, chances, strict=True))
+    row = sum(file.bytes for file in narrowed.files) / there
+    touched = sum(chances)
+    written = rows.updated * row + rows.changed * _POSITION_BYTES + touched * 2 * _FILE_BYTES
+    return {COPY: round(copied), DELETES: round(written)}
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

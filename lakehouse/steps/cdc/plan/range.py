@@ -1,0 +1,278 @@
+"""Plan: which snapshots of the changelog a run applies, decided from metadata before a row is read.
+
+A range is (start, end] by snapshot id. Reading what was appended between two snapshots passes over every other kind of
+commit in silence; so each snapshot of the range is looked at, and whatever removed rows is a refusal.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec import MsgspecError
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation, Snapshot
+
+from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.proofs.audit.chain import KIND_REPROCESS
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.protocol.seals.base import Base
+from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, seals, summary_of
+from lakehouse.protocol.seals.seal import PREFIX, Seal
+from lakehouse.steps.cdc.changelog_cleanup.retire import is_harmless
+from lakehouse.steps.cdc.refusals import (
+    ChangelogReplaced,
+    ChangelogRolledBack,
+    ChangelogUnsealed,
+    ForeignChange,
+    MirrorWithoutSeal,
+    MirrorWrittenTo,
+    OtherChangelog,
+    RangeExpired,
+    StatementsDiffer,
+)
+from lakehouse.steps.cdc.statement import MirrorStatement
+
+# A changelog whose runs bring no rows still lists a snapshot for each: at times the mirror follows, so that its lease
+# does not hold on to all of them.
+_EMPTY_SNAPSHOTS = 20
+
+
+@dataclass(frozen=True)
+class Range:
+    """The changes of one run.
+
+    Args:
+        table: the changelog as it was loaded, once.
+        start: snapshot after which the range begins; None: at the changelog's first row.
+        end: snapshot with which it ends; it carries the seal of an ingest.
+        changes: rows in it, by the summaries.
+        behind: rows after it, left to the next run.
+        snapshots: in it, oldest first; empty where it begins with the first row.
+        arrived: what the seal at its end says.
+        reprocessed: whether its changes came from the quarantine, and so later than others of their keys.
+    """
+
+    table: Table
+    start: int | None
+    end: int
+    changes: int
+    behind: int
+    snapshots: tuple[Snapshot, ...]
+    arrived: KafkaStatement
+    reprocessed: bool = False
+
+    @property
+    def uuid(self) -> str:
+        """Of the changelog."""
+        return str(self.table.metadata.table_uuid)
+
+    @property
+    def sealed_us(self) -> int:
+        """When its end was sealed, by our clock, microseconds: by then all of it had arrived."""
+        snapshot = self.table.metadata.snapshot_by_id(self.end)
+        assert snapshot is not None
+        return snapshot.timestamp_ms * 1000
+
+    @property
+    def name(self) -> str:
+        """Of the changelog."""
+        return ".".join(self.table.name())
+
+
+def stored_statement(mirror: str, bases: Mapping[str, Base]) -> MirrorStatement | None:
+    """What the mirror's tables say together, or None where none has begun.
+
+    Raises:
+        MirrorWithoutSeal: a table holds rows, and none of them is sealed.
+        MirrorWrittenTo: somebody wrote outside the protocol.
+        StatementsDiffer: one table was rolled back, emptied or created anew alone.
+    """
+    told = {name: newest_statement(base.table) for name, base in bases.items()}
+    if not any(told.values()):
+        if rows := [name for name, base in bases.items() if base.has_rows]:
+            raise MirrorWithoutSeal(mirror, rows)
+        return None
+    if foreign := {n: [s.snapshot_id for s in b.unsealed] for n, b in bases.items() if told[n] and b.unsealed}:
+        raise MirrorWrittenTo(mirror, foreign)
+    first, *others = told.values()
+    if first is None or any(other is None or _place(other) != _place(first) for other in others):
+        raise StatementsDiffer(mirror, {name: _shown(statement) for name, statement in told.items()})
+    return first
+
+
+def newest_statement(table: Table) -> MirrorStatement | None:
+    """What the newest seal of a mirror's run says; maintenance may have sealed since.
+
+    Raises:
+        SealBroken: a seal was changed after it was written.
+    """
+    for sealed in seals(table, head_of(table)):
+        try:
+            statement = MirrorStatement.from_keys(sealed.seal.statement)
+        except (KeyError, TypeError, ValueError, MsgspecError) as error:
+            raise SealBroken(
+                f"{'.'.join(table.name())} snapshot {sealed.snapshot_id}: what its seal says of the mirror cannot be "
+                f"read ({type(error).__name__}: {error}).",
+                remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
+            ) from error
+        if statement is not None:
+            return statement
+    return None
+
+
+def _place(statement: MirrorStatement) -> tuple[str, str, int, int]:
+    return statement.changelog_uuid, statement.build, statement.end, statement.rows
+
+
+def _shown(statement: MirrorStatement | None) -> str:
+    return f"build {statement.build} at {statement.end}" if statement else "no seal"
+
+
+def next_range(mirror: str, previous: MirrorStatement, changelog: Table, *, max_changes: int) -> Range | None:
+    """The range that follows on a seal; None where there is nothing new.
+
+    Args:
+        mirror: for messages.
+        previous: where the mirror stands.
+        changelog: loaded once.
+        max_changes: rows of one run, as far as the changelog's seals allow; one run of the changelog is not divided.
+
+    Raises:
+        MirrorRefused: one of its kinds.
+    """
+    name = ".".join(changelog.name())
+    if previous.changelog != name:
+        raise OtherChangelog(mirror, previous.changelog, name)
+    if previous.changelog_uuid != str(changelog.metadata.table_uuid):
+        raise ChangelogReplaced(mirror, name, previous.changelog_uuid, str(changelog.metadata.table_uuid))
+    found = chain(mirror, changelog, previous.end, head_of(changelog), consumed=previous.kafka_end)
+    apart, reprocessed = _apart(found)
+    ends = _ends(changelog, apart, limit=max_changes)
+    if ends is None:
+        return None
+    place, arrived = ends
+    taken = found[: place + 1]
+    changes = sum(map(appended, taken))
+    if not changes and len(taken) < _EMPTY_SNAPSHOTS:
+        return None
+    behind = sum(map(appended, found[place + 1 :]))
+    end = found[place].snapshot_id
+    return Range(changelog, previous.end, end, changes, behind, tuple(taken), arrived, reprocessed)
+
+
+def _apart(found: Sequence[Snapshot]) -> tuple[Sequence[Snapshot], bool]:
+    """Snapshots up to where reprocessed changes begin, or as far as those of one reprocessing go if they come first.
+
+    Returns:
+        The snapshots, and whether their changes were reprocessed.
+    """
+    kind = PREFIX + "kind"
+    seals = {attempt_of(s): place for place, s in enumerate(found) if summary_of(s).get(kind) == KIND_REPROCESS}
+    first = next((place for place, s in enumerate(found) if appended(s) and attempt_of(s) in seals), None)
+    if first is None:
+        return found, False
+    if any(map(appended, found[:first])):
+        return found[:first], False
+    return found[: seals[attempt_of(found[first])] + 1], True
+
+
+def chain(mirror: str, changelog: Table, start: int, end: int | None, *, consumed: Mapping[int, int]) -> list[Snapshot]:
+    """The snapshots of (start, end], oldest first, all of them there and none removing rows that are still needed.
+
+    Args:
+        mirror: for messages.
+        changelog: loaded once.
+        start: where the mirror stands.
+        end: up to where.
+        consumed: Kafka partition → first offset that is not in the mirror; what is older may be retired.
+
+    Raises:
+        RangeExpired: some are not listed any more.
+        ChangelogRolledBack: `start` is not in the history of `end`.
+        ForeignChange: one of them is neither an append nor a rewrite.
+    """
+    name = ".".join(changelog.name())
+    found: list[Snapshot] = []
+    for snapshot in ancestry(changelog, end):
+        if snapshot.snapshot_id == start:
+            break
+        found.append(snapshot)
+    else:
+        oldest = found[-1] if found else None
+        kept = {snapshot.snapshot_id for snapshot in found}
+        forked = any(snapshot.snapshot_id in kept for snapshot in ancestry(changelog, start))
+        if oldest is None or oldest.parent_snapshot_id is None or forked:
+            raise ChangelogRolledBack(mirror, name, start, end)
+        # The start itself may be gone while everything after it is there.
+        if oldest.parent_snapshot_id != start:
+            raise RangeExpired(mirror, name, start, oldest.snapshot_id)
+    found.reverse()
+    for snapshot in found:
+        if not (keeps_rows(snapshot) or is_harmless(changelog, snapshot, consumed)):
+            operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
+            raise ForeignChange(mirror, name, snapshot.snapshot_id, operation)
+    return found
+
+
+def keeps_rows(snapshot: Snapshot) -> bool:
+    """Whether a snapshot only added rows, or arranged them anew."""
+    return snapshot.summary is not None and snapshot.summary.operation in (Operation.APPEND, Operation.REPLACE)
+
+
+def whole_range(mirror: str, changelog: Table, *, max_changes: int | None = None) -> Range | None:
+    """The changelog from its first row, up to its newest seal; None where it is empty.
+
+    Args:
+        mirror: for messages.
+        changelog: loaded once.
+        max_changes: end earlier, if a listed seal allows it.
+
+    Raises:
+        ChangelogUnsealed: it has rows, and no seal says up to where they are whole.
+    """
+    history = list(reversed(list(ancestry(changelog, head_of(changelog)))))
+    sealed = [(place, arrived) for place, s in enumerate(history) if (arrived := ingested(changelog, s)) is not None]
+    if not sealed:
+        if any(total(snapshot) for snapshot in history):
+            raise ChangelogUnsealed(mirror, ".".join(changelog.name()))
+        return None
+    with_rows = [found for found in sealed if total(history[found[0]])] or sealed
+    fits = [found for found in with_rows if max_changes is None or total(history[found[0]]) <= max_changes]
+    place, arrived = fits[-1] if fits else with_rows[0]
+    end = history[place]
+    behind = sum(map(appended, history[place + 1 :]))
+    return Range(changelog, None, end.snapshot_id, total(end), behind, (), arrived)
+
+
+def appended(snapshot: Snapshot) -> int:
+    """Rows that a snapshot brought; others write rows anew that were there before."""
+    appends = snapshot.summary is not None and snapshot.summary.operation == Operation.APPEND
+    return int(summary_of(snapshot).get("added-records", "0")) if appends else 0
+
+
+def ingested(changelog: Table, snapshot: Snapshot) -> KafkaStatement | None:
+    """What a snapshot's seal says, if it carries that of a stream.
+
+    Raises:
+        SealBroken: it was changed after it was written.
+    """
+    where = f"{'.'.join(changelog.name())} snapshot {snapshot.snapshot_id}"
+    seal = Seal.from_summary(summary_of(snapshot), where=where)
+    return KafkaStatement.from_keys(seal.statement) if seal else None
+
+
+def _ends(changelog: Table, found: Sequence[Snapshot], *, limit: int) -> tuple[int, KafkaStatement] | None:
+    """Place and statement of the last seal within the limit, or of the first one with rows."""
+    best: tuple[int, KafkaStatement] | None = None
+    rows, best_rows = 0, 0
+    for place, snapshot in enumerate(found):
+        rows += appended(snapshot)
+        if best is not None and best_rows and rows > limit:
+            break
+        if (arrived := ingested(changelog, snapshot)) is not None:
+            best, best_rows = (place, arrived), rows
+    return best
+
+
+def total(snapshot: Snapshot) -> int:
+    """Rows that the table held with a snapshot."""
+    return int(summary_of(snapshot).get("total-records", "0"))

@@ -1,0 +1,178 @@
+"""Reads what a step needs with Spark, each at a snapshot that was chosen before: a name alone may change any moment."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from pyiceberg import types as iceberg
+from pyiceberg.table import Table
+from pyiceberg.transforms import BucketTransform, IdentityTransform
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from lakehouse.declarations import Changelog, MirrorTables
+from lakehouse.engines.spark.naming import quoted_name, quoted_table
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.commit.rebase import added_files
+from lakehouse.protocol.seals.base import Base
+from lakehouse.protocol.seals.history import ancestry, head_of, is_rewrite
+from lakehouse.protocol.seals.read_group import read_group
+from lakehouse.steps.cdc.fold.expressions import field
+from lakehouse.steps.cdc.plan.file_pruning import ORDERED, Part, Touched
+from lakehouse.steps.cdc.plan.initial_load import as_reads
+from lakehouse.steps.cdc.plan.range import Range
+from lakehouse.steps.cdc.refusals import FilesGone, InitialGone
+
+# So many changes are kept in memory, as far as it goes, and not read again for each look.
+_KEPT_CHANGES = 1_000_000
+_CHANGES_PER_PARTITION = 25_000
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def changes_of(spark: SparkSession, found: Range) -> DataFrame:
+    """The rows of a range, as they are in the changelog."""
+    if found.start is None:
+        return history_of(spark, found)
+    between = {"start-snapshot-id": str(found.start), "end-snapshot-id": str(found.end)}
+    return spark.read.options(**between).table(quoted_table(found.name))
+
+
+def history_of(spark: SparkSession, found: Range) -> DataFrame:
+    """The changelog's rows up to the end of a range."""
+    return spark.read.option("versionAsOf", str(found.end)).table(quoted_table(found.name))
+
+
+@contextmanager
+def kept(frame: DataFrame, rows: int) -> Generator[DataFrame]:
+    """The frame, in memory or on local disk for a while, where it is not large."""
+    if rows > _KEPT_CHANGES:
+        yield frame
+        return
+    held = frame.persist()
+    try:
+        yield held
+    finally:
+        held.unpersist()
+
+
+@contextmanager
+def small_shuffles(spark: SparkSession, rows: int) -> Generator[None]:
+    """No more partitions than so many rows fill; a MERGE, which shuffles the mirror as well, keeps the session's."""
+    configured = cast("str", spark.conf.get(_PARTITIONS, "200"))
+    spark.conf.set(_PARTITIONS, str(max(1, min(int(configured), 1 + rows // _CHANGES_PER_PARTITION))))
+    try:
+        yield
+    finally:
+        spark.conf.set(_PARTITIONS, configured)
+
+
+def rows_at(spark: SparkSession, base: Base, literals: Sequence[str] = ()) -> DataFrame | None:
+    """A table of the mirror as the step found it, only the part that the conditions name; None if it has no rows."""
+    if base.snapshot_id is None or not base.has_rows:
+        return None
+    rows = spark.read.option("versionAsOf", str(base.snapshot_id)).table(quoted_table(base.name)).alias("t")
+    for literal in literals:
+        rows = rows.where(literal)
+    return rows
+
+
+def require_files(mirror: str, found: Range) -> None:
+    """Refuse a range whose files are gone from storage, before a task fails on one in the middle of the run.
+
+    Only a compaction leaves files that nobody but the range still names, so without one nothing is looked at.
+
+    Raises:
+        FilesGone: some are.
+    """
+    since = list(ancestry(found.table, head_of(found.table)))
+    last = next((place for place, snapshot in enumerate(since) if snapshot.snapshot_id == found.end), 0)
+    if not any(is_rewrite(s) for s in (*since[:last], *found.snapshots)):
+        return
+    for snapshot in found.snapshots:
+        if is_rewrite(snapshot):
+            continue
+        try:
+            files = [file.file_path for file in added_files(found.table, snapshot)]
+            gone = [path for path in files if not found.table.io.new_input(path).exists()]
+        except FileNotFoundError as error:  # a manifest
+            gone = [str(error.filename or error)]
+        if gone:
+            raise FilesGone(mirror, found.name, snapshot.snapshot_id, gone)
+
+
+def touched_by(changes: DataFrame, log: Changelog, mirror: Base) -> Touched:
+    """Where the keys of the changes lie: one small aggregation."""
+    schema, key = mirror.table.schema(), [column.name for column in log.key_columns]
+    secret = {column.name for column in log.key_columns if column.sensitive}
+    asked: dict[str, Expression] = {}
+    parts: dict[str, Part] = {}
+    for name in key:
+        asked[f"null {name}"] = f.count_if(f.col(quoted_name(name)).isNull())
+        # A literal stands in Spark's plans and logs, where no value of a sensitive column may be.
+        if name not in secret and isinstance(schema.find_field(name).field_type, ORDERED):
+            value = _stored(name, schema.find_field(name).field_type)
+            asked[f"min {name}"], asked[f"max {name}"] = f.min(value), f.max(value)
+    for place, term in enumerate(mirror.table.spec().fields):
+        name, transform = schema.find_column_name(term.source_id) or "", term.transform
+        if name in key and isinstance(transform, BucketTransform):
+            bucket = f.expr(f"lake.system.bucket({transform.num_buckets}, `{name}`)")
+            asked[f"part {place}"], parts[f"part {place}"] = f.collect_set(bucket), (name, str(transform))
+        elif name in key and f"min {name}" in asked and isinstance(transform, IdentityTransform):
+            value = f.collect_set(_stored(name, schema.find_field(name).field_type))
+            asked[f"part {place}"], parts[f"part {place}"] = value, (name, str(transform))
+    of_rows = changes.where(~f.col("operation").isin("truncate", "control"))
+    keys = of_rows.select(*(field("key", name).alias(name) for name in key))
+    row = keys.agg(*(value.alias(name) for name, value in asked.items())).first()
+    found = row.asDict() if row is not None else {}
+    return Touched(
+        bounds={n: (found[f"min {n}"], found[f"max {n}"]) for n in key if found.get(f"min {n}") is not None},
+        parts={part: frozenset(found[name]) for name, part in parts.items()},
+        nulls=frozenset(name for name in key if found.get(f"null {name}")),
+    )
+
+
+def _stored(name: str, kind: iceberg.IcebergType) -> Expression:
+    """A value as Iceberg stores it, which is how manifests tell it."""
+    column = f.col(quoted_name(name))
+    match kind:
+        case iceberg.DateType():
+            return f.unix_date(column)
+        case iceberg.TimestamptzType() | iceberg.TimestampType():
+            return f.unix_micros(column.cast("timestamp"))
+        case _:
+            return column
+
+
+def initial_rows(
+    spark: SparkSession, catalog: LakeCatalog, tables: MirrorTables, pinned: str
+) -> tuple[DataFrame | None, str]:
+    """The rows with which the mirror begins, as reads, and `table@snapshot`; None where it begins without.
+
+    Args:
+        spark: the session.
+        catalog: where the table lives.
+        tables: the mirror.
+        pinned: `table@snapshot` of an earlier build; the declared table's present snapshot where empty.
+
+    Raises:
+        InitialGone: the table, or that snapshot of it, is not there, or it lacks a column of the key.
+    """
+    initial = tables.mirror.initial
+    if initial is None:
+        return None, ""
+    mirror = tables.mirror.name
+    if not catalog.table_exists(tuple(initial.split("."))):
+        raise InitialGone(mirror, initial, "there is no such table")
+    table: Table = read_group(catalog, [initial])[initial].table
+    name, _, told = pinned.partition("@")
+    snapshot_id = int(told) if name == initial and told else head_of(table)
+    if snapshot_id is None:
+        return None, ""
+    if table.metadata.snapshot_by_id(snapshot_id) is None:
+        raise InitialGone(mirror, initial, f"its snapshot {snapshot_id} has expired")
+    rows = spark.read.option("versionAsOf", str(snapshot_id)).table(quoted_table(initial))
+    try:
+        return as_reads(rows, tables.changelog), f"{initial}@{snapshot_id}"
+    except ValueError as error:
+        raise InitialGone(mirror, initial, str(error)) from error

@@ -1,0 +1,246 @@
+"""The story of one step of a mirror: plan, read, fold, write to branches, seal, publish.
+
+Mirror, tombstones and quarantine change in one publish, and the lease on the changelog moves with them. There is no
+other state: if this process dies anywhere before, the next run finds the old seal and plans the same range again.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+import structlog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+from pyspark.sql import SparkSession
+
+from lakehouse.declarations import MirrorTables
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.commit import Staged, publish, seal_branch
+from lakehouse.protocol.errors import MainMoved
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.leases.lease import Lease, lease_tag, lease_until, leases, take_lease
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.protocol.seals.read_group import read_group
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.cdc.fold.survey import survey
+from lakehouse.steps.cdc.fold_range import MirrorWork, StagedRange, files_of, fold, without_changes
+from lakehouse.steps.cdc.plan.range import Range, newest_statement, next_range, stored_statement, whole_range
+from lakehouse.steps.cdc.plan.reading import changes_of, require_files
+from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired
+from lakehouse.steps.cdc.plan.schema_evolution import declared_since, evolve, undeclared_fields
+from lakehouse.steps.cdc.refusals import ChangelogReplaced, HistoryIncomplete, NoChangelog
+from lakehouse.steps.cdc.report import MirrorReport
+from lakehouse.steps.cdc.statement import KIND_MIRROR, KIND_REBUILD, MirrorStatement
+
+log = structlog.get_logger(__name__)
+MAX_CHANGES = 5_000_000
+_TRIES = 3
+
+
+@dataclass(frozen=True)
+class MirrorStep:
+    """What a mirror's step needs. `session` opens Spark, and only when there is something to read.
+
+    Args:
+        tables: the mirror, its changelog, and what it writes.
+        catalog: where they live.
+        session: opens Spark.
+        attempt: who writes.
+        max_changes: rows of one run, as far as the changelog's seals allow; a rebuild takes them all.
+        rebuild: fold the whole changelog and put the result in the place of what is there.
+        inform: told of progress.
+    """
+
+    tables: MirrorTables
+    catalog: LakeCatalog
+    session: Callable[[], AbstractContextManager[SparkSession]]
+    attempt: Attempt
+    max_changes: int = MAX_CHANGES
+    rebuild: bool = False
+    inform: Callable[[str], None] = field(default=lambda message: log.info("mirror", detail=message))
+
+    @property
+    def name(self) -> str:
+        """The mirror's name."""
+        return self.tables.mirror.name
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """All tables that the step writes, quarantine last."""
+        return tuple(table.name for table in self.tables.tables)
+
+
+def mirror(step: MirrorStep) -> MirrorReport:
+    """Apply the next changes of the changelog to the mirror, each once.
+
+    A run that maintenance was quicker than has lost nothing but time: it begins again on what is there now.
+
+    Returns:
+        What was done; `published` is None where there was nothing to do.
+
+    Raises:
+        MirrorRefused: mirror and changelog do not fit together, or writing did not do what was planned.
+        CommitError: the publish did not go through, for example `Superseded`; nothing was published.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            return _mirror(step)
+        except MainMoved as overtaken:
+            if tries_left == 0:
+                raise
+            step.inform(f"{step.name}: once more, on what is there now: {overtaken.message}")
+            step = replace(step, attempt=step.attempt.again())
+    raise AssertionError("unreachable")
+
+
+def _mirror(step: MirrorStep) -> MirrorReport:
+    began = time.monotonic()
+    work = plan_work(step)
+    if (found := work.found) is None:
+        step.inform(f"{step.name}: nothing new in {step.tables.changelog.name}")
+        return MirrorReport(step.name, "idle", work.previous, None, notes=work.notes, seconds=_since(began))
+    step.inform(f"{step.name}: {found.changes} changes of {found.name} up to snapshot {found.end}")
+    failpoint("mirror.planned")
+    folded = _fold(step, work, found)
+    step.inform(f"{step.name}: {folded.plan.strategy}, {'; '.join(folded.plan.reasons)}, {_since(began):.1f} s")
+    failpoint("mirror.merged")
+    kind = KIND_REBUILD if work.rebuild else KIND_MIRROR
+    staged = _seal_all(work, found, folded.statement, kind)
+    published = publish(step.catalog, staged, leases=[_lease(work, found.end)])
+    step.inform(f"{step.name}: published, {_since(began):.1f} s in all")
+    return MirrorReport(
+        step.name, kind, folded.statement, published, folded.plan, work.notes, found.behind, _since(began)
+    )
+
+
+def plan_work(step: MirrorStep) -> MirrorWork:
+    """Look at all tables, and decide what to do; only columns and the lease may be changed by that.
+
+    Raises:
+        MirrorRefused: they do not fit together.
+    """
+    notes = tuple(evolve(step.tables, step.catalog))
+    bases, changelog = read_bases(step.catalog, step.written), _changelog(step)
+    if step.rebuild:
+        previous = newest_statement(bases[step.name].table)
+        work = MirrorWork(step.tables, step.catalog, step.attempt, bases, previous, notes=notes)
+        return _leased(_rebuild(work, changelog))
+    previous = stored_statement(step.name, bases)
+    work = MirrorWork(step.tables, step.catalog, step.attempt, bases, previous, notes=notes)
+    if previous is None:
+        found = whole_range(step.name, changelog, max_changes=step.max_changes)
+        if found is None or not (found.changes or step.tables.mirror.initial):
+            return work
+        if step.tables.mirror.initial is None:
+            require = require_complete if found.arrived.origin else require_unretired
+            require(step.name, found)
+        return _leased(replace(work, found=found))
+    found = next_range(step.name, previous, changelog, max_changes=step.max_changes)
+    if new := declared_since(previous.columns, step.tables.changelog):
+        work = _taken_over(work, changelog, previous, new)
+    if work.rebuild or found is None:
+        return _leased(work)
+    require_files(step.name, found)
+    return _leased(replace(work, found=found))
+
+
+def recompute_digest(
+    spark: SparkSession, catalog: LakeCatalog, tables: MirrorTables, statement: MirrorStatement
+) -> str:
+    """Read an applied range again; another digest than the sealed one means that the changelog was changed since.
+
+    Raises:
+        MirrorRefused: the range is not there any more.
+    """
+    changelog = read_group(catalog, [statement.changelog])[statement.changelog].table
+    name = tables.mirror.name
+    if str(changelog.metadata.table_uuid) != statement.changelog_uuid:
+        raise ChangelogReplaced(name, statement.changelog, statement.changelog_uuid, str(changelog.metadata.table_uuid))
+    found = applied_range(name, changelog, statement)
+    require_files(name, found)
+    return survey(changes_of(spark, found), tables.changelog).digest
+
+
+def _changelog(step: MirrorStep) -> Table:
+    name = step.tables.changelog.name
+    try:
+        return read_group(step.catalog, [name])[name].table
+    except NoSuchTableError as error:
+        raise NoChangelog(step.name, name) from error
+
+
+def _rebuild(work: MirrorWork, changelog: Table, *notes: str) -> MirrorWork:
+    """The whole changelog, with nothing remembered."""
+    mirror = work.tables.mirror.name
+    found = whole_range(mirror, changelog)
+    if found is not None:
+        require_complete(mirror, found)
+    return replace(work, found=found, rebuild=True, notes=(*work.notes, *notes))
+
+
+def _taken_over(work: MirrorWork, changelog: Table, previous: MirrorStatement, new: Sequence[str]) -> MirrorWork:
+    """Rebuild, where changes that were applied already may have told of columns that are declared only now."""
+    columns = ", ".join(new)
+    applied = applied_range(work.tables.mirror.name, changelog, replace(previous, start=None))
+    if not undeclared_fields(changelog, files_of(applied)):
+        return work
+    try:
+        return _rebuild(work, changelog, f"rebuilt, since changes told of {columns} before it was declared")
+    except HistoryIncomplete as incomplete:
+        lost = f"what changes told of {columns} before it was declared is not taken over: {incomplete.message}"
+        return replace(work, notes=(*work.notes, lost))
+
+
+def _leased(work: MirrorWork) -> MirrorWork:
+    """Make sure that a lease is there before anything is read: the changelog's runs go on meanwhile.
+
+    One that is elsewhere, as after a mirror that was rolled back, is moved to where this run begins.
+    """
+    if (found := work.found) is None:
+        return work
+    held = leases(found.table).get(lease_tag(work.tables.mirror.name))
+    if held is None or found.start not in (None, held):
+        take_lease(work.catalog, _lease(work, found.end if found.start is None else found.start))
+    return work
+
+
+def _lease(work: MirrorWork, snapshot_id: int) -> Lease:
+    assert work.found is not None
+    until = lease_until(work.tables.changelog.maintenance)
+    mirror = work.tables.mirror.name
+    return Lease(work.found.table.name(), work.found.uuid, mirror, snapshot_id, until, f"{mirror} is to read on here")
+
+
+def _fold(step: MirrorStep, work: MirrorWork, found: Range) -> StagedRange:
+    if not found.changes and work.continued is not None:
+        return without_changes(work, found)
+    with step.session() as spark:
+        return fold(spark, work, found)
+
+
+def _seal_all(work: MirrorWork, found: Range, statement: MirrorStatement, kind: str) -> list[Staged]:
+    """Seal every table of the step, also those that received nothing."""
+    return [
+        seal_branch(
+            work.catalog,
+            base,
+            work.attempt,
+            Seal.of(
+                work.attempt,
+                kind,
+                statement=statement.to_keys(),
+                previous=base.sealed.seal if base.sealed else None,
+                inputs={found.name: found.end},
+            ),
+        )
+        for base in work.bases.values()
+    ]
+
+
+def _since(began: float) -> float:
+    return time.monotonic() - began
+
+
+__all__ = ["MAX_CHANGES", "MirrorReport", "MirrorStep", "mirror", "recompute_digest"]

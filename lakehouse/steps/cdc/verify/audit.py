@@ -1,0 +1,137 @@
+"""Everything that a mirror can prove of itself, at once: what `lakehouse audit` shows."""
+
+import time
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from lakehouse.declarations import Declarations, MirrorTables
+from lakehouse.proofs.audit import Finding
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.seals.damage import Attempted
+from lakehouse.steps.cdc.evidence import read_evidence
+from lakehouse.steps.cdc.verify.counters import BalanceProof, check_balance
+from lakehouse.steps.cdc.verify.doubt import Doubt, find_doubt
+from lakehouse.steps.cdc.verify.ordering import OrderProof, check_order
+from lakehouse.steps.cdc.verify.unique import KeyProof, check_keys
+from lakehouse.steps.cdc.verify.verify import FoldProof, check_fold
+
+
+@dataclass(frozen=True)
+class MirrorProof:
+    """The proof of one mirror.
+
+    Args:
+        lost: files of its tables that cannot be read any more.
+        errors: what kept a part of the proof from being carried out; what the other parts found is in `findings`.
+    """
+
+    mirror: str
+    fold: FoldProof
+    balance: BalanceProof
+    keys: KeyProof
+    order: OrderProof
+    doubt: Doubt
+    seconds: float
+    lost: tuple[Finding, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Every broken promise, once."""
+        found = dict.fromkeys((*self.fold.findings, *self.balance.findings, *self.lost))
+        if not self.keys.holds:
+            found[Finding("key_repeated", f"{self.mirror}: {'; '.join(self.keys.examples)}.", self.mirror)] = None
+        if not self.order.holds:
+            found[Finding("contradiction", f"{self.mirror}: {'; '.join(self.order.examples)}.", self.mirror)] = None
+        if not self.order.late.holds:
+            found[Finding("too_late", f"{self.mirror}: {self.order.late}", self.mirror)] = None
+        if not self.doubt.bearable:
+            told = (
+                f"{self.doubt}, more than the {self.doubt.allowed:,} that it allows: {'; '.join(self.doubt.examples)}."
+            )
+            found[Finding("doubtful_keys", told, self.mirror)] = None
+        return list(found)
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "mirror": self.mirror,
+            "holds": self.holds,
+            "findings": [asdict(finding) for finding in self.findings],
+            "snapshot_id": self.fold.snapshot_id,
+            "changelog_snapshot_id": self.fold.end,
+            "looked_at": self.fold.looked_at,
+            "folded_from": self.fold.began,
+            "changes": self.fold.changes,
+            "refused": self.fold.refused,
+            "rows": self.keys.rows,
+            "compared": self.fold.difference.compared,
+            "difference": dict(self.fold.difference.counts),
+            "columns": dict(self.fold.difference.columns),
+            "examples": [asdict(example) for example in self.fold.examples],
+            "seals": self.balance.seals,
+            "proven_from": dict(self.balance.proven_from or {}),
+            "duplicates": self.order.duplicates,
+            "out_of_order": self.order.out_of_order,
+            "latest_seconds": self.order.latest.total_seconds(),
+            "doubtful_keys": self.doubt.keys,
+            "refused_of_unknown_key": self.doubt.unknown,
+            "doubtful": list(self.doubt.examples),
+            "errors": list(self.errors),
+            "seconds": self.seconds,
+        }
+
+
+def audit_mirror(
+    catalog: LakeCatalog, tables: MirrorTables, declarations: Declarations, *, full: bool = False
+) -> MirrorProof:
+    """Prove that a mirror is what its changelog makes.
+
+    Args:
+        catalog: where the tables live.
+        tables: the mirror as declared.
+        declarations: with its stream.
+        full: compare every key, however many there are.
+
+    What cannot be read, or not be folded any more, keeps nothing else from being found.
+
+    Raises:
+        NoSuchTableError: a table does not exist.
+    """
+    began = time.monotonic()
+    seen, name = read_evidence(catalog, tables), tables.mirror.name
+    limit = 2**62 if full else None
+    own = [(one.table, one.snapshot_id) for one in (seen.mirror, seen.tombstones, seen.quarantine)]
+    every = [*own, (seen.changelog.table, seen.changelog.snapshot_id)]
+    attempted = Attempted()
+    balance, keys, order, doubt, fold = (
+        attempted.part(f"{name}: the balance of its seals", every, partial(check_balance, tables, seen), None),
+        attempted.part(f"{name}: its keys", own[:1], partial(check_keys, tables, seen.mirror), None),
+        attempted.part(f"{name}: the order of its changes", every, partial(check_order, tables, seen), None),
+        attempted.part(
+            f"{name}: its keys in doubt", every, partial(find_doubt, catalog, tables, declarations, evidence=seen), None
+        ),
+        attempted.part(
+            f"{name}: that it is what its changelog makes",
+            every,
+            partial(check_fold, catalog, tables, evidence=seen, limit=limit),
+            None,
+        ),
+    )
+    return MirrorProof(
+        mirror=name,
+        balance=balance or BalanceProof(name, findings=seen.findings),
+        keys=keys or KeyProof(seen.mirror.snapshot_id),
+        order=order or OrderProof(),
+        doubt=doubt or Doubt(name),
+        fold=fold or FoldProof(name, seen.mirror.snapshot_id, findings=seen.findings),
+        seconds=round(time.monotonic() - began, 3),
+        lost=tuple(Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost),
+        errors=tuple(attempted.errors),
+    )

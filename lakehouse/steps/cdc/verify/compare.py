@@ -1,0 +1,148 @@
+"""Two tables with the same key: which rows only one of them has, and which columns differ.
+
+One side, what should be, is held in memory; the other comes piece by piece. Null is a value, and so is NaN.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+Kind = Literal["only_left", "only_right", "different", "duplicated"]
+KINDS: tuple[Kind, ...] = ("only_left", "only_right", "different", "duplicated")
+_SHOWN = 80
+HIDDEN = "(sensitive)"
+
+
+@dataclass(frozen=True)
+class Example:
+    """One row that is not as it should be.
+
+    Args:
+        kind: `only_left`: missing; `only_right`: should not be there; `different`; `duplicated`.
+        key: column → value, for a person.
+        columns: column → what should be and what is, for a person; of sensitive columns only that they differ.
+        place: where the change is that decides, as far as there is one.
+    """
+
+    kind: Kind
+    key: dict[str, str]
+    columns: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    place: str = ""
+
+    def __str__(self) -> str:
+        what = {"only_left": "is missing", "only_right": "should not be there", "duplicated": "is there twice"}
+        told = what.get(self.kind) or "; ".join(
+            f"{name} differs" if HIDDEN in pair else f"{name} should be {pair[0]}, is {pair[1]}"
+            for name, pair in self.columns.items()
+        )
+        return f"{named(self.key)}: {told}" + (f" ({self.place})" if self.place else "")
+
+
+@dataclass
+class RowDifference:
+    """What a comparison found; `columns` counts the rows in which each differs."""
+
+    compared: int = 0
+    counts: dict[Kind, int] = field(
+        default_factory=lambda: dict.fromkeys(("only_left", "only_right", "different", "duplicated"), 0)
+    )
+    columns: dict[str, int] = field(default_factory=dict[str, int])
+    examples: list[Example] = field(default_factory=list[Example])
+
+    @property
+    def same(self) -> bool:
+        """Whether both are the same."""
+        return not any(self.counts.values())
+
+
+@dataclass(frozen=True)
+class RowComparison:
+    """How to compare, and what may be shown.
+
+    Args:
+        key: the key's columns.
+        columns: the other columns to compare.
+        hidden: columns whose values are never shown.
+        shown: examples of each kind at most.
+    """
+
+    key: Sequence[str]
+    columns: Sequence[str]
+    hidden: Collection[str] = ()
+    shown: int = 10
+
+    def compare(self, expected: pl.DataFrame, found: Iterable[pl.DataFrame]) -> RowDifference:
+        """Compare what should be (one row for each key, with `_partition` and `_offset`) with what is."""
+        difference = RowDifference()
+        expected = expected.with_row_index("_at")
+        index = expected.select(*self.key, "_at")
+        seen = np.zeros(expected.height, np.int64)
+        for piece in found:
+            difference.compared += piece.height
+            joined = piece.join(index, on=list(self.key), how="left", nulls_equal=True, maintain_order="left")
+            self._stray(difference, joined.filter(pl.col("_at").is_null()))
+            matched = joined.filter(pl.col("_at").is_not_null())
+            at = matched["_at"]
+            seen += np.bincount(at.to_numpy(), minlength=expected.height)
+            self._differing(difference, matched, expected, at)
+        self._told(difference, "only_left", expected.filter(pl.Series(seen == 0)))
+        self._told(difference, "duplicated", expected.filter(pl.Series(seen > 1)))
+        return difference
+
+    def _differing(self, difference: RowDifference, rows: pl.DataFrame, expected: pl.DataFrame, at: pl.Series) -> None:
+        wrong = {name: rows[name].ne_missing(expected[name].gather(at)) for name in self.columns}
+        anything = np.zeros(rows.height, bool)
+        for name, differs in wrong.items():
+            if number := int(differs.sum()):
+                difference.columns[name] = difference.columns.get(name, 0) + number
+                anything |= differs.to_numpy()
+        difference.counts["different"] += int(anything.sum())
+        for row in np.flatnonzero(anything)[: self._room(difference, "different")].tolist():
+            should = expected.row(at[row], named=True)
+            has = rows.row(row, named=True)
+            columns = {
+                name: (HIDDEN, HIDDEN) if name in self.hidden else (_short(should[name]), _short(has[name]))
+                for name, differs in wrong.items()
+                if differs[row]
+            }
+            difference.examples.append(Example("different", self.key_shown(has), columns, place_of(should)))
+
+    def _stray(self, difference: RowDifference, rows: pl.DataFrame) -> None:
+        difference.counts["only_right"] += rows.height
+        for row in rows.head(self._room(difference, "only_right")).select(self.key).iter_rows(named=True):
+            difference.examples.append(Example("only_right", self.key_shown(row)))
+
+    def _told(self, difference: RowDifference, kind: Kind, rows: pl.DataFrame) -> None:
+        difference.counts[kind] += rows.height
+        for row in rows.sort(self.key).head(self._room(difference, kind)).iter_rows(named=True):
+            difference.examples.append(Example(kind, self.key_shown(row), {}, place_of(row)))
+
+    def _room(self, difference: RowDifference, kind: Kind) -> int:
+        return max(0, self.shown - sum(example.kind == kind for example in difference.examples))
+
+    def key_shown(self, row: dict[str, Any]) -> dict[str, str]:
+        """A row's key, for a person."""
+        return {name: HIDDEN if name in self.hidden else _short(row[name]) for name in self.key}
+
+
+def named(key: dict[str, str], place: str = "") -> str:
+    """A key in one line."""
+    shown = ", ".join(f"{name}={value}" for name, value in key.items())
+    return f"{shown} ({place})" if place else shown
+
+
+def place_of(row: dict[str, Any]) -> str:
+    """Where in the changelog a row's newest change is."""
+    if row.get("_partition") is None or row["_partition"] < 0:
+        return ""
+    return f"partition {row['_partition']} offset {row['_offset']}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict) and list(value) == ["epoch", "commit", "sequence"]:
+        return "/".join(map(str, value.values()))
+    text = repr(value) if isinstance(value, str | bytes) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

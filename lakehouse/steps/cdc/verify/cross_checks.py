@@ -1,0 +1,140 @@
+"""Who else can say what a mirror's run did: Iceberg's counters in its snapshots, and the changelog's seals."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.audit.chain import KIND_REPROCESS
+from lakehouse.protocol.seals.history import ancestry, attempt_of, summary_of
+from lakehouse.protocol.seals.seal import PREFIX
+from lakehouse.steps.cdc.evidence import Evidence, MirrorLink
+from lakehouse.steps.cdc.statement import Applied, MirrorStatement
+
+OPERATIONS_KEY = "changes.operations"
+_COUNTER = "spark.merge-into.num-target-rows-"
+
+
+def counted(seen: Evidence, link: MirrorLink) -> Applied | None:
+    """Ask Iceberg's counters for the snapshots of one attempt, or None where they are not all listed any more."""
+    table = seen.mirror.table
+    rows, refused = Counter[str](), 0
+    own = _of_attempt(table, link.sealed.snapshot_id, link.sealed.seal.attempt)
+    quarantine = _of_attempt(seen.quarantine.table, seen.quarantine.snapshot_id, link.sealed.seal.attempt)
+    if own is None or quarantine is None:
+        return None
+    for snapshot in own:
+        summary = summary_of(snapshot)
+        if any(key.startswith(_COUNTER) for key in summary):
+            rows.update({n: int(summary.get(f"{_COUNTER}{n}", "0")) for n in ("inserted", "updated", "deleted")})
+        else:
+            rows["inserted"] += int(summary.get("added-records", "0"))
+    for snapshot in quarantine:
+        refused += int(summary_of(snapshot).get("added-records", "0"))
+    return Applied(rows["inserted"], rows["updated"], rows["deleted"], too_late=refused)
+
+
+def _of_attempt(table: Table, head: int | None, attempt: str) -> list[Snapshot] | None:
+    """The snapshots of an attempt, seal included, if all of them are listed."""
+    found: list[Snapshot] = []
+    for snapshot in ancestry(table, head):
+        if attempt_of(snapshot) == attempt:
+            found.append(snapshot)
+        elif found:
+            return found
+    whole = bool(found) and found[-1].parent_snapshot_id is None
+    return found if whole else None
+
+
+def judge_counters(name: str, link: MirrorLink, counted: Applied, *, soft: bool) -> Iterator[Finding]:
+    """Compare a seal with Iceberg's counters."""
+    applied, run = link.statement.applied, link.run_id
+    refused = applied.contradictions + applied.too_late
+    # Where deletes are soft, to mark a row as deleted is to update it.
+    expected = Applied(
+        applied.inserted,
+        applied.updated + (applied.deleted if soft else 0),
+        0 if soft else applied.deleted,
+        too_late=refused,
+    )
+    if counted != expected:
+        yield Finding(
+            "counters_differ",
+            f"{name}: by its seal run {run} inserted {expected.inserted} rows, updated {expected.updated}, deleted "
+            f"{expected.deleted} and refused {refused} changes; by Iceberg's counters {counted.inserted}, "
+            f"{counted.updated}, {counted.deleted} and {counted.too_late}.",
+            name,
+        )
+
+
+def judge_rows(name: str, seen: Evidence) -> Iterator[Finding]:
+    """The newest seal's number of rows with the table's own count, as exactly as delete files allow."""
+    if not seen.links:
+        return
+    sealed = seen.mirror.table.metadata.snapshot_by_id(seen.links[-1].sealed.snapshot_id)
+    summary = summary_of(sealed) if sealed else {}
+    if "total-records" not in summary:
+        return
+    total, hidden = int(summary["total-records"]), int(summary.get("total-position-deletes", "0"))
+    rows = seen.links[-1].statement.rows
+    # A delete that nobody has cleaned away may hide a row that is not there any more.
+    if not total - hidden <= rows <= total:
+        told = f"by its seal {rows} rows, by Iceberg's count {total} less at most {hidden}"
+        yield Finding("rows_differ", f"{name} holds {told}.", name)
+
+
+class ChangelogSeals:
+    """What the changelog's seals say of ranges."""
+
+    def __init__(self, table: Table, head: int | None) -> None:
+        """Of a loaded changelog, up to a snapshot."""
+        self._table = table
+        self._name = ".".join(table.name())
+        self._history = list(ancestry(table, head))
+        self._places = {snapshot.snapshot_id: place for place, snapshot in enumerate(self._history)}
+
+    def operations(self, said: MirrorStatement) -> dict[str, int] | None:
+        """Operation → changes in (start, end], or None where some of the range's seals are not there, or do not say."""
+        if said.end not in self._places or str(self._table.metadata.table_uuid) != said.changelog_uuid:
+            return None
+        begin = self._begin(said.start)
+        if begin is None:
+            return None
+        found: Counter[str] = Counter()
+        for snapshot in self._history[self._places[said.end] : begin]:
+            summary = summary_of(snapshot)
+            kind = summary.get(f"{PREFIX}kind")
+            tells = kind in ("ingest", KIND_REPROCESS)
+            if kind == "adopt" or (tells and f"{PREFIX}{OPERATIONS_KEY}" not in summary):
+                return None
+            if not tells:
+                continue
+            told = msgspec.json.decode(summary[f"{PREFIX}{OPERATIONS_KEY}"], type=dict[str, dict[str, int]])
+            found.update(told.get(self._name, {}))
+        return {operation: count for operation, count in found.items() if count}
+
+    def _begin(self, start: int | None) -> int | None:
+        """Place of the first snapshot before the range."""
+        oldest = self._history[-1]
+        if start in self._places:
+            return self._places[start]
+        return len(self._history) if oldest.parent_snapshot_id == start else None
+
+
+def judge_operations(name: str, link: MirrorLink, operations: Mapping[str, int]) -> Iterator[Finding]:
+    """Compare a seal with what the changelog's seals say of its range."""
+    said = {operation: count for operation, count in link.statement.operations.items() if count}
+    if said != operations:
+        yield Finding(
+            "operations_differ",
+            f"{name}: run {link.run_id} says it applied {_shown(said)}; the seals of {link.statement.changelog} in "
+            f"that range say {_shown(operations)}.",
+            name,
+        )
+
+
+def _shown(operations: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {operation}" for operation, count in sorted(operations.items())) or "nothing"

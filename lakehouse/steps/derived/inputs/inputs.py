@@ -1,0 +1,138 @@
+"""The inputs of a step as it found them: at which snapshot, for which date, with which parameters, from which run."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyiceberg.table import Table
+
+from lakehouse.declarations import Declarations, Derived, Mirror, Stream
+from lakehouse.proofs.lineage.computations import Computation, computations_of
+from lakehouse.proofs.lineage.sealed import made
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.seals.covered import in_words, unsealed_commits
+from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.derived.inputs.component import component_of, external_inputs
+from lakehouse.steps.derived.inputs.pins import Pin, pin_inputs
+from lakehouse.steps.derived.refusals import InputMissing, InputWrittenTo
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input, held at a snapshot.
+
+    Args:
+        argument: what the function calls it.
+        name: `namespace.table`.
+        table: as it was loaded.
+        snapshot_id: what is read of it.
+        dated: whether it declares a runtime date column; streams, changelogs and mirrors do not.
+        external: whether no derivation writes it.
+        seal: the newest statement about its rows at that snapshot; None where nobody sealed it.
+    """
+
+    argument: str
+    name: str
+    table: Table
+    snapshot_id: int
+    dated: bool
+    external: bool
+    seal: Seal | None
+
+    @property
+    def date(self) -> str:
+        """The runtime date that its newest run computed it for; empty where it is dateless."""
+        return self.parts[-1].runtime_date if self.parts else ""
+
+    @property
+    def parameters_digest(self) -> str:
+        """Of the parameters that its newest run computed it with; empty where it is dateless."""
+        return self.parts[-1].parameters if self.parts else ""
+
+    @property
+    def parts(self) -> tuple[Computation, ...]:
+        """What of it was computed for which date and with which parameters; none where it is dateless."""
+        return computations_of(self.seal) if self.dated else ()
+
+    @property
+    def backfill(self) -> str:
+        """Why its own inputs differed, where they did; empty where they agreed."""
+        return self.seal.statement.get("derived.differs", "") if self.seal else ""
+
+    @property
+    def run_id(self) -> str:
+        """The run that wrote it last."""
+        return self.seal.run_id if self.seal else ""
+
+
+def read_inputs(catalog: LakeCatalog, one: Derived, declarations: Declarations, pin: Pin) -> dict[str, Input]:
+    """Find every input of a derived table: external ones where the run has pinned them, derived ones as they are now.
+
+    Returns:
+        Argument → input.
+
+    Raises:
+        InputMissing: one does not exist, or was never written.
+        SealBroken: a seal was changed after it was written.
+    """
+    derived = declarations.derived
+    found = pin_inputs(catalog, external_inputs(component_of(one.name, derived), derived), pin)
+    inner = [name for name in one.inputs.values() if name in derived]
+    missing = [name for name in one.inputs.values() if not catalog.table_exists(tuple(name.split(".")))]
+    if inner and not missing:
+        found |= read_group(catalog, inner)
+    empty = [n for n in one.inputs.values() if n not in missing and (n not in found or found[n].snapshot_id is None)]
+    if missing or empty:
+        raise InputMissing(one.name, missing, empty)
+    return {argument: _input(argument, name, found, declarations) for argument, name in one.inputs.items()}
+
+
+def require_sealed(table: str, inputs: Iterable[Input], declarations: Declarations) -> None:
+    """Refuse to compute from what came from outside the protocol.
+
+    A table that nobody has ever sealed, and that nothing declared here writes, is somebody else's: it is read as it is.
+
+    Raises:
+        InputWrittenTo: names every such commit of every input, and what to do.
+    """
+    told: list[str] = []
+    remedies: list[str] = []
+    for one in inputs:
+        writer = declarations.writer(one.name)
+        foreign = unsealed_commits(one.table, one.snapshot_id)
+        if foreign and (one.seal is not None or writer is not None):
+            told.append(f"{one.name}: {', '.join(map(in_words, foreign))}")
+            remedies.append(_remedy(one.name, writer))
+    if told:
+        raise InputWrittenTo(
+            f"{table} cannot be computed: its inputs hold what came from outside the protocol ({'; '.join(told)}).",
+            remedy=f"roll {'them' if len(told) > 1 else 'it'} back; or {'; '.join(dict.fromkeys(remedies))}; "
+            "then start a new run.",
+        )
+
+
+def _remedy(name: str, writer: object) -> str:
+    match writer:
+        case Stream():
+            return f"take the rows of {name} over as they are, by `lakehouse adopt {writer.name}`"
+        case Mirror():
+            return f"build {name} anew, by `lakehouse rebuild {writer.name}`"
+        case Derived():
+            rebuild = " --rebuild" if writer.mode == "incremental" else ""
+            return f"compute {name} anew, by `lakehouse derive {name}{rebuild}`"
+        case _:
+            return f"write {name} anew as a whole"
+
+
+def _input(argument: str, name: str, found: Mapping[str, Pinned], declarations: Declarations) -> Input:
+    table, snapshot_id = found[name].table, found[name].snapshot_id
+    assert snapshot_id is not None
+    return Input(
+        argument=argument,
+        name=name,
+        table=table,
+        snapshot_id=snapshot_id,
+        dated=declarations.tables[name].runtime_date_column is not None,
+        external=name not in declarations.derived,
+        seal=made(table, snapshot_id).seal,
+    )

@@ -1,0 +1,96 @@
+"""Pins: the tables that a run computes from are held at their snapshots of one moment, by a tag that the run sets once.
+
+The first step that asks sets the tags, on all external inputs of its component and in one commit; every later step,
+retry and re-execution finds them. So two steps of one run never read two versions of a table, however long the run
+takes, and trimming keeps what a tag names. The tag's name is the same for whoever asks in the name of one run, so of
+two steps that begin at once the catalog lets one set it, and the other finds it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+from pyiceberg.table.update import AssertTableUUID
+
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
+from lakehouse.protocol.leases.references import commit_missing
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.protocol.seals.read_group import Pinned, read_group
+
+PIN_PREFIX = "lakehouse_pin_"
+KEPT = timedelta(days=7)
+_TIME_DIGITS = 11
+_PIN = re.compile(rf"{PIN_PREFIX}(?P<begun>[0-9a-f]{{{_TIME_DIGITS}}})_")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """Whose pins.
+
+    Args:
+        owner: what Dagster started: the first run of a chain of re-executions, or a backfill.
+        begun_ms: when that was, in milliseconds since the epoch; the same for each of its steps.
+    """
+
+    owner: str
+    begun_ms: int
+
+    @property
+    def tag(self) -> str:
+        """The tag's name. It begins with the time, so that everybody sees how old a pin is."""
+        return f"{PIN_PREFIX}{self.begun_ms:0{_TIME_DIGITS}x}_{re.sub(r'[^A-Za-z0-9]+', '_', self.owner)}"
+
+
+def pin_begun_ms(tag: str) -> int | None:
+    """When the run of a pin began; None for a tag that is none, though it may begin like one."""
+    found = _PIN.match(tag)
+    return int(found["begun"], 16) if found else None
+
+
+def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str, Pinned]:
+    """Hold tables at their snapshots of one moment, or find the tags that an earlier step has set.
+
+    A table that does not exist, or has no snapshot yet, cannot be held and is left out; it is pinned by the first step
+    that finds it written. Tags of runs that began a week or more before this one go in the same commit.
+
+    Raises:
+        CommitFailedException: other commits came first too often.
+    """
+    held: dict[str, Pinned] = {}
+
+    def missing() -> list[TableChange]:
+        changes: list[TableChange] = []
+        held.clear()
+        for name, one in _existing(catalog, names).items():
+            if (at := head_of(one.table, pin.tag)) is not None:
+                held[name] = Pinned(one.table, at)
+            elif one.snapshot_id is not None:
+                changes.append(_change(one.table, one.snapshot_id, pin))
+        return changes
+
+    commit_missing(catalog, missing, what=f"{', '.join(names)}: the tag {pin.tag}")
+    return held
+
+
+def _existing(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
+    try:
+        return read_group(catalog, names)
+    except NoSuchTableError:
+        return read_group(catalog, [name for name in names if catalog.table_exists(tuple(name.split(".")))])
+
+
+def _change(table: Table, snapshot_id: int, pin: Pin) -> TableChange:
+    return TableChange(
+        table.name(),
+        # Where `main` is by now does not matter: what was read of all tables was one moment.
+        (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(pin.tag, None)),
+        (set_tag(pin.tag, snapshot_id), *(remove_ref(name) for name in _stale(table, pin))),
+    )
+
+
+def _stale(table: Table, pin: Pin) -> list[str]:
+    oldest = pin.begun_ms - KEPT // timedelta(milliseconds=1)
+    return [name for name in table.metadata.refs if (begun := pin_begun_ms(name)) is not None and begun <= oldest]

@@ -1,0 +1,171 @@
+"""How each part of a table was computed, and from what: a run of some partitions leaves the others as they were.
+
+Without this, a month that was computed again with other parameters, or from corrected inputs, would be out of sight as
+soon as the next month is computed: the newest run says nothing of it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from lakehouse.proofs.lineage.computations import Computation, computations_of
+from lakehouse.proofs.lineage.content import ContentChange, compare
+from lakehouse.proofs.lineage.origins import REST, Origin, keyed_in, origins_of
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.derived.inputs.inputs import Input
+from lakehouse.steps.derived.parts import DerivedPart
+
+Label = TypeVar("Label")
+Group = TypeVar("Group")
+Member = TypeVar("Member", Computation, Origin)
+TOLD_APART = 20  # groups in one seal: a table of more of them is surely mixed, and its seal has to stay small
+
+
+def mixed(
+    before: Mapping[Label, tuple[str, ...]], part: DerivedPart, label: Label, *, appending: bool
+) -> dict[Label, tuple[str, ...]]:
+    """What `before` becomes with a run; its own label comes last.
+
+    Args:
+        before: of the table as the run found it.
+        part: what the run computes.
+        label: of the run: what tells it from others, such as its date and parameters.
+        appending: whether rows stay beside those of the run, as in an incremental table.
+    """
+    if appending:
+        return {**{one: shown for one, shown in before.items() if one != label}, label: (REST,)}
+    if not part.keys:
+        return {label: (REST,)}
+    keys = {one: part.keys_in(shown) - set(part.keys) for one, shown in before.items()}
+    keys[label] = keys.pop(label, set()) | set(part.keys)
+    every = part.every
+    named = every is not None and every <= set[str]().union(*keys.values())
+    rest = set[Label]() if named else {one for one, shown in before.items() if REST in shown}
+    found = {
+        one: (REST,) if one in rest else DerivedPart(part.derived, tuple(sorted(held))).shown
+        for one, held in keys.items()
+    }
+    return {one: shown for one, shown in found.items() if shown}
+
+
+def computations_after(
+    before: Seal | None, part: DerivedPart, attempt: Attempt, *, appending: bool, added: int
+) -> tuple[Computation, ...]:
+    """For which dates and with which parameters each part of a table was computed, once a run has published.
+
+    All of an incremental table is of the date of its newest run, which has added what was missing by then.
+
+    Args:
+        before: what the table's seal says as the run found it.
+        part: what the run computes.
+        attempt: of the run.
+        appending: whether rows stay beside those of the run.
+        added: how many rows it has added; none are of no parameters.
+    """
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    runs: dict[tuple[str, str], str] = {}
+    groups = computations_of(before)
+    if not appending and _keyed_otherwise(before, part, groups):
+        groups = (Computation(),)
+    for one in groups:
+        label = attempt.runtime_date if appending and one.told else one.runtime_date, one.parameters
+        found[label] = tuple(dict.fromkeys((*found.get(label, ()), *one.partitions)))
+        runs[label] = one.run_id
+    now = attempt.runtime_date, attempt.parameters_digest
+    if added or not appending or not found or now in found:
+        found, runs[now] = mixed(found, part, now, appending=appending), attempt.run_id
+    every = [Computation(*label, runs[label], shown) for label, shown in found.items()]
+    older, newer = _bounded(every)
+    return (Computation(partitions=_together(older, part)), *newer) if older else tuple(newer)
+
+
+def origins_after(
+    before: Seal | None, part: DerivedPart, inputs: Sequence[Input], *, appending: bool, added: int
+) -> tuple[Origin, ...]:
+    """From what each part of a table was computed once a run has published.
+
+    Inputs that have the same content are told by the newest snapshot: whoever asks later may not find what tells that
+    they are the same. What an incremental table follows is told by the end of what it has read.
+
+    Args:
+        before: what the table's seal says as the run found it.
+        part: what the run computes.
+        inputs: of the run.
+        appending: whether rows stay beside those of the run.
+        added: how many rows it has added; none are of no origin.
+    """
+    now = {one.name: one.snapshot_id for one in inputs}
+    if not appending and not part.keys:
+        return (Origin(now),)
+    found: dict[tuple[tuple[str, int], ...], tuple[str, ...]] = {}
+    groups = origins_of(before)
+    if not appending and _keyed_otherwise(before, part, groups):
+        groups = (Origin({}),)
+    for origin in groups:
+        label = tuple(sorted(_as_now(origin, inputs, _followed(part)).items()))
+        found[label] = tuple(dict.fromkeys((*found.get(label, ()), *origin.partitions)))
+    if added or not appending or not found:
+        found = mixed(found, part, tuple(sorted(now.items())), appending=appending)
+    older, newer = _bounded([Origin(dict(label), shown) for label, shown in found.items()])
+    return (Origin({}, _together(older, part)), *newer) if older else tuple(newer)
+
+
+def put_aside(before: Seal | None, groups: Sequence[Member], part: DerivedPart) -> list[Member]:
+    """Those groups of a table, some of whose rows a run of a part puts its own in the place of.
+
+    Args:
+        before: what the table's seal says.
+        groups: the computations or origins that it lists.
+        part: what the run computes.
+    """
+    if not part.keys or _keyed_otherwise(before, part, groups):
+        return list(groups)
+    keys = set(part.keys)
+    named = {key for one in groups for key in part.keys_in(one.partitions)}
+    return [
+        one for one in groups if keys & part.keys_in(one.partitions) or (REST in one.partitions and not keys <= named)
+    ]
+
+
+def moved_since(before: Seal | None, inputs: Iterable[Input], *, follows: str) -> list[str]:
+    """Inputs that rows of a table were computed from, and whose content is, or may be, another one by now.
+
+    Args:
+        before: what the table's seal says.
+        inputs: of the run.
+        follows: the input of which other rows are expected.
+    """
+    read = [(one, origin.inputs.get(one.name)) for origin in origins_of(before) for one in inputs]
+    return sorted({one.name for one, at in read if at is not None and one.name != follows and not _same(one, at)})
+
+
+def _keyed_otherwise(before: Seal | None, part: DerivedPart, groups: Sequence[Origin | Computation]) -> bool:
+    """Whether a seal names partitions by keys that mean other rows by now, or may: `2013-05-01` was a month."""
+    named = any(text != REST for one in groups for text in one.partitions)
+    return named and before is not None and keyed_in(before.statement) != part.keyed_by
+
+
+def _followed(part: DerivedPart) -> str:
+    return part.derived.inputs[part.derived.follows] if part.derived.follows is not None else ""
+
+
+def _as_now(origin: Origin, inputs: Iterable[Input], follows: str) -> dict[str, int]:
+    now = {one.name: one for one in inputs}
+    return {
+        name: now[name].snapshot_id if name in now and (name == follows or _same(now[name], at)) else at
+        for name, at in origin.inputs.items()
+    }
+
+
+def _same(one: Input, at: int) -> bool:
+    return compare(one.table, at, one.snapshot_id) is ContentChange.SAME
+
+
+def _bounded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
+    """Those that become one, of which nothing can be told; and the newest."""
+    return ([], groups) if len(groups) <= TOLD_APART else (groups[: 1 - TOLD_APART], groups[1 - TOLD_APART :])
+
+
+def _together(groups: Sequence[Origin | Computation], part: DerivedPart) -> tuple[str, ...]:
+    shown = [text for one in groups for text in one.partitions]
+    return (REST,) if REST in shown else DerivedPart(part.derived, tuple(sorted(part.keys_in(shown)))).shown

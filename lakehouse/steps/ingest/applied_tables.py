@@ -1,0 +1,36 @@
+"""A stream writes only to tables that are as declared: a column that the table lacks would be dropped in silence."""
+
+from collections.abc import Mapping
+
+from lakehouse.declarations import Declarations
+from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
+from lakehouse.declarations.schema_changes.plan import diff
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.seals.base import Base
+
+
+class NotApplied(LakehouseError):
+    """A table is not as its declaration says."""
+
+
+def require_applied(declarations: Declarations, bases: Mapping[str, Base]) -> None:
+    """Compare the declared columns with the tables as they were loaded.
+
+    Raises:
+        NotApplied: a column is missing, or narrower than declared.
+        WouldLoseData: the table cannot become what is declared.
+    """
+    behind = {
+        name: changes
+        for name, base in bases.items()
+        if (
+            changes := [
+                change
+                for change in diff(declarations.tables[name], base.table).changes
+                if isinstance(change, AddColumn | WidenColumn | RelaxColumn)
+            ]
+        )
+    }
+    if behind:
+        told = "; ".join(f"{name}: {', '.join(str(change) for change in changes)}" for name, changes in behind.items())
+        raise NotApplied(f"Tables differ from their declarations ({told}).", remedy="run `lakehouse apply`")

@@ -1,0 +1,250 @@
+"""Plan: from which offset to which, decided before a record is read.
+
+Pure functions of what the tables say (their seals) and what the topic says (its ranges). The end of a range is the last
+stable offset, so a plan can be read again and gives the same records.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, next_accepted
+from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.refusals import (
+    ClusterChanged,
+    PartitionsVanished,
+    PositionBeyondEnd,
+    PositionsDiffer,
+    RetentionOvertook,
+    RowsWithoutSeal,
+    StartNotInLog,
+    TableEmptied,
+    TopicRecreated,
+    UnsealedCommit,
+)
+
+POLL_RECORDS = 20_000  # that a consumer takes up at once, also behind the range that it is to read
+
+
+@dataclass(frozen=True)
+class IngestPlan:
+    """One bounded range of a topic.
+
+    Args:
+        start: partition → first offset, for every partition of the topic.
+        end: partition → offset after the last: the position that the tables will tell.
+        skipped: partition → the end of its range that is not read, but stepped over, because a person gave it up.
+        previous: what the tables said; None on a first start.
+        made_at_ms: when, milliseconds since the epoch.
+    """
+
+    topic: TopicState
+    start: dict[int, int]
+    end: dict[int, int]
+    previous: KafkaStatement | None
+    made_at_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    skipped: dict[int, Range] = field(default_factory=dict[int, Range])
+
+    @property
+    def ranges(self) -> dict[int, tuple[int, int]]:
+        """What is to be read, of the partitions with something to read."""
+        until = {p: self.skipped[p][0] if p in self.skipped else end for p, end in sorted(self.end.items())}
+        return {p: (self.start[p], end) for p, end in until.items() if end > self.start[p]}
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets are to be read."""
+        return sum(end - start for start, end in self.ranges.values())
+
+    @property
+    def lag_after(self) -> int:
+        """Offsets that remain in the log after this plan."""
+        return sum(limits.last_stable - self.end[p] for p, limits in self.topic.partitions.items())
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is anything to write: records, a loss, or a position that no seal holds yet."""
+        return self.previous is None or self.end != self.previous.end
+
+
+def stored_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | None:
+    """The position that all tables of a stream agree on, or None where none has begun.
+
+    A table without rows and seal beside sealed ones has just been added to the stream; it joins at their position.
+
+    Raises:
+        RowsWithoutSeal: a table holds rows and no position.
+        TableEmptied: a table holds neither, and its siblings say that it should hold rows.
+        PositionsDiffer: one table was rolled back alone.
+        UnsealedCommit: somebody wrote outside the protocol after the last seal.
+    """
+    statements = sealed_statements(bases)
+    unsealed = [name for name, base in bases.items() if name not in statements and base.has_rows]
+    if unsealed:
+        raise RowsWithoutSeal(stream, unsealed)
+    foreign = {
+        name: [snapshot.snapshot_id for snapshot in bases[name].unsealed] for name in statements if bases[name].unsealed
+    }
+    if foreign:
+        raise UnsealedCommit(stream, foreign)
+    position = agreed_position(stream, statements)
+    if emptied := emptied_tables(bases, position):
+        raise TableEmptied(stream, emptied)
+    return position
+
+
+def emptied_tables(bases: Mapping[str, Base], position: KafkaStatement | None) -> dict[str, int]:
+    """Table → rows that its siblings' seals account for, of tables that have neither rows nor a seal."""
+    rows = {
+        name: sum(tally.count for tally in position.totals.get(name, {}).values()) if position else 0
+        for name, base in bases.items()
+        if base.sealed is None and not base.has_rows
+    }
+    return {name: count for name, count in rows.items() if count}
+
+
+def sealed_statements(bases: Mapping[str, Base]) -> dict[str, KafkaStatement]:
+    """What the newest seal of each table says, of those that have one."""
+    read = {name: KafkaStatement.from_keys(base.sealed.seal.statement) for name, base in bases.items() if base.sealed}
+    return {name: statement for name, statement in read.items() if statement is not None}
+
+
+def agreed_position(stream: str, statements: Mapping[str, KafkaStatement]) -> KafkaStatement | None:
+    """The one position that all seals tell, or None where there is no seal.
+
+    Raises:
+        PositionsDiffer: they do not agree.
+    """
+    found = list(statements.values())
+    # A table that was set back to before records were reprocessed lacks them, though it stands where the others stand.
+    places = [(s.end, s.topic_id, s.cluster_id, s.reprocessed) for s in found]
+    if any(place != places[0] for place in places):
+        late = {name: sum(map(s.reprocessed_rows, s.reprocessed)) for name, s in statements.items()}
+        positions = {name: statement.end for name, statement in statements.items()}
+        raise PositionsDiffer(stream, positions, late if len(set(late.values())) > 1 else None)
+    return found[0] if found else None
+
+
+def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -> None:
+    """Refuse a topic that is not, or no longer wholly, the one that was read.
+
+    Raises:
+        IngestRefused: one of its kinds.
+    """
+    read = {p: (0, end) for p, end in previous.end.items()}
+    if previous.cluster_id != topic.cluster_id:
+        raise ClusterChanged(stream, topic.topic, previous.cluster_id, topic.cluster_id, read)
+    if previous.topic_id != topic.topic_id:
+        raise TopicRecreated(stream, topic.topic, previous.topic_id, topic.topic_id, read)
+    if vanished := {p: span for p, span in read.items() if p not in topic.partitions}:
+        raise PartitionsVanished(stream, topic.topic, vanished)
+    if beyond := {
+        p: (topic.partitions[p].last_stable, end)
+        for p, end in previous.end.items()
+        if end > topic.partitions[p].last_stable
+    }:
+        raise PositionBeyondEnd(stream, topic.topic, beyond)
+
+
+def require_unchanged(stream: str, plan: IngestPlan, topic: TopicState) -> None:
+    """Refuse what was read if the topic became another one while it was being read.
+
+    Records that retention takes meanwhile are no concern here: Spark fails by itself (`failOnDataLoss`) when the log
+    begins after an offset that it asks for.
+
+    Raises:
+        TopicRecreated: the name belongs to another topic now.
+    """
+    if plan.topic.topic_id != topic.topic_id:
+        raise TopicRecreated(stream, topic.topic, plan.topic.topic_id, topic.topic_id, plan.ranges)
+
+
+def position_in(previous: KafkaStatement, topic: TopicState) -> dict[int, int]:
+    """Where each partition of the topic stands; one that is new since the last seal at 0, where every log begins."""
+    return {p: previous.end.get(p, 0) for p in topic.partitions}
+
+
+def lost_ranges(previous: KafkaStatement, topic: TopicState) -> dict[int, tuple[int, int]]:
+    """What retention deleted before it was read, also of partitions that no run has seen yet."""
+    return {
+        p: (position, topic.partitions[p].earliest)
+        for p, position in position_in(previous, topic).items()
+        if topic.partitions[p].earliest > position
+    }
+
+
+def plan_range(
+    stream: str,
+    previous: KafkaStatement | None,
+    topic: TopicState,
+    *,
+    first: Mapping[int, int],
+    max_records: int,
+    accepted: Sequence[AcceptedLoss] = (),
+) -> IngestPlan:
+    """Plan the next range, up to what was given up next, and over it.
+
+    Args:
+        stream: the stream's name, for messages.
+        previous: what the tables say, see `stored_position`.
+        topic: what the broker says.
+        first: partition → offset for a first start, already resolved; partitions not named start at earliest.
+        max_records: at most this many offsets, shared fairly over partitions.
+        accepted: what is being given up now, besides what the tables say was given up before.
+
+    Raises:
+        IngestRefused: the stored position and the topic do not fit together.
+    """
+    if previous is None:
+        start = _first_offsets(stream, topic, first)
+    else:
+        require_same_log(stream, previous, topic)
+        if lost := lost_ranges(previous, topic):
+            raise RetentionOvertook(stream, topic.topic, lost)
+        start = position_in(previous, topic)
+    ledger = (*(previous.losses if previous else ()), *accepted)
+    ahead = next_accepted(ledger, topic.topic_id, start)
+    until = {
+        p: min(_until(start[p], ahead[p][0]) if p in ahead else limits.last_stable, limits.last_stable)
+        for p, limits in topic.partitions.items()
+    }
+    taken = share({p: until[p] - start[p] for p in start}, max_records)
+    end = {p: start[p] + taken[p] for p in start}
+    # Offsets that the log does not have yet are not stepped over: nobody has seen what will be there.
+    skipped = {p: span for p, span in ahead.items() if end[p] == span[0] and span[1] <= topic.partitions[p].last_stable}
+    return IngestPlan(topic, start, end | {p: span[1] for p, span in skipped.items()}, previous, skipped=skipped)
+
+
+def _until(start: int, given_up: int) -> int:
+    """How far to go at once: from far off only to where no consumer has taken up what cannot be read yet."""
+    return given_up if given_up - start <= POLL_RECORDS else given_up - POLL_RECORDS
+
+
+def _first_offsets(stream: str, topic: TopicState, first: Mapping[int, int]) -> dict[int, int]:
+    outside = {
+        p: (offset, offset + 1)
+        for p, offset in first.items()
+        if p not in topic.partitions or not topic.partitions[p].earliest <= offset <= topic.partitions[p].last_stable
+    }
+    if outside:
+        raise StartNotInLog(stream, topic.topic, outside)
+    return {p: first.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+
+
+def share(available: Mapping[int, int], limit: int) -> dict[int, int]:
+    """Divide a limit fairly: every partition gets the same, and what a short one leaves goes to the others.
+
+    Returns:
+        partition → at most what is available there; the sum is the smaller of the limit and all that is available.
+    """
+    taken: dict[int, int] = {}
+    left = limit
+    by_size = sorted(available, key=lambda p: (available[p], p))
+    for position, partition in enumerate(by_size):
+        fair, extra = divmod(left, len(by_size) - position)
+        # The remainder of the division goes to the largest partitions, which come last.
+        taken[partition] = min(available[partition], fair + (1 if extra and position == len(by_size) - 1 else 0))
+        left -= taken[partition]
+    return {p: taken[p] for p in available}

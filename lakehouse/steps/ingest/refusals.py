@@ -1,0 +1,159 @@
+"""When an ingest does not go ahead: the doubtful range and the remedy are named, and nothing is lost by refusing."""
+
+from collections.abc import Mapping, Sequence
+
+from lakehouse.errors import LakehouseError
+
+Ranges = Mapping[int, tuple[int, int]]
+
+
+def shown(ranges: Ranges) -> str:
+    """Ranges for a person: `partition 2 offsets [100, 250)`."""
+    return ", ".join(f"partition {p} offsets [{start}, {end})" for p, (start, end) in sorted(ranges.items()))
+
+
+class IngestRefused(LakehouseError):
+    """The stored position and the topic do not fit together."""
+
+    def __init__(self, message: str, *, remedy: str, ranges: Ranges | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.ranges: dict[int, tuple[int, int]] = dict(ranges or {})
+
+
+class RetentionOvertook(IngestRefused):
+    """Records were deleted by retention before they were read."""
+
+    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+        super().__init__(
+            f"Stream {stream}: retention of topic {topic} overtook the stored position; lost: {shown(ranges)}.",
+            remedy=f"restore them, or accept the loss with `lakehouse accept-loss {stream} --yes`, which seals it",
+            ranges=ranges,
+        )
+
+
+class TopicRecreated(IngestRefused):
+    """The topic has another id than the one that was read."""
+
+    def __init__(self, stream: str, topic: str, was: str, now: str, ranges: Ranges) -> None:
+        super().__init__(
+            f"Stream {stream}: topic {topic} was recreated (topic id {was} became {now}); stored position in doubt: "
+            f"{shown(ranges)}.",
+            remedy="point the stream at the right topic, or begin anew with "
+            f"`lakehouse accept-loss {stream} --new-epoch --yes`",
+            ranges=ranges,
+        )
+
+
+class ClusterChanged(IngestRefused):
+    """The brokers belong to another cluster than the one that was read."""
+
+    def __init__(self, stream: str, topic: str, was: str, now: str, ranges: Ranges) -> None:
+        super().__init__(
+            f"Stream {stream}: topic {topic} is on another cluster (id {was} became {now}); stored position in doubt: "
+            f"{shown(ranges)}.",
+            remedy="correct conf/kafka, or begin anew on this cluster with "
+            f"`lakehouse accept-loss {stream} --new-epoch --yes`",
+            ranges=ranges,
+        )
+
+
+class PositionBeyondEnd(IngestRefused):
+    """The log ends before the stored position: it was truncated, or an unclean leader lost records."""
+
+    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+        super().__init__(
+            f"Stream {stream}: the log of topic {topic} ends before the stored position; in doubt: {shown(ranges)}.",
+            remedy="find out why it was truncated: new records may have taken the offsets of old ones. Then "
+            f"`lakehouse accept-loss {stream} --new-epoch --yes`",
+            ranges=ranges,
+        )
+
+
+class PartitionsVanished(IngestRefused):
+    """The topic has fewer partitions than were read."""
+
+    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+        super().__init__(
+            f"Stream {stream}: topic {topic} lost partition(s) {sorted(ranges)}, read before: {shown(ranges)}.",
+            remedy="Kafka never removes partitions, so this is another topic: correct the stream, or "
+            f"`lakehouse accept-loss {stream} --new-epoch --yes`",
+            ranges=ranges,
+        )
+
+
+class RowsWithoutSeal(IngestRefused):
+    """A table holds rows and does not say where they came from."""
+
+    def __init__(self, stream: str, tables: Sequence[str]) -> None:
+        super().__init__(
+            f"Stream {stream}: {', '.join(tables)} holds rows but no seal, so the position is unknown; it is never "
+            "taken to be offset 0.",
+            remedy=f"adopt the rows with `lakehouse adopt {stream} --from earliest|latest|rows --yes`, or empty it",
+        )
+
+
+class TableEmptied(IngestRefused):
+    """A table has no seal and no rows, where the seals of its siblings account for rows in it."""
+
+    def __init__(self, stream: str, rows: Mapping[str, int]) -> None:
+        told = ", ".join(f"{count} rows of {table}" for table, count in sorted(rows.items()))
+        super().__init__(
+            f"Stream {stream}: seals account for {told}, which holds none: it was dropped and made anew, or emptied.",
+            remedy=f"restore it, or give these rows up with `lakehouse adopt {stream} --from rows --yes`; to read all "
+            "of the topic again, drop every table of the stream and its quarantine",
+        )
+
+
+class UnsealedCommit(IngestRefused):
+    """Somebody wrote to a table of the stream outside the protocol, after the last seal."""
+
+    def __init__(self, stream: str, commits: Mapping[str, Sequence[int]]) -> None:
+        told = "; ".join(f"{table}: snapshot(s) {', '.join(map(str, ids))}" for table, ids in sorted(commits.items()))
+        super().__init__(
+            f"Stream {stream}: commits that no seal accounts for came after the last one ({told}).",
+            remedy=f"roll the table back to its last seal, or adopt what it holds now with `lakehouse adopt {stream} "
+            "--from rows --yes`",
+        )
+
+
+class PositionsDiffer(IngestRefused):
+    """The tables of one stream do not stand at the same position."""
+
+    def __init__(
+        self, stream: str, positions: Mapping[str, Mapping[int, int]], reprocessed: Mapping[str, int] | None = None
+    ) -> None:
+        """The tables stand so, and by the seal of each so many records were reprocessed."""
+        counts = {table: f" with {count} records reprocessed" for table, count in (reprocessed or {}).items()}
+        told = "; ".join(
+            f"{table} at {dict(sorted(ends.items()))}{counts.get(table, '')}"
+            for table, ends in sorted(positions.items())
+        )
+        super().__init__(
+            f"Stream {stream}: its tables stand at different positions, so one was rolled back alone: {told}.",
+            remedy="roll the other tables back to the same run as well (`lakehouse tables` shows runs), or this one "
+            "forward",
+        )
+
+
+class StartNotInLog(IngestRefused):
+    """The declared first offsets are not in the topic."""
+
+    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+        super().__init__(
+            f"Stream {stream}: the declared start is outside the log of topic {topic}: {shown(ranges)}.",
+            remedy="declare offsets between the topic's earliest and end, for partitions that exist",
+            ranges=ranges,
+        )
+
+
+class OffsetsSkipped(IngestRefused):
+    """A stream that has a position would go on behind offsets that no run has read."""
+
+    def __init__(self, stream: str, topic: str, ranges: Ranges, *, go_on_from: str) -> None:
+        super().__init__(
+            f"Stream {stream}: to go on there would skip {shown(ranges)} of topic {topic}, and no audit would know of "
+            "it; nothing was changed.",
+            remedy=f"adopt with `--from {go_on_from}`; then give up what is not to be read, or is gone, with "
+            f"`lakehouse accept-loss {stream}`, which puts it on record",
+            ranges=ranges,
+        )

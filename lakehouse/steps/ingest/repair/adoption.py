@@ -1,0 +1,205 @@
+"""Rows that no seal accounts for become the baseline from which a stream goes on, because a person says so.
+
+What is adopted is what a scan of the coordinate columns finds in every table of the stream: these are the new totals,
+and later rows are proven on top of them. Where the adopted rows came from, and whether they are all that there should
+be, nobody can prove any more; the seal and every audit say whose run adopted them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from lakehouse.engines.kafka import read_topic
+from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
+from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.errors import LakehouseError
+from lakehouse.proofs.audit.coordinates import Offsets, coordinates
+from lakehouse.protocol.commit import Published, publish
+from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.plan import (
+    agreed_position,
+    emptied_tables,
+    position_in,
+    require_same_log,
+    sealed_statements,
+)
+from lakehouse.steps.ingest.refusals import OffsetsSkipped, PositionBeyondEnd
+from lakehouse.steps.ingest.step import IngestStep, seal_all
+
+Rows = Mapping[str, Mapping[int, Offsets]]
+"""Table → partition → offsets of its rows."""
+
+
+class GoOnFrom(StrEnum):
+    """Where the stream goes on: after its rows (or at the sealed position), or at an end of the log."""
+
+    ROWS = "rows"
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+class NothingToAdopt(LakehouseError):
+    """Every row is accounted for by a seal."""
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """What adopting means.
+
+    Args:
+        rows: table → rows that it holds.
+        unaccounted: table → rows, or commits, that no seal accounts for, or rows that are gone, in words.
+        repeated: partition → offsets that are there more than once, in one table or several.
+        read_again: partition → rows that lie at or after the position, so that they would land twice.
+        statement: what every table of the stream will say.
+    """
+
+    go_on_from: GoOnFrom
+    rows: dict[str, int]
+    unaccounted: dict[str, str]
+    repeated: dict[int, int]
+    read_again: dict[int, int]
+    statement: KafkaStatement
+
+
+def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnFrom) -> Adoption:
+    """Take stock of the tables and of the topic.
+
+    Raises:
+        NothingToAdopt: no table holds anything that a seal does not account for.
+        IngestRefused: the sealed tables do not agree, or the position that rows or seals tell is not in the log.
+        OffsetsSkipped: the stream would go on behind offsets that nobody has read.
+    """
+    previous = agreed_position(step.stream.name, sealed_statements(bases))
+    unaccounted = _unaccounted(bases, previous)
+    if not unaccounted:
+        raise NothingToAdopt(
+            f"Stream {step.stream.name}: every row in its tables is accounted for by a seal.", remedy="let it run"
+        )
+    rows = {
+        name: coordinates(base.table, list(base.table.scan(snapshot_id=base.snapshot_id).plan_files()))
+        if base.snapshot_id is not None
+        else {}
+        for name, base in bases.items()
+    }
+    topic = read_topic(step.kafka, step.stream.topic)
+    position = _position(step.stream.name, rows, previous, topic, go_on_from)
+    if previous is not None:
+        _require_none_skipped(step.stream.name, previous, topic, position)
+    return Adoption(
+        go_on_from=go_on_from,
+        rows={name: sum(len(offsets) for offsets in by_p.values()) for name, by_p in rows.items()},
+        unaccounted=unaccounted,
+        repeated=_repeated(rows),
+        read_again=_beyond(rows, position),
+        statement=_statement(rows, previous, topic, position, step.stream.quarantine_table),
+    )
+
+
+def adopt(step: IngestStep, bases: Mapping[str, Base], adoption: Adoption) -> Published:
+    """Seal the baseline in every table of the stream, on the bases that were scanned.
+
+    Raises:
+        CommitError: something was published meanwhile; nothing was changed.
+    """
+    more = {
+        name: {"adopt.from": adoption.go_on_from.value, "adopt.unaccounted": adoption.unaccounted.get(name, "")}
+        for name in bases
+    }
+    return publish(step.catalog, seal_all(step, bases, adoption.statement, more, kind="adopt"))
+
+
+def _unaccounted(bases: Mapping[str, Base], previous: KafkaStatement | None) -> dict[str, str]:
+    told = {
+        name: f"no rows, where seals account for {count}" for name, count in emptied_tables(bases, previous).items()
+    }
+    for name, base in bases.items():
+        if base.sealed is None and base.has_rows:
+            told[name] = "rows without a seal"
+        elif base.sealed is not None and base.unsealed:
+            told[name] = f"snapshots {', '.join(str(s.snapshot_id) for s in base.unsealed)} after the last seal"
+    return told
+
+
+def _position(
+    stream: str, rows: Rows, previous: KafkaStatement | None, topic: TopicState, go_on_from: GoOnFrom
+) -> dict[int, int]:
+    if go_on_from is GoOnFrom.EARLIEST:
+        return {p: limits.earliest for p, limits in topic.partitions.items()}
+    if go_on_from is GoOnFrom.LATEST:
+        return {p: limits.last_stable for p, limits in topic.partitions.items()}
+    if previous is not None:
+        require_same_log(stream, previous, topic)
+        return position_in(previous, topic)
+    after = {p: max(int(by_p[p].max()) + 1 for by_p in rows.values() if p in by_p) for p in _partitions(rows)}
+    beyond = {p: (topic.partitions[p].last_stable if p in topic.partitions else 0, end) for p, end in after.items()}
+    if beyond := {p: span for p, span in beyond.items() if span[0] < span[1]}:
+        raise PositionBeyondEnd(stream, topic.topic, beyond)
+    return {p: after.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+
+
+def _require_none_skipped(
+    stream: str, previous: KafkaStatement, topic: TopicState, position: Mapping[int, int]
+) -> None:
+    """Refuse to pass over offsets: what is given up is in the loss ledger, and adopting writes nothing there.
+
+    Raises:
+        OffsetsSkipped: with the ranges.
+    """
+    same = (previous.cluster_id, previous.topic_id) == (topic.cluster_id, topic.topic_id)
+    unread = position_in(previous, topic) if same else {p: limits.earliest for p, limits in topic.partitions.items()}
+    if skipped := {p: (unread[p], at) for p, at in position.items() if at > unread[p]}:
+        raise OffsetsSkipped(stream, topic.topic, skipped, go_on_from="rows" if same else "earliest")
+
+
+def _statement(
+    rows: Rows, previous: KafkaStatement | None, topic: TopicState, position: dict[int, int], quarantine: str
+) -> KafkaStatement:
+    totals = {table: {p: Tally.of(offsets) for p, offsets in by_p.items()} for table, by_p in rows.items()}
+    held = {table: sum(tally.count for tally in by_p.values()) for table, by_p in totals.items()}
+    before = previous.total_counts if previous else Counts()
+    if previous and LOST in previous.totals:
+        totals[LOST] = dict(previous.totals[LOST])
+    return KafkaStatement(
+        cluster_id=topic.cluster_id,
+        topic=topic.topic,
+        topic_id=topic.topic_id,
+        start=position,
+        end=position,
+        totals={table: by_p for table, by_p in totals.items() if by_p},
+        total_counts=Counts(
+            read=sum(held.values()) + before.filtered,
+            written=sum(held.values()) - held[quarantine],
+            quarantined=held[quarantine],
+            tombstones=min(before.tombstones, held[quarantine]),
+            filtered=before.filtered,
+            lost=before.lost,
+            bytes=before.bytes,
+        ),
+        losses=previous.losses if previous else (),
+        reprocessed=previous.reprocessed if previous else {},
+    )
+
+
+def _partitions(rows: Rows) -> set[int]:
+    return {partition for by_p in rows.values() for partition in by_p}
+
+
+def _repeated(rows: Rows) -> dict[int, int]:
+    found: Counter[int] = Counter()
+    for partition in _partitions(rows):
+        everywhere = np.concatenate([by_p[partition] for by_p in rows.values() if partition in by_p])
+        found[partition] = len(everywhere) - len(np.unique(everywhere))
+    return {partition: times for partition, times in found.items() if times}
+
+
+def _beyond(rows: Rows, position: Mapping[int, int]) -> dict[int, int]:
+    found: Counter[int] = Counter()
+    for by_p in rows.values():
+        for partition, offsets in by_p.items():
+            found[partition] += int((offsets >= position.get(partition, np.iinfo(np.int64).max)).sum())
+    return {partition: times for partition, times in found.items() if times}

@@ -1,0 +1,173 @@
+"""What a person may give up, in so many offsets, and how it is sealed: through the same protocol as everything else.
+
+A loss record moves the position to where the log begins now, or behind offsets that cannot be read. The offsets in
+between are named in the seal and counted under `(lost)`, as if that were a table, so that totals still cover every
+offset since the beginning. What is given up goes to the loss ledger (`engines/kafka/loss_ledger.py`) with a reason.
+
+A new epoch begins where positions of the past mean nothing: another topic of the same name, another cluster, a log that
+ends before the position. Totals go on, but they are of several logs then, so no range vouches for them (`origin` is
+empty). Another log is read from its earliest offset. In the same log a position stays wherever it still is in the log,
+and otherwise moves to its end: what lies before has been read, and nothing may land twice. What comes after it has
+never been there before, whatever was given up at these offsets.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from lakehouse.engines.kafka import read_topic
+from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, past, reached
+from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
+from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.commit import Published, publish
+from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.plan import lost_ranges, position_in, require_same_log, stored_position
+from lakehouse.steps.ingest.refusals import IngestRefused, Ranges
+from lakehouse.steps.ingest.step import IngestStep, seal_all
+
+
+class NothingToAccept(LakehouseError):
+    """The stored position and the topic fit together."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What accepting means.
+
+    Args:
+        kind: of the seal, `loss` or `new_epoch`.
+        lost: partition → offsets that are given up for good.
+        doubtful: partition → the range that the refusal named: nobody can tell what of it was read.
+        reason: the refusal that this answers, or why somebody gives up what could be read.
+        statement: what every table of the stream will say, but for the new line of the ledger.
+        accepted: partition → all that is given up now, also what lies ahead of the position and is not lost before the
+            stream gets there.
+    """
+
+    kind: str
+    lost: dict[int, Range]
+    doubtful: dict[int, Range]
+    reason: str
+    statement: KafkaStatement
+    accepted: dict[int, list[Range]]
+
+    @property
+    def ahead(self) -> dict[int, list[Range]]:
+        """Of what is given up, what lies ahead of the position."""
+        end = self.statement.end
+        later = {p: [span for span in spans if span[0] >= end[p]] for p, spans in self.accepted.items()}
+        return {p: spans for p, spans in sorted(later.items()) if spans}
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets are given up."""
+        return sum(end - start for spans in self.accepted.values() for start, end in spans)
+
+
+def find_loss(step: IngestStep, bases: Mapping[str, Base], *, new_epoch: bool) -> Loss:
+    """Compare what the tables say with the topic.
+
+    Raises:
+        NothingToAccept: they fit together, or a mere loss is no answer to how they differ, or the other way round.
+        IngestRefused: the tables do not agree among themselves, or only a new epoch can help.
+    """
+    previous = stored_position(step.stream.name, bases)
+    return plan_loss(step.stream.name, previous, read_topic(step.kafka, step.stream.topic), new_epoch=new_epoch)
+
+
+def plan_loss(stream: str, previous: KafkaStatement | None, topic: TopicState, *, new_epoch: bool) -> Loss:
+    """Decide what accepting means; pure.
+
+    Raises:
+        NothingToAccept: see `find_loss`.
+        IngestRefused: only a new epoch can help.
+    """
+    if previous is None:
+        raise NothingToAccept(f"Stream {stream} has not begun, so nothing can be lost.", remedy="let it run")
+    return _epoch(stream, previous, topic) if new_epoch else _loss(stream, previous, topic)
+
+
+def accept_loss(step: IngestStep, bases: Mapping[str, Base], loss: Loss) -> Published:
+    """Seal it in every table of the stream, on the bases that it was found from.
+
+    Raises:
+        CommitError: something else was published meanwhile; nothing was changed.
+    """
+    statement, now = loss.statement, time.time_ns() // 1_000_000
+    if loss.accepted:
+        accepted = AcceptedLoss(statement.topic_id, loss.accepted, loss.reason, step.attempt.run_id, now)
+        statement = replace(statement, losses=(*statement.losses, accepted))
+    told = {"loss.reason": loss.reason, "loss.doubtful": msgspec.json.encode(_texts(loss.doubtful)).decode()}
+    return publish(step.catalog, seal_all(step, bases, statement, dict.fromkeys(bases, told), kind=loss.kind))
+
+
+def _loss(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
+    require_same_log(stream, previous, topic)
+    lost = lost_ranges(previous, topic)
+    if not lost:
+        raise NothingToAccept(
+            f"Stream {stream}: topic {topic.topic} still has everything from the stored position on.",
+            remedy="let it run; nothing is to be accepted",
+        )
+    start = position_in(previous, topic)
+    end = {p: lost[p][1] if p in lost else start[p] for p in start}
+    statement = _statement(topic, start, end, lost, previous)
+    return Loss("loss", lost, {}, "RetentionOvertook", statement, _spans(lost))
+
+
+def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
+    reason = _why_not_the_same(stream, previous, topic)
+    if reason is None:
+        raise NothingToAccept(
+            f"Stream {stream}: topic {topic.topic} is the one that was read, and it reaches to the stored position.",
+            remedy="let it run; if retention deleted unread records, accept that without --new-epoch",
+        )
+    start = {p: limits.earliest for p, limits in topic.partitions.items()}
+    end, lost = dict(start), dict[int, tuple[int, int]]()
+    # What was given up ahead of the position of a log that is no more, was never lost.
+    ledger, refused_last = reached(previous.losses, previous.topic_id, previous.end), dict[int, int]()
+    if (previous.cluster_id, previous.topic_id) == (topic.cluster_id, topic.topic_id):
+        lost = lost_ranges(previous, topic)
+        start = {p: min(at, topic.partitions[p].last_stable) for p, at in position_in(previous, topic).items()}
+        end = {p: lost[p][1] if p in lost else start[p] for p in start}
+        ledger = past(ledger, topic.topic_id)
+        refused_last = {p: times for p, times in (previous.refused_last or {}).items() if p not in reason.ranges}
+    statement = _statement(topic, start, end, lost, previous)
+    statement = replace(statement, origin={}, losses=ledger, refused_last=refused_last)
+    return Loss("new_epoch", lost, reason.ranges, type(reason).__name__, statement, _spans(lost))
+
+
+def _why_not_the_same(stream: str, previous: KafkaStatement, topic: TopicState) -> IngestRefused | None:
+    try:
+        require_same_log(stream, previous, topic)
+    except IngestRefused as refused:
+        return refused
+    return None
+
+
+def _statement(
+    topic: TopicState, start: dict[int, int], end: dict[int, int], lost: Ranges, previous: KafkaStatement
+) -> KafkaStatement:
+    tallies = {p: Tally.of_range(*span) for p, span in lost.items()}
+    return KafkaStatement(
+        cluster_id=topic.cluster_id,
+        topic=topic.topic,
+        topic_id=topic.topic_id,
+        start=start,
+        end=end,
+        tallies={LOST: tallies} if tallies else {},
+        lost=_spans(lost),
+        counts=Counts(lost=sum(tally.count for tally in tallies.values())),
+    ).after(previous)
+
+
+def _spans(ranges: Ranges) -> dict[int, list[Range]]:
+    return {partition: [span] for partition, span in ranges.items()}
+
+
+def _texts(ranges: Mapping[int, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    return {str(partition): span for partition, span in sorted(ranges.items())}

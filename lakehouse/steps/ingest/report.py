@@ -1,0 +1,113 @@
+"""What one ingest did, in numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyiceberg.manifest import DataFile
+
+from lakehouse.declarations import Stream
+from lakehouse.engines.kafka.statement import Counts, KafkaStatement, Tallies
+from lakehouse.protocol.commit import Published
+from lakehouse.steps.ingest.plan import IngestPlan
+from lakehouse.steps.ingest.received import Stretch
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    """What the workers wrote, before anything is committed.
+
+    Args:
+        files: table → data files to add.
+        spooled: table → Parquet files that Spark's own writer still has to write into the table.
+        tallies: table → partition → tally of the offsets written there.
+        errors: error class → number of quarantined records.
+        columns: error class → column → number of quarantined records whose error names it.
+        warnings: table → rule → number of rows that break it and were let through.
+        operations: changelog → operation → rows, of a stream of changes.
+        arrivals: minute since the epoch (of Kafka's timestamp) → records.
+        received: partition → what arrived, task by task.
+    """
+
+    files: Mapping[str, list[DataFile]]
+    tallies: Tallies
+    counts: Counts
+    spooled: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
+    errors: Mapping[str, int] = field(default_factory=dict[str, int])
+    columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    warnings: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    operations: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    arrivals: Mapping[int, int] = field(default_factory=dict[int, int])
+    received: Mapping[int, list[Stretch]] = field(default_factory=dict[int, list[Stretch]])
+
+    @classmethod
+    def nothing(cls) -> "WriteResult":
+        """A step without records: just a position to seal."""
+        return cls({}, {}, Counts())
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """The outcome of one step.
+
+    Args:
+        rows: table → rows added by this step, quarantine included.
+        lag: offsets still unread when the step ended.
+        quarantine_share: broken records (tombstones aside) among those read.
+        without_record: partition → planned offsets that brought no record, where there are any.
+        because: why that can be, a key of `WITHOUT_RECORD`.
+        published: None where there was nothing to do.
+    """
+
+    stream: str
+    topic: str
+    ranges: dict[int, tuple[int, int]]
+    rows: dict[str, int]
+    counts: Counts
+    total_counts: Counts
+    lag: int
+    errors: dict[str, int]
+    warnings: dict[str, dict[str, int]]
+    arrivals: dict[int, int]
+    published: Published | None
+    seconds: float
+    without_record: dict[int, int] = field(default_factory=dict[int, int])
+    because: str = ""
+
+    @property
+    def quarantine_share(self) -> float:
+        """Broken records, tombstones aside, among those read."""
+        return (self.counts.quarantined - self.counts.tombstones) / self.counts.read if self.counts.read else 0.0
+
+    @classmethod
+    def idle(cls, stream: Stream, plan: IngestPlan, seconds: float) -> "IngestReport":
+        """Nothing to do."""
+        total = plan.previous.total_counts if plan.previous else Counts()
+        return cls(stream.name, stream.topic, {}, {}, Counts(), total, 0, {}, {}, {}, None, seconds)
+
+    @classmethod
+    def of(
+        cls,
+        stream: Stream,
+        plan: IngestPlan,
+        landed: WriteResult,
+        statement: KafkaStatement,
+        published: Published,
+        seconds: float,
+    ) -> "IngestReport":
+        """Something was published."""
+        return cls(
+            stream=stream.name,
+            topic=stream.topic,
+            ranges=plan.ranges,
+            rows={table: sum(t.count for t in by_p.values()) for table, by_p in landed.tallies.items()},
+            counts=landed.counts,
+            total_counts=statement.total_counts,
+            lag=plan.lag_after,
+            errors=dict(landed.errors),
+            warnings={table: dict(rules) for table, rules in landed.warnings.items()},
+            arrivals=dict(landed.arrivals),
+            published=published,
+            seconds=seconds,
+            without_record=dict(statement.without_record or {}),
+            because=statement.because,
+        )

@@ -1,0 +1,251 @@
+"""The story of one ingest: plan, read and write once, stage, seal, audit, publish.
+
+All tables of a stream and its quarantine change in one publish. There is no other state: if this process dies anywhere
+before the publish, the next run finds the old position and plans the same offsets again.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+from pyspark.sql import SparkSession
+
+from lakehouse.contracts.rules import compile_rules
+from lakehouse.declarations import Declarations, Stream
+from lakehouse.engines.kafka import first_oversized, offsets_at, read_topic, sample_record_bytes
+from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
+from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import Base, read_bases
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.settings import IngestSettings, KafkaSettings
+from lakehouse.steps.ingest.applied_tables import require_applied
+from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
+from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_unchanged, stored_position
+from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
+from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
+from lakehouse.steps.ingest.received import last_refused
+from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_older, reason_of
+from lakehouse.steps.ingest.report import IngestReport, WriteResult
+from lakehouse.steps.ingest.staged_audit import require_staged
+from lakehouse.steps.ingest.workers.work import IngestWork
+from lakehouse.steps.ingest.write_result import stage_tables
+
+log = structlog.get_logger(__name__)
+_UNKNOWN_RECORD_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class IngestStep:
+    """What an ingest needs. `session` opens Spark, and only when there is something to read."""
+
+    stream: Stream
+    declarations: Declarations
+    catalog: LakeCatalog
+    kafka: KafkaSettings
+    limits: IngestSettings
+    session: Callable[[], AbstractContextManager[SparkSession]]
+    attempt: Attempt
+    inform: Callable[[str], None] = field(default=lambda message: log.info("ingest", detail=message))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All tables that the step writes, quarantine last."""
+        return (*self.stream.tables, self.stream.quarantine_table)
+
+
+def ingest(step: IngestStep) -> IngestReport:
+    """Land the next range of a stream in its tables, exactly once.
+
+    Returns:
+        What was done; `published` is None where there was nothing to do.
+
+    Raises:
+        NotApplied: a table is not as declared.
+        IngestRefused: stored position and topic do not fit together; nothing was read.
+        CannotRead: offsets cannot be read; what lies before them was published, and the error has the report.
+        ReadDiffers: what was read is not what was planned; nothing was published.
+        TooMuchQuarantined: more records were unacceptable than the stream allows; nothing was published.
+        CommitError: the publish did not go through, for example `Superseded`; nothing was published.
+    """
+    began = time.monotonic()
+    bases = read_bases(step.catalog, step.tables)
+    require_applied(step.declarations, bases)
+    plan = make_plan(step, bases)
+    if not plan.needed:
+        step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
+        return IngestReport.idle(step.stream, plan, time.monotonic() - began)
+    step.inform(f"{step.stream.name}: {plan.offsets} offsets of {plan.topic.topic} in {len(plan.ranges)} partitions")
+    readable = _land(step, plan, bases)
+    plan, landed = readable.plan, readable.landed
+    if readable.unreadable and (readable.spark_ended or not plan.needed):
+        ended = readable.spark_ended
+        raise OffsetsUnreadable(step.stream.name, plan.topic.topic, readable.unreadable, None, spark_ended=ended)
+    comparison = compare(step.stream.name, plan, landed, step.kafka)
+    statement = state(plan, landed, comparison)
+    step.inform(
+        f"{step.stream.name}: {landed.counts.written} rows and {landed.counts.quarantined} for quarantine written, "
+        f"{time.monotonic() - began:.1f} s"
+    )
+    try:
+        require_whole(comparison)
+        require_acceptable(step.stream, landed, step.attempt.branch, refused_ends(plan, statement))
+    except BatchRefused as refusal:
+        keep_newest(step, bases, statement, refusal)
+        raise
+    staged = seal_all(step, bases, statement, verdicts(step, landed))
+    require_staged(step.catalog, staged, statement)
+    published = publish(step.catalog, staged)
+    step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
+    report = IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began)
+    if readable.unreadable:
+        raise OffsetsUnreadable(step.stream.name, plan.topic.topic, readable.unreadable, report)
+    return report
+
+
+def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
+    """Plan the next range from what the tables and the broker say.
+
+    Raises:
+        IngestRefused: they do not fit together.
+    """
+    topic = read_topic(step.kafka, step.stream.topic)
+    previous = stored_position(step.stream.name, bases)
+    return plan_range(
+        step.stream.name,
+        previous,
+        topic,
+        first=first_offsets(step.stream, step.kafka, topic) if previous is None else {},
+        max_records=_record_limit(step, topic, previous),
+    )
+
+
+def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> dict[int, int]:
+    """Resolve the declared start against the topic; partitions that are not named start at earliest."""
+    start = stream.start
+    if start.kind == "latest":
+        return {p: limits.last_stable for p, limits in topic.partitions.items()}
+    if start.kind == "timestamp" and start.moment is not None:
+        return offsets_at(kafka, topic.topic, start.moment)
+    return dict(start.positions)
+
+
+def _record_limit(step: IngestStep, topic: TopicState, previous: KafkaStatement | None) -> int:
+    """The cap in bytes, told in records by what records weighed so far, or by a sample of the first ones."""
+    counts = previous.total_counts if previous else Counts()
+    if counts.read:
+        mean = counts.bytes / counts.read
+    else:
+        starts = {p: limits.earliest for p, limits in topic.partitions.items()}
+        mean = sample_record_bytes(step.kafka, topic.topic, starts)
+    by_bytes = int(step.limits.max_bytes_per_run / max(1.0, mean or _UNKNOWN_RECORD_BYTES))
+    return max(1, min(step.limits.max_records_per_run, by_bytes))
+
+
+def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Readable:
+    def look() -> None:
+        require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
+
+    if not plan.ranges:
+        return Readable(plan, WriteResult.nothing())
+    with step.session() as spark:
+        work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt)
+        reading = PlanReader(spark, step.kafka, work, step.limits.min_partitions)
+        readable = read_what_can_be_read(
+            *(plan, reading.land, reading.attempt),
+            look=look,
+            oversized=lambda plan: first_oversized(step.kafka, plan.topic.topic, plan.ranges),
+            inform=step.inform,
+        )
+        look()
+        stage_tables(spark, step.catalog, bases, step.attempt, readable.landed)
+    return readable
+
+
+def keep_newest(step: IngestStep, bases: Mapping[str, Base], statement: KafkaStatement, refusal: BatchRefused) -> None:
+    """Seal the branches of a refused batch with the reason, and remove those of the batches refused before it."""
+    told = reason_of(refusal)
+    seal_all(step, bases, statement, dict.fromkeys(bases, told), kind=REFUSED)
+    for branch in drop_older(step.catalog, bases, step.attempt):
+        step.inform(f"{step.stream.name}: removed {branch}, which was refused before")
+
+
+def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None = None) -> KafkaStatement:
+    """Make the statement that every table of the step will carry."""
+    at_end = plan.lag_after == 0
+    refused = (plan.previous.refused_last if plan.previous else None) or {}
+    refused_last = {p: last_refused(landed.received.get(p, []), refused.get(p, 0)) for p in plan.end}
+    lost = {p: Tally.of_range(*span) for p, span in plan.skipped.items()}
+    return KafkaStatement(
+        cluster_id=plan.topic.cluster_id,
+        topic=plan.topic.topic,
+        topic_id=plan.topic.topic_id,
+        start=plan.start,
+        end=plan.end,
+        tallies={**landed.tallies, LOST: lost} if lost else landed.tallies,
+        lost={p: [span] for p, span in plan.skipped.items()},
+        counts=landed.counts + Counts(lost=sum(tally.count for tally in lost.values())),
+        valid_through_ms=plan.made_at_ms if at_end else 0,
+        refused_last={p: times for p, times in refused_last.items() if times},
+        without_record=comparison.without_record if comparison else None,
+        because=comparison.because if comparison else "",
+    ).after(plan.previous)
+
+
+def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]:
+    """Table → what its seal says beside Kafka's part, so that a check can report it without reading a row.
+
+    Key `quality.rules`: JSON, rule → severity and how many records broke it. What broke a blocking rule, or could not
+    be decoded, is told by the quarantine's seal.
+
+    Key `changes.operations`, in a stream of changes: JSON, changelog → operation → rows of this step.
+    """
+    told: dict[str, dict[str, dict[str, str | int]]] = {
+        step.stream.quarantine_table: {
+            reason: {"severity": "error", "broken": times} for reason, times in landed.errors.items()
+        }
+    }
+    for name in step.stream.tables:
+        rules = compile_rules(step.declarations.tables[name].without_coordinates())
+        told[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
+        for rule, times in landed.warnings.get(name, {}).items():
+            told[name][rule] = {"severity": "warning", "broken": times}
+    changes: dict[str, str] = {}
+    if step.stream.changes:
+        changes["changes.operations"] = msgspec.json.encode(landed.operations, order="sorted").decode()
+    return {name: {"quality.rules": msgspec.json.encode(rules).decode(), **changes} for name, rules in told.items()}
+
+
+def seal_all(
+    step: IngestStep,
+    bases: Mapping[str, Base],
+    statement: KafkaStatement,
+    more: Mapping[str, Mapping[str, str]],
+    *,
+    kind: str = "ingest",
+) -> list[Staged]:
+    """Seal every table of the step, also those that received nothing; `more` are keys for one table each."""
+    return [
+        seal_branch(
+            step.catalog,
+            base,
+            step.attempt,
+            Seal.of(
+                step.attempt,
+                kind,
+                statement={**statement.to_keys(), **more.get(name, {})},
+                previous=base.sealed.seal if base.sealed else None,
+            ),
+        )
+        for name, base in bases.items()
+    ]
+
+
+__all__ = ["IngestStep", "Published", "ingest"]

@@ -1,0 +1,1 @@
+"""What happens within Spark's tasks: read, decode, route, judge, write, count."""

@@ -1,0 +1,188 @@
+"""Sends the plan to the workers and adds up what they report."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import pyarrow as pa
+from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyspark.sql import SparkSession
+
+from lakehouse.contracts.rules import compile_rules
+from lakehouse.declarations import ByField, BySource, Declarations, Stream, Table, ToTable, iceberg_schema
+from lakehouse.engines.kafka.statement import Counts
+from lakehouse.engines.kafka.tally import Tally, added
+from lakehouse.formats.changes import ChangeDecoder, ChangeTable
+from lakehouse.formats.json import JsonDecoder, RoutedDecoder
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import Base
+from lakehouse.settings import KafkaSettings
+from lakehouse.steps.ingest.parquet_files import WriteTarget, data_files_from_rows, unsupported
+from lakehouse.steps.ingest.parquet_files.encoding import file_schema
+from lakehouse.steps.ingest.plan import IngestPlan
+from lakehouse.steps.ingest.received import TOMBSTONE, Stretch
+from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.workers.scan import kafka_frame
+from lakehouse.steps.ingest.workers.worker import REPORT_SCHEMA, IngestTask, TaskReport, read_report
+
+_Key = TypeVar("_Key", str, int)
+
+
+@dataclass(frozen=True)
+class IngestWork:
+    """A plan and what to do with its records; `keep` as in `IngestTask`."""
+
+    plan: IngestPlan
+    stream: Stream
+    declarations: Declarations
+    bases: Mapping[str, Base]
+    attempt: Attempt
+    keep: bool = True
+
+
+def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, *, min_partitions: int) -> WriteResult:
+    """Read the planned range once and write it as data files. Nothing is committed here."""
+    beyond = {name for name, base in work.bases.items() if unsupported(base.table.metadata) is not None}
+    frame = kafka_frame(spark, kafka, work.plan, min_partitions=min_partitions)
+    task = make_task(work, beyond)
+    rows = frame.mapInArrow(task.run, REPORT_SCHEMA).collect()  # pyright: ignore[reportArgumentType]
+    reports = [read_report(row["report"]) for row in rows]
+    return add_up(work, beyond, reports)
+
+
+def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
+    """What every worker needs to know.
+
+    Args:
+        work: the plan and its stream.
+        beyond: tables whose layout is beyond the workers' writer; their rows go to a spool for Spark's own.
+    """
+    stream, tables = work.stream, work.declarations.tables
+    decoder, routes = _decoder(work)
+    return IngestTask(
+        topic=stream.topic,
+        run_id=work.attempt.run_id,
+        prefix=work.attempt.id,
+        decoder=decoder,
+        tables=routes,
+        rules={name: compile_rules(tables[name].without_coordinates()) for name in stream.tables},
+        targets={name: _target(base, work.attempt, spool=name in beyond) for name, base in work.bases.items()},
+        quarantine=stream.quarantine_table,
+        keep=work.keep,
+    )
+
+
+def _decoder(work: IngestWork) -> tuple[JsonDecoder | RoutedDecoder | ChangeDecoder, dict[str, str]]:
+    """What reads the stream's records, and the table for each route that it knows."""
+    stream, declared = work.stream, work.declarations
+    schemas = {name: record_schema(declared.tables[name], work.bases[name]) for name in stream.tables}
+    match stream.route:
+        case ToTable(table):
+            return JsonDecoder(schemas[table]), {"": table}
+        case ByField(field, routes):
+            return RoutedDecoder(field, {value: schemas[table] for value, table in routes.items()}), dict(routes)
+        case BySource(routes):
+            assert stream.format != "json"  # a declaration with this route and no format of changes is refused
+            changelogs = {
+                name: ChangeTable(
+                    schema=schemas[name],
+                    sources=frozenset(source for source, table in routes.items() if table == name),
+                    null_keys=declared.changelogs[name].null_keys,
+                )
+                for name in stream.tables
+            }
+            return ChangeDecoder(stream.format, changelogs), {name: name for name in changelogs}
+
+
+def record_schema(table: Table, base: Base) -> pa.Schema:
+    """What a record of a table looks like: the declared columns, with the table's own field ids.
+
+    With these ids the decoder's columns are the writer's, so nothing has to be cast, which Arrow could not always do:
+    not a missing struct whose fields are required.
+    """
+    declared = file_schema(iceberg_schema(table.without_coordinates()))
+    held = file_schema(base.table.schema())
+    return pa.schema(
+        [
+            field.with_type(here.type) if (here := held.field(field.name)).type.equals(field.type) else field
+            for field in declared
+        ]
+    )
+
+
+def _target(base: Base, attempt: Attempt, *, spool: bool) -> WriteTarget:
+    target = WriteTarget.of(base.table.metadata, base.table.io.properties)
+    if not spool:
+        return target
+    return replace(
+        target,
+        location=f"{target.location}/spool/{attempt.id}",
+        spec_json=UNPARTITIONED_PARTITION_SPEC.model_dump_json(),
+        properties={},
+    )
+
+
+def add_up(work: IngestWork, beyond: set[str], reports: Iterable[TaskReport]) -> WriteResult:
+    """All tasks' reports as one."""
+    files: dict[str, list[DataFile]] = {}
+    spooled: dict[str, list[str]] = {}
+    tallies: dict[str, dict[int, Tally]] = {}
+    errors: dict[str, int] = {}
+    columns: dict[str, dict[str, int]] = {}
+    warnings: dict[str, dict[str, int]] = {}
+    operations: dict[str, dict[str, int]] = {}
+    arrivals: dict[int, int] = {}
+    received: dict[int, list[Stretch]] = {}
+    read, size = 0, 0
+    for report in reports:
+        read, size = read + report.read, size + report.bytes
+        _count(errors, report.errors)
+        for reason, broken in report.columns.items():
+            _count(columns.setdefault(reason, {}), broken)
+        _count(arrivals, report.arrivals)
+        for partition, stretches in report.received.items():
+            received.setdefault(partition, []).extend(stretches)
+        for table, rules in report.warnings.items():
+            _count(warnings.setdefault(table, {}), rules)
+        for table, times in report.operations.items():
+            _count(operations.setdefault(table, {}), times)
+        tallies = added(
+            tallies,
+            {
+                table: {p: Tally(*map(int, parts)) for p, parts in by_partition.items()}
+                for table, by_partition in report.tallies.items()
+            },
+        )
+        for table, told in report.files.items():
+            rows = pa.ipc.open_stream(told).read_all()
+            if table in beyond:
+                spooled.setdefault(table, []).extend(rows["path"].to_pylist())
+            else:
+                files.setdefault(table, []).extend(
+                    data_files_from_rows(work.bases[table].table.metadata, rows.to_pylist())
+                )
+    quarantined = sum(t.count for t in tallies.get(work.stream.quarantine_table, {}).values())
+    return WriteResult(
+        files=files,
+        spooled=spooled,
+        tallies=tallies,
+        counts=Counts(
+            read=read,
+            written=sum(t.count for by_p in tallies.values() for t in by_p.values()) - quarantined,
+            quarantined=quarantined,
+            tombstones=errors.get(TOMBSTONE, 0),
+            bytes=size,
+        ),
+        errors=errors,
+        columns=columns,
+        warnings=warnings,
+        operations=operations,
+        arrivals=arrivals,
+        received=received,
+    )
+
+
+def _count(into: dict[_Key, int], more: Mapping[_Key, int]) -> None:
+    for key, times in more.items():
+        into[key] = into.get(key, 0) + times

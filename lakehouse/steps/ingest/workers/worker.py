@@ -1,0 +1,264 @@
+"""What happens to a record inside a Spark task: decoded once, routed, judged, written, counted.
+
+This runs in Spark's Python workers. The task yields one row: what it wrote and counted. Whatever number of tables a
+stream has, each record is fetched and decoded once.
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute
+
+from lakehouse.contracts.rules import Rules
+from lakehouse.engines.kafka.tally import Tally
+from lakehouse.formats.changes import ChangeDecoder, read_headers
+from lakehouse.formats.json import JsonDecoder, Routed, RoutedDecoder
+from lakehouse.formats.verdict import RecordError
+from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget
+from lakehouse.steps.ingest.received import Received, Stretch
+from lakehouse.steps.ingest.workers.broken_columns import count_column
+from lakehouse.steps.ingest.workers.required_fields import solid
+
+pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
+REPORT_SCHEMA = "report binary"
+_HEADERS = pa.list_(pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())]))
+_REPORT = pa.schema([pa.field("report", pa.binary())])
+
+
+class TaskReport(msgspec.Struct):
+    """What one task wrote and counted.
+
+    Attributes:
+        files: table → Arrow IPC bytes of the rows that tell of its files.
+        tallies: table → partition → count, sum and sum of squares of the offsets written, in decimal.
+        columns: error class → column → records.
+        operations: changelog → operation → rows; only of streams of changes.
+        arrivals: minute since the epoch → records.
+        received: partition → what arrived, also where it was not written.
+    """
+
+    files: dict[str, bytes] = msgspec.field(default_factory=dict)
+    tallies: dict[str, dict[int, tuple[str, str, str]]] = msgspec.field(default_factory=dict)
+    errors: dict[str, int] = msgspec.field(default_factory=dict)
+    columns: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    warnings: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    operations: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    arrivals: dict[int, int] = msgspec.field(default_factory=dict)
+    received: dict[int, list[Stretch]] = msgspec.field(default_factory=dict)
+    read: int = 0
+    bytes: int = 0
+
+
+def read_report(encoded: bytes) -> TaskReport:
+    """The report that a task has yielded."""
+    return msgspec.msgpack.decode(encoded, type=TaskReport, strict=False)
+
+
+@dataclass(frozen=True)
+class IngestTask:
+    """The work of one task; sent to every worker.
+
+    Args:
+        decoder: for a stream with one table, one that finds the route by a field, or one for changes.
+        tables: route → table; the one route of a single table is the empty string, and changelogs are their own.
+        rules: table → its compiled contract rules.
+        targets: table → where its files go, quarantine included.
+        keep: whether what is written is wanted; otherwise it is removed again, and only shows what can be read.
+    """
+
+    topic: str
+    run_id: str
+    prefix: str
+    decoder: JsonDecoder | RoutedDecoder | ChangeDecoder
+    tables: Mapping[str, str]
+    rules: Mapping[str, Rules]
+    targets: Mapping[str, WriteTarget]
+    quarantine: str
+    keep: bool = True
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Work through a task's records; yields one row with the encoded `TaskReport`."""
+        work = _TaskWork(self, f"{self.prefix}-{uuid.uuid4().hex[:12]}")
+        try:
+            for batch in batches:
+                work.take(batch)
+            report = work.finish()
+            if not self.keep:
+                work.discard()
+        except BaseException:
+            # The task failed or was stopped: nobody will ever hear of these files.
+            work.discard()
+            raise
+        yield pa.RecordBatch.from_arrays([pa.array([msgspec.msgpack.encode(report)], pa.binary())], schema=_REPORT)
+
+    def judge(self, records: pa.RecordBatch) -> dict[int, RecordError]:
+        """Which records of a batch would go to quarantine, and why; nothing is written."""
+        work, errors = _TaskWork(self, self.prefix), dict[int, RecordError]()
+        for table, rows, columns in work.decoded(records, errors):
+            work.judged(table, rows, columns, errors)
+        return errors
+
+
+@dataclass
+class _TaskWork:
+    task: IngestTask
+    prefix: str
+    report: TaskReport = field(default_factory=TaskReport)
+    tallies: dict[str, dict[int, Tally]] = field(default_factory=dict[str, dict[int, Tally]])
+    writers: dict[str, ParquetFiles] = field(default_factory=dict[str, ParquetFiles])
+    received: Received = field(default_factory=Received)
+
+    def take(self, records: pa.RecordBatch) -> None:
+        """Decode, route, judge and write one batch."""
+        if records.num_rows == 0:
+            return
+        self._count(records)
+        errors: dict[int, RecordError] = {}
+        for table, rows, columns in self.decoded(records, errors):
+            kept, batch = self.judged(table, rows, columns, errors)
+            if batch.num_rows:
+                self._write(table, records, kept, batch)
+        if errors:
+            self._quarantine(records, errors)
+        self.received.take(records, {row: error.error_class for row, error in errors.items()})
+
+    def decoded(
+        self, records: pa.RecordBatch, errors: dict[int, RecordError]
+    ) -> Iterator[tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]]:
+        """Table, the input rows that it gets (None: all of them), and their columns."""
+        decoder = self.task.decoder
+        if not isinstance(decoder, JsonDecoder):
+            routed = self._routed(decoder, records)
+            errors.update(routed.errors)
+            for route, part in routed.parts.items():
+                whole = len(part.rows) == records.num_rows
+                yield self.task.tables[route], None if whole else part.rows, part.batch
+            return
+        decoded = decoder.decode(records.column("value"))
+        errors.update(decoded.errors)
+        if not decoded.errors:
+            yield self.task.tables[""], None, decoded.batch
+            return
+        good = np.delete(np.arange(records.num_rows), list(decoded.errors))
+        yield self.task.tables[""], good, decoded.batch.take(pa.array(good))
+
+    def _routed(self, decoder: RoutedDecoder | ChangeDecoder, records: pa.RecordBatch) -> Routed:
+        values = records.column("value")
+        if isinstance(decoder, RoutedDecoder):
+            return decoder.decode(values)
+        routed = decoder.decode(values, *(records.column(name) for name in ("key", "headers", "offset")))
+        for table, part in routed.parts.items():
+            counted = self.report.operations.setdefault(table, {})
+            for entry in part.batch.column("operation").value_counts().to_pylist():
+                counted[entry["values"]] = counted.get(entry["values"], 0) + entry["counts"]
+        return routed
+
+    def judged(
+        self,
+        table: str,
+        rows: npt.NDArray[np.int64] | None,
+        columns: pa.RecordBatch,
+        errors: dict[int, RecordError],
+    ) -> tuple[npt.NDArray[np.int64] | None, pa.RecordBatch]:
+        """Take out rows that break a blocking rule; count those that break another."""
+        rules = self.task.rules[table]
+        broken = rules.judge(columns)
+        if broken:
+            keep = np.delete(np.arange(columns.num_rows), list(broken))
+            for row, error in broken.items():
+                errors[row if rows is None else int(rows[row])] = error
+            columns = columns.take(pa.array(keep))
+            rows = keep if rows is None else rows[keep]
+        for rule, times in rules.warnings(columns).items():
+            counted = self.report.warnings.setdefault(table, {})
+            counted[rule] = counted.get(rule, 0) + times
+        return rows, columns
+
+    def _write(
+        self, table: str, records: pa.RecordBatch, rows: npt.NDArray[np.int64] | None, columns: pa.RecordBatch
+    ) -> None:
+        if rows is not None:
+            records = records.select(["partition", "offset", "timestamp"]).take(pa.array(rows))
+        partitions, offsets = records.column("partition"), records.column("offset")
+        self._tally(table, partitions.to_numpy(), offsets.to_numpy())
+        arrays = [
+            *(solid(column) for column in columns.columns),
+            pa.repeat(pa.scalar(self.task.topic), columns.num_rows),
+            partitions,
+            offsets,
+            records.column("timestamp"),
+        ]
+        names = [*columns.schema.names, "_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp"]
+        self._writer(table).write(pa.RecordBatch.from_arrays(arrays, names=names))
+
+    def _quarantine(self, records: pa.RecordBatch, errors: Mapping[int, RecordError]) -> None:
+        rows = np.array(sorted(errors), np.int64)
+        told = [errors[int(row)] for row in rows]
+        raw = records.select(["key", "value", "headers"]).take(pa.array(rows))
+        headers = pa.array([_headers(text) for text in raw.column("headers").to_pylist()], _HEADERS)
+        for error in told:
+            self.report.errors[error.error_class] = self.report.errors.get(error.error_class, 0) + 1
+            count_column(self.report.columns, error)
+        columns = pa.RecordBatch.from_arrays(
+            [
+                raw.column("key"),
+                raw.column("value"),
+                headers,
+                pa.array([error.error_class for error in told]),
+                pa.array([error.message for error in told]),
+                pa.repeat(pa.scalar(self.task.run_id), len(told)),
+            ],
+            names=["key", "value", "headers", "error_class", "error_message", "run_id"],
+        )
+        self._write(self.task.quarantine, records, rows, columns)
+
+    def _count(self, records: pa.RecordBatch) -> None:
+        self.report.read += records.num_rows
+        for column in ("key", "value"):
+            self.report.bytes += pc.sum(pc.binary_length(records.column(column))).as_py() or 0
+        minutes = records.column("timestamp").cast(pa.int64()).to_numpy() // 60_000_000
+        for minute, times in zip(*np.unique(minutes, return_counts=True), strict=True):
+            self.report.arrivals[int(minute)] = self.report.arrivals.get(int(minute), 0) + int(times)
+
+    def _tally(self, table: str, partitions: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]) -> None:
+        mine = self.tallies.setdefault(table, {})
+        for partition in np.unique(partitions):
+            here = offsets if partitions[0] == partitions[-1] == partition else offsets[partitions == partition]
+            mine[int(partition)] = mine.get(int(partition), Tally()) + Tally.of(here)
+
+    def _writer(self, table: str) -> ParquetFiles:
+        if table not in self.writers:
+            self.writers[table] = ParquetFiles(self.task.targets[table], self.prefix)
+        return self.writers[table]
+
+    def finish(self) -> TaskReport:
+        """Close all files and tell of them."""
+        self.report.files = {table: _ipc(writer.finish()) for table, writer in self.writers.items()}
+        self.report.tallies = {
+            table: {p: (str(t.count), str(t.total), str(t.squares)) for p, t in by_partition.items()}
+            for table, by_partition in self.tallies.items()
+        }
+        self.report.received = self.received.stretches
+        return self.report
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        for writer in self.writers.values():
+            writer.discard()
+
+
+def _headers(text: str | None) -> list[dict[str, object]] | None:
+    return None if text is None else [{"key": h.key, "value": h.value} for h in read_headers(text)]
+
+
+def _ipc(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return sink.getvalue().to_pybytes()

@@ -1,0 +1,85 @@
+"""Whether somebody has allowed what cannot be brought back: an approval is the digest of a plan that was shown.
+
+A plan is shown by whoever writes it down in `lakehouse.maintenance`: the sensor, the command, a run that deletes
+nothing. Its digest is of all that was measured, the moment included, so nobody can guess it. An approval lets a run do
+what that plan names, once, as long as the table goes on from where it was: writers may have appended meanwhile, or the
+table of a stream could never be approved of. What was set back, made anew or declared otherwise since, was not shown.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import msgspec
+
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.steps.maintenance.log.history import History
+from lakehouse.steps.maintenance.log.record import Row, decided_rows, policy_text, record
+from lakehouse.steps.maintenance.model.action import Action
+from lakehouse.steps.maintenance.plan.decide import LONGEST_VALID
+from lakehouse.steps.maintenance.survey import Surveyed
+
+
+@dataclass(frozen=True)
+class Approval:
+    """What was allowed of an action.
+
+    Args:
+        action: what may be done: of its partitions, those that were shown.
+        refusal: why nothing of it is allowed; empty if it is.
+    """
+
+    action: Action
+    refusal: str = ""
+
+
+def show(catalog: LakeCatalog, found: Surveyed, *, writer: str) -> str:
+    """Write a plan down; returns the digest by which it can be approved of.
+
+    Raises:
+        CommitError: it could not be written down.
+    """
+    record(catalog, decided_rows(found.plan, found.state, found.declared.maintenance), writer=writer)
+    return found.plan.state_digest
+
+
+def approval(digests: Collection[str], memory: History, found: Surveyed, action: Action) -> Approval:
+    """What of an action is allowed.
+
+    Args:
+        digests: of plans that somebody approves of.
+        memory: what was shown, and what was done since.
+        found: the table as it is now.
+        action: what is due now.
+    """
+    refusals: list[str] = []
+    for digest in sorted(digests):
+        row = memory.shown(found.state.uuid, digest, action.operation)
+        if row is None:
+            refusals.append(f"no plan {digest} was shown that has {action.operation} for this table")
+        elif stale := _stale(row, memory, found, action):
+            refusals.append(f"the approval of plan {digest} is stale: {stale}")
+        else:
+            return Approval(_shown(action, row))
+    return Approval(action, "; ".join(refusals) or "nobody has approved of it")
+
+
+def _stale(row: Row, memory: History, found: Surveyed, action: Action) -> str:
+    """Why a plan does not hold any more; empty if it does."""
+    now: datetime = found.state.measured_at
+    if row["at"] < now - LONGEST_VALID:
+        return f"it was shown at {row['at']:%Y-%m-%d %H:%M:%S} UTC, more than {LONGEST_VALID} ago"
+    if row["policy"] != policy_text(found.declared.maintenance):
+        return "the table is declared otherwise since"
+    if row["snapshot_id"] is not None and row["snapshot_id"] not in {one.snapshot_id for one in found.state.main}:
+        return f"snapshot {row['snapshot_id']}, on which it stood, is no longer in the history of main"
+    if memory.done_since(found.state.uuid, action.operation, row["at"]):
+        return f"{action.operation} was done since"
+    if action.partitions and not _shown(action, row).partitions:
+        return "what is due now are other partitions"
+    return ""
+
+
+def _shown(action: Action, row: Row) -> Action:
+    keys = set(msgspec.json.decode(row["partition_keys"], type=list[str]))
+    return replace(action, partitions=tuple(one for one in action.partitions if one.key in keys))

@@ -1,0 +1,1 @@
+"""Removes rows that are there twice, in closed partitions."""

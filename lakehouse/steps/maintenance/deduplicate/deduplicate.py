@@ -1,0 +1,164 @@
+"""Removes rows that are there more than once: of each key the first stays, in partitions that nobody writes any more.
+
+Spark reads whole partitions at the base and writes them anew on the attempt's branch. Before that is published it is
+compared with the base: as many rows as there were keys, and each of them there before. A stream counts its records, so
+what went is sealed in all of its tables, coordinates and all, and the proof of exactly-once goes on holding.
+"""
+
+import time
+from collections.abc import Sequence
+
+from pyiceberg.table import FileScanTask, Table
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from lakehouse.engines.kafka.tally import Tally
+from lakehouse.iceberg.entries import partition_of
+from lakehouse.proofs.audit.coordinates import coordinates
+from lakehouse.protocol.cleanup.vain_attempt import drop_branches_of
+from lakehouse.protocol.commit import open_branch, publish
+from lakehouse.protocol.commit.frames import stage_partitions
+from lakehouse.protocol.errors import ContentChanged, MainMoved, Superseded
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.steps.maintenance.deduplicate.closed_partitions import CannotDeduplicate, Closed, NullKey, look
+from lakehouse.steps.maintenance.deduplicate.duplicates import Keyed
+from lakehouse.steps.maintenance.deduplicate.removed_rows import Gone, seal_gone
+from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork, TableMeasure
+from lakehouse.steps.maintenance.plan.due_deduplicate import COUNTED_UNTIL
+from lakehouse.steps.maintenance.rewrite.before_after import of_files
+from lakehouse.steps.maintenance.rewrite.compact import OVERTAKEN
+
+
+def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
+    """Deduplicate an action's partitions.
+
+    Raises:
+        Trap: the table is read in ranges, computed, of version 3, or has no seal.
+        OpenPartition: a partition was written to not long enough ago.
+        CannotDeduplicate: Spark cannot write, the stream's tables do not agree, a partition is of an older spec, or
+            rows have no value in a column of the key.
+        CommitError: the publish ended in another way than well or overtaken.
+    """
+    began, before = time.monotonic(), of_files(work.base.table)
+    found = look(work, action)
+    if not found.partitions:
+        return ActionOutcome(
+            action=action, result="nothing", before=before, message="the partitions are not there any more"
+        )
+    try:
+        with work.session() as spark:
+            rows = _keyed(work, spark, found, found.base.snapshot_id or 0)
+            if rows.nameless:  # of which the files did not say so
+                names = [one.partition.name for one in found.partitions.values()]
+                raise NullKey(found.base.name, rows.key, rows.nameless, names)
+            if not rows.surplus or not work.allow:
+                return _shown(work, action, found, before, rows.surplus, began)
+            _write(work, found, rows)
+            gone = _compare(work, found, rows)
+        published = publish(work.catalog, seal_gone(work.catalog, work.attempt, found.bases, found.base.name, gone))
+        failpoint("deduplicate.published")
+    except ContentChanged as refused:
+        # The branch stays, for whoever wants to know how that could be.
+        return ActionOutcome(action=action, result="proof_failed", before=before, message=refused.message)
+    except (*OVERTAKEN, Superseded) as overtaken:
+        for base in found.bases.values():
+            drop_branches_of(work.catalog, base, work.attempt)
+        return ActionOutcome(action=action, result="overtaken", before=before, message=overtaken.message)
+    seconds = time.monotonic() - began
+    table, head = work.catalog.load_table(found.base.identifier), published.snapshots[found.base.name]
+    return ActionOutcome(
+        action=action,
+        result="done",
+        before=before,
+        after=of_files(table, rewritten=found.bytes, seconds=seconds),
+        snapshot_id=head,
+        message=f"{gone.rows} rows went, whose key was there before, in {len(gone.partitions)} partitions",
+        facts={"rows_removed": gone.rows, "partitions": len(gone.partitions), COUNTED_UNTIL: _time_of(table, head)},
+    )
+
+
+def _keyed(work: MaintenanceWork, spark: SparkSession, found: Closed, snapshot_id: int) -> Keyed:
+    return Keyed(spark, found.base.table, snapshot_id, work.declared.key, found.condition)
+
+
+def _shown(
+    work: MaintenanceWork, action: Action, found: Closed, before: TableMeasure, surplus: int, began: float
+) -> ActionOutcome:
+    """Nothing is done: there is nothing to remove, or nobody has allowed it."""
+    table = work.catalog.load_table(found.base.identifier)
+    if not surplus and head_of(table) != found.base.snapshot_id:
+        message = "the table has changed while its rows were counted"
+        return ActionOutcome(action=action, result="overtaken", before=before, message=message)
+    return ActionOutcome(
+        action=action,
+        result="dry_run" if surplus else "done",
+        before=before,
+        after=None if surplus else of_files(table, rewritten=found.bytes, seconds=time.monotonic() - began),
+        message=f"{surplus} rows would go" if surplus else "each key is there once",
+        facts={"rows_to_remove": surplus, COUNTED_UNTIL: _time_of(found.base.table, found.base.snapshot_id)},
+    )
+
+
+def _time_of(table: Table, snapshot_id: int | None) -> int:
+    """What comes to `main` after a snapshot is younger than it, whenever that is published."""
+    snapshot = table.metadata.snapshot_by_id(snapshot_id or 0)
+    return snapshot.timestamp_ms if snapshot else 0
+
+
+def _write(work: MaintenanceWork, found: Closed, rows: Keyed) -> None:
+    open_branch(work.catalog, found.base, work.attempt)
+    try:
+        stage_partitions(rows.first(found.policy), found.base, work.attempt)
+    except PySparkException as error:
+        # Expiry would wait for the branch, and there is nothing on it. Spark's text may show values.
+        drop_branches_of(work.catalog, found.base, work.attempt)
+        raise CannotDeduplicate(
+            f"{found.base.name}: Spark could not write ({error.getCondition() or type(error).__name__}).",
+            remedy="look at the log of the Spark session; the table is as it was",
+        ) from None
+    failpoint("deduplicate.written")
+
+
+def _compare(work: MaintenanceWork, found: Closed, rows: Keyed) -> Gone:
+    """Prove that only rows have gone whose key is there all the same, from these partitions alone.
+
+    Raises:
+        ContentChanged: something else has happened.
+        MainMoved: the branch is gone.
+    """
+    table = work.catalog.load_table(found.base.identifier)
+    head = head_of(table, work.attempt.branch)
+    if head is None:
+        raise MainMoved(f"{found.base.name}: branch {work.attempt.branch} is gone.", remedy="run the step again")
+    Keyed(rows.spark, table, head, rows.key, rows.condition).require_first_of(rows)
+    out, into = _exchanged(table, found.base.snapshot_id or 0, head)
+    places = {partition_of(task.file) for task in (*out, *into)}
+    if not places <= set(found.partitions):
+        raise ContentChanged(
+            f"{found.base.name}: files of other partitions were written anew.",
+            remedy="the table is as it was; the attempt's branch is kept: report it",
+        )
+    tallies = _went(table, out, into) if found.of_stream else {}
+    if found.of_stream and (counted := sum(tally.count for tally in tallies.values())) != rows.surplus:
+        raise ContentChanged(
+            f"{found.base.name}: {rows.surplus} rows have gone by their keys, and {counted} by their coordinates.",
+            remedy="the table is as it was; the attempt's branch is kept: report it",
+        )
+    return Gone(rows.surplus, [found.partitions[place].partition.key for place in places], tallies)
+
+
+def _exchanged(table: Table, source: int, head: int) -> tuple[list[FileScanTask], list[FileScanTask]]:
+    """Files that went and that came, each with its deletes."""
+    before, after = (
+        {task.file.file_path: task for task in table.scan(snapshot_id=at).plan_files()} for at in (source, head)
+    )
+    out = [task for path, task in before.items() if path not in after]
+    return out, [task for path, task in after.items() if path not in before]
+
+
+def _went(table: Table, out: Sequence[FileScanTask], into: Sequence[FileScanTask]) -> dict[int, Tally]:
+    """Offsets that were in the files that went, and are not in those that came; read by another engine than Spark."""
+    before, after = ({p: Tally.of(o) for p, o in coordinates(table, files).items()} for files in (out, into))
+    went = {partition: tally - after.get(partition, Tally()) for partition, tally in before.items()}
+    return {partition: tally for partition, tally in went.items() if tally != Tally()}

@@ -1,0 +1,70 @@
+"""What a deduplicating rewrite removed, as the seals of all tables of the stream tell it from then on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from lakehouse.engines.kafka.statement import Counts, KafkaStatement
+from lakehouse.engines.kafka.tally import Tally, added
+from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE, REMOVED_FROM_KEY, REMOVED_KEY
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.commit import Staged, seal_branch
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import Base
+from lakehouse.protocol.seals.seal import Seal
+
+PARTITIONS_KEY = "deduplicate.partitions"
+
+
+@dataclass(frozen=True)
+class Gone:
+    """What a deduplicating rewrite removed.
+
+    Args:
+        rows: how many.
+        partitions: keys of the partitions.
+        tallies: Kafka partition → the offsets that went; empty where the rows are of no stream.
+    """
+
+    rows: int
+    partitions: Sequence[str]
+    tallies: Mapping[int, Tally]
+
+
+def seal_gone(catalog: LakeCatalog, attempt: Attempt, bases: Mapping[str, Base], name: str, gone: Gone) -> list[Staged]:
+    """Seal what is on the attempt's branch, and say the same in every table of the stream.
+
+    Args:
+        catalog: where the tables live.
+        attempt: whose branch it is.
+        bases: all tables that have to say it.
+        name: the one that rows have gone from.
+        gone: what has.
+    """
+    return [
+        seal_branch(catalog, base, attempt, _seal(base.sealed.seal, attempt, name, gone))
+        for base in bases.values()
+        if base.sealed is not None
+    ]
+
+
+def _seal(previous: Seal, attempt: Attempt, name: str, gone: Gone) -> Seal:
+    """What the seal before says, with what went."""
+    statement = {
+        **previous.statement,
+        REMOVED_FROM_KEY: name,
+        REMOVED_KEY: str(gone.rows),
+        PARTITIONS_KEY: msgspec.json.encode(sorted(gone.partitions)).decode(),
+    }
+    if (said := KafkaStatement.from_keys(previous.statement)) is not None:
+        told = replace(
+            said,
+            start=dict(said.end),
+            tallies={},
+            lost={},
+            counts=Counts(),
+            retired=added(said.retired, {name: dict(gone.tallies)}),
+        )
+        statement |= told.to_keys()
+    return replace(Seal.repeated(previous, attempt), kind=KIND_DEDUPLICATE, statement=statement)

@@ -1,0 +1,1 @@
+"""Which snapshots go, who needs which of them, and that no other goes."""

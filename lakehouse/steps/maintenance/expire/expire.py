@@ -1,0 +1,264 @@
+"""Expiry: the snapshots that the cut lets go leave the table in one commit, then the files that only they reached go.
+
+The commit requires every reference to be where it was when the cut was decided. A kill between commit and deletion
+leaves files that nobody reaches, which is what orphan removal is for; never a snapshot without its files.
+"""
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table import Table
+from pyiceberg.table.update import AssertTableUUID
+
+from lakehouse.declarations import Declarations, Expire
+from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.own_files import own_files
+from lakehouse.iceberg.reachable_files import Reached, delete_files, reached_only_by
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
+from lakehouse.protocol.cleanup.shared_files import require_sole
+from lakehouse.protocol.errors import UNKNOWN_OUTCOME
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.leases.lease import given_up
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.steps.maintenance.expire.consumers import CutOff, can_plan, newly_cut_off
+from lakehouse.steps.maintenance.expire.holds import holders_of
+from lakehouse.steps.maintenance.expire.snapshot_selection import Cut, cut
+from lakehouse.steps.maintenance.measure.history import MAINTAINS, history_of, refs_of
+from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork, TableMeasure
+from lakehouse.steps.maintenance.model.state import MeasuredState
+
+_TRIES = 30
+
+
+class CannotExpire(LakehouseError):
+    """Snapshots of a table may not go now."""
+
+
+class RewriteInFlight(CannotExpire):
+    """A rewrite reads from a snapshot of the table."""
+
+
+class TagLost(LakehouseError):
+    """Somebody tagged a snapshot while it was being let go, and the catalog dropped that tag."""
+
+
+@dataclass(frozen=True)
+class Expired:
+    """What went.
+
+    Args:
+        cut: what was let go, and what could not be.
+        files: data and delete files that were deleted.
+        metadata_files: manifests, lists of manifests and statistics that were deleted.
+        cut_off: who could read on before and cannot any more.
+        forsaken: names of those for whom that was decided, by whoever ended their lease.
+        elsewhere: files that nobody needs any more by this table's metadata, and that stay: they lie elsewhere.
+        location: of the table.
+        before: snapshot entries of the table.
+        after: the same.
+    """
+
+    cut: Cut
+    files: int = 0
+    metadata_files: int = 0
+    cut_off: tuple[CutOff, ...] = ()
+    forsaken: frozenset[str] = frozenset()
+    elsewhere: int = 0
+    location: str = ""
+    before: int = 0
+    after: int = 0
+
+    @property
+    def broken(self) -> tuple[CutOff, ...]:
+        """Who was cut off although nobody gave them up; there should never be anybody."""
+        return tuple(one for one in self.cut_off if one.name not in self.forsaken)
+
+    def __str__(self) -> str:
+        went = f"{len(self.cut.gone)} snapshots went, with {self.files} files and {self.metadata_files} of metadata"
+        lost = (f"{one.kind} {one.name} cannot read on: {one.message} {one.remedy}" for one in self.cut_off)
+        return "; ".join((went, *self._kept(), *_blocked(self.cut), *lost))
+
+    def _kept(self) -> Sequence[str]:
+        if not self.elsewhere:
+            return ()
+        lie = "1 file lies" if self.elsewhere == 1 else f"{self.elsewhere} files lie"
+        stay = "stays" if self.elsewhere == 1 else "stay"
+        return (f"{lie} outside of {self.location} and {stay}, as another table may need them",)
+
+
+def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
+    """Let snapshots go, as the policy says and everybody who holds some allows.
+
+    Raises:
+        CannotExpire: the table forbids it, or a rewrite is on its way.
+        TagLost: see there; no file was deleted.
+        CommitFailedException: others came first too often; nothing was changed.
+    """
+    policy = work.policy.expire
+    if policy is None:
+        return ActionOutcome(action=action, result="nothing", message="the table's policy is to keep all snapshots")
+    if not work.allow:
+        table = work.catalog.load_table(work.base.identifier)
+        found = look(work.catalog, work.declarations, table, policy)
+        told = "; ".join((f"{len(found.gone)} snapshots would go", *_blocked(found)))
+        before = TableMeasure(snapshots=len(table.metadata.snapshots))
+        return ActionOutcome(action=action, result="dry_run", before=before, message=told)
+    began = time.monotonic()
+    done = expire(work.catalog, work.declarations, work.base.name, policy)
+    return ActionOutcome(
+        action=action,
+        result="failed" if done.broken else "done",
+        before=TableMeasure(files=done.files + done.metadata_files, snapshots=done.before),
+        after=TableMeasure(seconds=time.monotonic() - began, snapshots=done.after),
+        message=str(done),
+        facts={"snapshots": len(done.cut.gone), "files": done.files, "metadata_files": done.metadata_files},
+    )
+
+
+def look(
+    catalog: LakeCatalog, declarations: Declarations, table: Table, policy: Expire, *, now: datetime | None = None
+) -> Cut:
+    """What may go of a table as it was loaded.
+
+    Raises:
+        CannotExpire: the table forbids it, or a rewrite is on its way.
+        FilesShared: another entry of the catalog stands on the same files.
+        SealBroken: a seal that says how far somebody has read was changed after it was written.
+    """
+    name = ".".join(table.name())
+    if table.properties.get("gc.enabled", "true").lower() == "false":
+        raise CannotExpire(
+            f"{name} has gc.enabled=false: its files may be another table's as well.",
+            remedy="declare maintenance with expire=None, or set gc.enabled if the files are its own",
+        )
+    require_sole(catalog, table)
+    if rewrites := sorted(ref for ref in table.metadata.refs if ref.startswith(MAINTAINS)):
+        raise RewriteInFlight(
+            f"{name}: maintenance is at work on {', '.join(rewrites)}, and stands on snapshots that might go.",
+            remedy="nothing to do: the next look finds it done; if its run has died, housekeeping removes the branch",
+        )
+    moment = now or datetime.now(UTC)
+    state = MeasuredState(
+        table=name,
+        snapshot_id=head_of(table),
+        measured_at=moment,
+        history=history_of(table),
+        refs=refs_of(table),
+        holders=holders_of(catalog, declarations, table, now=moment),
+    )
+    return cut(state, policy)
+
+
+def expire(
+    catalog: LakeCatalog, declarations: Declarations, name: str, policy: Expire, *, now: datetime | None = None
+) -> Expired:
+    """Let snapshots of a table go, and delete what only they reached.
+
+    Raises:
+        CannotExpire: the table forbids it, or a rewrite is on its way.
+        TagLost: a tag was set at the very moment of the commit, on a catalog that let it go with its snapshot; no
+            file was deleted.
+        CommitFailedException: others came first too often; nothing was changed.
+    """
+    could_not = can_plan(catalog, declarations, name)
+    identifier = tuple(name.split("."))
+    trouble: Exception | None = None
+    for _ in range(_TRIES):
+        before = catalog.load_table(identifier)
+        found = look(catalog, declarations, before, policy, now=now)
+        if not found.gone and not found.ended:
+            count = len(before.metadata.snapshots)
+            return Expired(found, before=count, after=count)
+        try:
+            catalog.commit_tables([_change(before, found)])
+        except CommitFailedException as error:
+            trouble = error
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+            continue
+        except UNKNOWN_OUTCOME as error:
+            trouble = error
+            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+            if not _landed(catalog.load_table(identifier), found):
+                continue
+        failpoint("expire.between")
+        after = catalog.load_table(identifier)
+        _require_all_tags(before, after, found)
+        only = _reached(before, after, found)
+        named = [*only.data, *only.metadata]
+        files = delete_files(after, only.data)
+        metadata = delete_files(after, only.metadata)  # last: until then they say what was to go
+        cut_off = newly_cut_off(could_not, can_plan(catalog, declarations, name))
+        return Expired(
+            cut=found,
+            files=files,
+            metadata_files=metadata,
+            cut_off=cut_off,
+            forsaken=frozenset(given_up(before)),
+            elsewhere=len(named) - len(own_files(after, named)),
+            location=after.location(),
+            before=len(before.metadata.snapshots),
+            after=len(after.metadata.snapshots),
+        )
+    raise CommitFailedException(f"{name}: nothing was expired in {_TRIES} tries (last: {trouble})") from trouble
+
+
+def _change(table: Table, found: Cut) -> TableChange:
+    return TableChange(
+        table.name(),
+        (
+            AssertTableUUID(uuid=table.metadata.table_uuid),
+            *(ref_is(ref, held.snapshot_id) for ref, held in table.metadata.refs.items()),
+        ),
+        (
+            *(remove_ref(tag) for tag in found.ended),
+            *([remove_snapshots(found.gone)] if found.gone else []),
+        ),
+    )
+
+
+def _landed(table: Table, found: Cut) -> bool:
+    left = {snapshot.snapshot_id for snapshot in table.metadata.snapshots}
+    return not left & set(found.gone) and not table.metadata.refs.keys() & set(found.ended)
+
+
+def _reached(before: Table, after: Table, found: Cut) -> Reached:
+    gone = set(found.gone)
+    return reached_only_by([one for one in before.metadata.snapshots if one.snapshot_id in gone], before, after)
+
+
+def _require_all_tags(before: Table, after: Table, found: Cut) -> None:
+    """Look for a tag that was set after the cut was decided: an Iceberg REST server drops it with its snapshot.
+
+    Nobody can require that no other reference exists. The embedded catalog refuses to remove a snapshot with a name.
+
+    Raises:
+        TagLost: there was one.
+    """
+    gone, versions = set(found.gone), [entry.metadata_file for entry in after.metadata.metadata_log]
+    seen = before.metadata_location
+    since = versions.index(seen) + 1 if seen in versions else 0  # the log is short: all that it has came later
+    for version in versions[since:]:
+        document = FromInputFile.table_metadata(after.io.new_input(version))
+        for ref, held in document.refs.items():
+            if held.snapshot_id in gone and ref not in found.ended:
+                raise TagLost(
+                    f"{'.'.join(after.name())}: {ref} was set on snapshot {held.snapshot_id} while that was let go.",
+                    remedy=f"no file was deleted; read it with the metadata file {version}, and tag a newer snapshot",
+                )
+
+
+def _blocked(found: Cut) -> Sequence[str]:
+    return [
+        f"{holder.kind} {holder.owner} holds {count}"
+        + (f" until {holder.until:%Y-%m-%d %H:%M} UTC" if holder.until else "")
+        + f" ({holder.command})"
+        for holder, count in found.blocked.items()
+    ]
+
+
+__all__ = ["CannotExpire", "Cut", "Expired", "RewriteInFlight", "TagLost", "cut", "expire", "look", "run"]

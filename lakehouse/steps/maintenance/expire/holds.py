@@ -1,0 +1,162 @@
+"""Who needs a table's old snapshots: everybody, by name, with what a person can do about it.
+
+Every reference counts, whoever set it. Of those that read in ranges the seal counts as well, so that a lease which
+somebody has dropped by hand loses nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from shlex import quote
+
+from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
+
+from lakehouse.declarations import Declarations
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN
+from lakehouse.protocol.commit.trim import retained
+from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases
+from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
+from lakehouse.protocol.seals.history import MAIN, ancestry, head_of, is_rewrite, summary_of
+from lakehouse.steps.cdc.replay.checkpoints import CHECKPOINT_PREFIX
+from lakehouse.steps.derived.inputs.pins import KEPT, pin_begun_ms
+from lakehouse.steps.maintenance.expire.consumers import Consumer, consumers_of
+from lakehouse.steps.maintenance.model.state import HolderKind, SnapshotHold
+from lakehouse.steps.release.names import TAG_PREFIX
+
+_CHANGES_ROWS = ("added-records", "deleted-records", "added-position-deletes", "added-equality-deletes")
+
+
+def holders_of(
+    catalog: LakeCatalog, declarations: Declarations, table: Table, *, now: datetime | None = None
+) -> tuple[SnapshotHold, ...]:
+    """Everybody who holds snapshots of a table that was loaded.
+
+    Raises:
+        SealBroken: a seal that says how far somebody has read was changed after it was written.
+    """
+    return holders(table, consumers_of(catalog, declarations, ".".join(table.name())), now=now)
+
+
+def holding_on(catalog: LakeCatalog, declarations: Declarations, table: Table) -> tuple[SnapshotHold, ...]:
+    """Who holds a snapshot and all that follow it: what `lakehouse lease list` and `lakehouse audit` show.
+
+    Raises:
+        SealBroken: a seal that says how far somebody has read was changed after it was written.
+    """
+    return tuple(holder for holder in holders_of(catalog, declarations, table) if holder.since_on)
+
+
+def holders(
+    table: Table, consumers: Sequence[Consumer] = (), *, now: datetime | None = None
+) -> tuple[SnapshotHold, ...]:
+    """Everybody who holds snapshots of a table, given those who read it in ranges."""
+    found = [*_by_lease(table, consumers), *_by_reference(table), *_by_main(table, now or datetime.now(UTC))]
+    leased = {(holder.owner, holder.snapshot_id) for holder in found}
+    by_seal = [holder for holder in _by_seal(table, consumers) if (holder.owner, holder.snapshot_id) not in leased]
+    return tuple(sorted((*found, *by_seal), key=lambda holder: (holder.kind, holder.owner, holder.snapshot_id)))
+
+
+def pin_ends(tag: str) -> datetime | None:
+    """When a run's pin ends; None for a tag that is no pin."""
+    begun = pin_begun_ms(tag)
+    return datetime.fromtimestamp(begun / 1000, UTC) + KEPT if begun is not None else None
+
+
+def release_command(table: str, owner: str) -> str:
+    """What ends a lease, or gives up what a consumer has still to read."""
+    return f"lakehouse lease release {table} {quote(owner)} --yes"
+
+
+def _by_lease(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHold]:
+    known: dict[str, HolderKind] = {consumer.name: consumer.kind for consumer in consumers}
+    for lease in held_leases(table):
+        kind: HolderKind = known.get(lease.owner, "lease")
+        yield SnapshotHold(
+            kind=kind,
+            owner=lease.owner,
+            snapshot_id=lease.snapshot_id,
+            since_on=True,
+            until=lease.until if kind == "lease" or _unread(table, lease) else None,
+            command=release_command(".".join(table.name()), lease.owner),
+            reason=lease.reason,
+        )
+
+
+def _by_seal(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHold]:
+    nobody_waits = given_up(table)
+    for consumer in consumers:
+        if consumer.read is None or nobody_waits.get(consumer.name) == consumer.read:
+            continue
+        at = _first_needed(table, consumer.read)
+        if at is not None:
+            yield SnapshotHold(
+                kind=consumer.kind,
+                owner=consumer.name,
+                snapshot_id=at,
+                since_on=True,
+                command=release_command(".".join(table.name()), consumer.name),
+                reason=f"its seal says that it reads on after snapshot {consumer.read}, where it has no lease",
+            )
+
+
+def _by_reference(table: Table) -> Iterator[SnapshotHold]:
+    name = ".".join(table.name())
+    for ref, held in table.metadata.refs.items():
+        if ref == MAIN or (ref.startswith(LEASE_PREFIX) and held.snapshot_ref_type == SnapshotRefType.TAG):
+            continue
+        at = held.snapshot_id
+        if held.snapshot_ref_type == SnapshotRefType.BRANCH:
+            if ref.startswith(BRANCH_PREFIX):
+                told = f"it goes with its publish; if its run has died, `lakehouse housekeep` after {LONGEST_RUN}"
+                yield SnapshotHold(kind="attempt", owner=ref, snapshot_id=at, command=told)
+            else:
+                drop = f"ALTER TABLE {name} DROP BRANCH `{ref}`"
+                yield SnapshotHold(kind="branch", owner=ref, snapshot_id=at, command=drop)
+        elif (ends := pin_ends(ref)) is not None:
+            told = "it ends by itself, a week after its run began"
+            yield SnapshotHold(kind="pin", owner=ref, snapshot_id=at, until=ends, command=told)
+        elif ref.startswith(TAG_PREFIX):
+            told = "declare a smaller `keep` for the release"
+            yield SnapshotHold(kind="release", owner=ref.removeprefix(TAG_PREFIX), snapshot_id=at, command=told)
+        else:
+            kind: HolderKind = "checkpoint" if ref.startswith(CHECKPOINT_PREFIX) else "tag"
+            yield SnapshotHold(kind=kind, owner=ref, snapshot_id=at, command=f"ALTER TABLE {name} DROP TAG `{ref}`")
+
+
+def _by_main(table: Table, now: datetime) -> Iterator[SnapshotHold]:
+    """The retention of `main` itself: whoever has set it by SQL wants so much to stay, whatever is declared."""
+    main, line = table.metadata.refs.get(MAIN), list(ancestry(table, head_of(table)))
+    kept = retained(table, line, int(now.timestamp() * 1000))
+    if main is None or not kept:
+        return
+    told = [f"{main.min_snapshots_to_keep} snapshots"] if main.min_snapshots_to_keep else []
+    age = str(timedelta(milliseconds=main.max_snapshot_age_ms or 0)).removesuffix(", 0:00:00")
+    told += [f"those of {age}"] if main.max_snapshot_age_ms else []
+    shorter = "WITH SNAPSHOT RETENTION 1 SNAPSHOTS 1 MINUTES"
+    yield SnapshotHold(
+        kind="branch",
+        owner=MAIN,
+        snapshot_id=line[kept - 1].snapshot_id,
+        since_on=True,
+        command=f"ALTER TABLE {'.'.join(table.name())} REPLACE BRANCH `{MAIN}` {shorter}",
+        reason=f"its own retention keeps {' and '.join(told)}",
+    )
+
+
+def _first_needed(table: Table, read: int) -> int | None:
+    """The snapshot that was read last, or the one after it where that one's entry has gone already."""
+    if table.metadata.snapshot_by_id(read) is not None:
+        return read
+    after = (one.snapshot_id for one in table.metadata.snapshots if one.parent_snapshot_id == read)
+    return next(after, None)
+
+
+def _unread(table: Table, lease: Lease) -> bool:
+    """Whether there are rows that the owner has not read: who has read all is not late, however long nothing comes."""
+    for snapshot in ancestry(table, head_of(table)):
+        if snapshot.snapshot_id == lease.snapshot_id:
+            return False
+        if any(int(summary_of(snapshot).get(key, "0")) for key in _CHANGES_ROWS) and not is_rewrite(snapshot):
+            return True
+    return True

@@ -1,0 +1,1 @@
+"""What was decided before and came of it: `lakehouse.maintenance`."""

@@ -1,0 +1,1 @@
+"""Measures a table from its metadata alone."""

@@ -1,0 +1,153 @@
+"""How often a table and its partitions change, and how long a commit takes, from what the history still says."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+
+import msgspec
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.protocol.seals.attempt import begun_ms
+from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, is_seal_only, summary_of
+from lakehouse.protocol.seals.seal import PREFIX
+from lakehouse.steps.maintenance.measure.history import own_snapshots
+from lakehouse.steps.maintenance.model.state import Cadence, SnapshotState
+
+_NEWEST = 20
+_SHORTEST = timedelta(minutes=1)  # a table that is younger than this tells nothing of an hour
+_FEWEST_FOR_A_TREND = 4
+_REMOVED = ("deleted-data-files", "added-delete-files")
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """How a partition changes.
+
+    Attributes:
+        last: its last change; None where it is older than the history.
+        changes: that the history knows, per hour.
+        removals: those of them that removed rows, per hour.
+    """
+
+    last: datetime | None
+    changes: float
+    removals: float
+
+
+def removes(snapshot: Snapshot) -> bool:
+    """Whether it took rows away, by their files or by deletes."""
+    return any(int(summary_of(snapshot).get(key, 0)) for key in _REMOVED)
+
+
+def cadence_of(table: Table, history: Sequence[SnapshotState], now: datetime) -> Cadence:
+    """Read the cadence of a table from the summaries of its snapshots."""
+    main = list(ancestry(table, head_of(table)))
+    own = own_snapshots(table, history)
+    foreign = [snapshot for snapshot in main if snapshot.snapshot_id not in own]
+    writes = [snapshot for snapshot in foreign if not is_seal_only(snapshot)]
+    removing = [snapshot for snapshot in writes if removes(snapshot)]
+    hours = hours_of(history, now)
+    times = _step_times(foreign)
+    adding = [added for added in (_Added.by(snapshot) for snapshot in writes if not removes(snapshot)) if added.files]
+    merges = [found for found in (_merge(table, snapshot) for snapshot in removing[:_NEWEST]) if found is not None]
+    return Cadence(
+        commits_per_hour=len({_who(snapshot) for snapshot in writes}) / hours,
+        removals_per_hour=len({_who(snapshot) for snapshot in removing}) / hours,
+        appends_since_rewrite=_since_rewrite(main),
+        commit_ms=median(times) if times else None,
+        commit_ms_trend=_trend(times),
+        append_bytes=int(median(one.bytes for one in adding[:_NEWEST])) if adding else None,
+        append_files=int(median(one.files for one in adding[:_NEWEST])) if adding else None,
+        append_partitions=int(median(one.partitions for one in adding[:_NEWEST])) if adding else None,
+        changed_share=median(changed for changed, _ in merges) if merges else None,
+        copied_share=median(copied for _, copied in merges) if merges else None,
+    )
+
+
+def rhythm(moments: Collection[datetime], removals: Collection[datetime], hours: float, removal_hours: float) -> Rhythm:
+    """Of a partition, from the times of its changes, and in how many hours these were."""
+    return Rhythm(max(moments, default=None), len(moments) / hours, len(removals) / removal_hours)
+
+
+def hours_of(history: Iterable[SnapshotState], now: datetime) -> float:
+    """How far back the history of `main` goes."""
+    oldest = min((snapshot.at for snapshot in history if snapshot.on_main), default=now)
+    return max(now - oldest, _SHORTEST) / timedelta(hours=1)
+
+
+def _who(snapshot: Snapshot) -> str:
+    return attempt_of(snapshot) or str(snapshot.snapshot_id)
+
+
+def _since_rewrite(main: Sequence[Snapshot]) -> int | None:
+    """Commits that added files, back to the newest rewrite; None where neither it nor the beginning is known."""
+    added = 0
+    for snapshot in main:
+        if is_rewrite(snapshot):
+            return added
+        added += int(summary_of(snapshot).get("added-data-files", 0)) > 0
+    return None if main and main[-1].parent_snapshot_id is not None else added
+
+
+def _step_times(foreign: Sequence[Snapshot]) -> list[float]:
+    """From the beginning of each attempt to its seal, newest first, in milliseconds."""
+    times = [
+        float(snapshot.timestamp_ms - begun)
+        for snapshot in foreign
+        if PREFIX + "kind" in summary_of(snapshot) and (begun := begun_ms(f"_{attempt_of(snapshot) or ''}"))
+    ]
+    return [time for time in times if time >= 0]
+
+
+def _trend(newest_first: Sequence[float]) -> float:
+    if len(newest_first) < _FEWEST_FOR_A_TREND:
+        return 1.0
+    half = len(newest_first) // 2
+    return round(median(newest_first[:half]) / max(median(newest_first[half:]), 1.0), 3)
+
+
+@dataclass(frozen=True)
+class _Added:
+    bytes: int
+    files: int
+    partitions: int
+
+    @classmethod
+    def by(cls, snapshot: Snapshot) -> "_Added":
+        summary = summary_of(snapshot)
+        return cls(
+            int(summary.get("added-files-size", 0)),
+            int(summary.get("added-data-files", 0)),
+            int(summary.get("changed-partition-count", 1)),
+        )
+
+
+def _merge(table: Table, snapshot: Snapshot) -> tuple[float, float] | None:
+    """Shares of the rows that a commit changed, and that it wrote anew to do so."""
+    summary = summary_of(snapshot)
+    rows = int(summary.get("total-records", 0))
+    if not rows:
+        return None
+    copied = int(summary.get("deleted-records", 0))
+    named = int(summary.get("added-position-deletes", 0))
+    changed = _applied(_seal_over(table, snapshot)) or named or copied
+    return min(changed / rows, 1.0), min(copied / rows, 1.0)
+
+
+def _seal_over(table: Table, snapshot: Snapshot) -> Mapping[str, str]:
+    """What the step that made a snapshot says in its seal, which lies right above it."""
+    for other in table.metadata.snapshots:
+        if attempt_of(other) == attempt_of(snapshot) and PREFIX + "kind" in summary_of(other):
+            return summary_of(other)
+    return {}
+
+
+def _applied(seal: Mapping[str, str]) -> int:
+    """Rows that a mirror's step updated and deleted."""
+    text = seal.get(PREFIX + "mirror.applied")
+    if text is None:
+        return 0
+    applied = msgspec.json.decode(text, type=dict[str, int])
+    return applied.get("updated", 0) + applied.get("deleted", 0)

@@ -1,0 +1,87 @@
+"""What of a table decides which operations it can bear: its version, its properties, who writes and who reads it."""
+
+from pyiceberg.table import Table as IcebergTable
+
+from lakehouse.declarations import OWN_TABLES, Declarations, Table
+from lakehouse.protocol.seals.history import MAIN, last_seal, summary_of
+from lakehouse.steps.maintenance.model.state import Traits
+
+# What makes a table's files lie somewhere else than in a folder that is its alone.
+_ELSEWHERE = ("write.data.path", "write.metadata.path")
+_OBJECT_STORAGE = "write.object-storage.enabled"
+_GOES_BY = (
+    "gc.enabled",
+    "history.expire.max-ref-age-ms",
+    "write.data.path",
+    "write.metadata.path",
+    _OBJECT_STORAGE,
+    "write.distribution-mode",
+    "write.spark.fanout.enabled",
+    "write.delete.mode",
+    "write.update.mode",
+    "write.merge.mode",
+)
+
+
+def traits_of(table: IcebergTable, declared: Table, declarations: Declarations) -> Traits:
+    """Read them from a table's document and from the declarations.
+
+    Raises:
+        SealBroken: the newest seal was changed.
+    """
+    metadata = table.metadata
+    order = metadata.sort_order_by_id(metadata.default_sort_order_id)
+    return Traits(
+        format_version=metadata.format_version,
+        sealed=last_seal(table) is not None or MAIN not in metadata.refs,
+        sorted=bool(order and order.fields),
+        partitioned=not metadata.spec().is_unpartitioned(),
+        gc_enabled=metadata.properties.get("gc.enabled", "true").lower() == "true",
+        own_location=_elsewhere(table),
+        statistics_rows=_statistics_rows(table),
+        properties={key: metadata.properties[key] for key in _GOES_BY if key in metadata.properties},
+        writer=writer_of(declared.name, declarations),
+        followed_by=tuple(sorted(_followers(declared.name, declarations))),
+        readers=len(_readers(declared.name, declarations)),
+    )
+
+
+def writer_of(name: str, declarations: Declarations) -> str:
+    """What kind of step writes a table: stream, changelog, mirror, derived, release, own, or none that we know."""
+    if name in OWN_TABLES:
+        return "own"
+    if name in declarations.changelogs:
+        return "changelog"
+    writer = declarations.writer(name)
+    return "none" if writer is None else type(writer).__name__.lower()
+
+
+def _followers(name: str, declarations: Declarations) -> set[str]:
+    """Who reads the table in ranges of snapshots, and so would take new files for new rows."""
+    mirrors = {one.mirror.name for one in declarations.mirrors.values() if one.changelog.name == name}
+    return mirrors | {
+        one.name for one in declarations.derived.values() if one.follows is not None and one.inputs[one.follows] == name
+    }
+
+
+def _readers(name: str, declarations: Declarations) -> set[str]:
+    derived = {one.name for one in declarations.derived.values() if name in one.inputs.values()}
+    releases = {f"release {one.name}" for one in declarations.releases.values() if name in one.members}
+    return derived | releases | _followers(name, declarations)
+
+
+def _elsewhere(table: IcebergTable) -> str:
+    for key in _ELSEWHERE:
+        if key in table.properties:
+            return f"{key} is set"
+    if table.properties.get(_OBJECT_STORAGE, "false").lower() == "true":
+        return f"{_OBJECT_STORAGE} is set"
+    return ""
+
+
+def _statistics_rows(table: IcebergTable) -> int | None:
+    """Rows at the newest snapshot that has statistics of columns."""
+    measured = {one.snapshot_id for one in table.metadata.statistics}
+    known = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in measured]
+    newest = max(known, key=lambda snapshot: snapshot.timestamp_ms, default=None)
+    return int(summary_of(newest).get("total-records", 0)) if newest is not None else None

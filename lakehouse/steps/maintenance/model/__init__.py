@@ -1,0 +1,1 @@
+"""The values that all of maintenance shares: operation, state of a table, preconditions."""

@@ -1,0 +1,232 @@
+"""What all of maintenance shares: an operation, what is expected of it, and what came of it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from lakehouse.declarations import Declarations, Maintenance, Table
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.maintenance.model.state import MeasuredState, Partition
+
+Why = Literal["quiet", "gain", "budget", "blocked", "refused", "survival", "after", "failed", "excluded", "unreadable"]
+Result = Literal["done", "proof_failed", "overtaken", "failed", "dry_run", "nothing", "withheld"]
+
+
+class Operation(StrEnum):
+    """What can be done, in the order in which it is done."""
+
+    BRANCHES = "branches"
+    LEASES = "leases"
+    DEDUPLICATE = "deduplicate"
+    REWRITE = "rewrite"
+    MANIFESTS = "manifests"
+    STATISTICS = "statistics"
+    EXPIRE = "expire"
+    ORPHANS = "orphans"
+    NOTHING = "nothing"
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether it publishes other files for rows that are there: one such a run."""
+        return self in (Operation.DEDUPLICATE, Operation.REWRITE, Operation.MANIFESTS)
+
+    @property
+    def deletes(self) -> bool:
+        """Whether it takes away what cannot be brought back, so that a person has to allow it."""
+        return self in (
+            Operation.BRANCHES,
+            Operation.LEASES,
+            Operation.DEDUPLICATE,
+            Operation.EXPIRE,
+            Operation.ORPHANS,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predicted:
+    """What an action is expected to bring and to cost.
+
+    Attributes:
+        files_removed: data, delete or manifest files fewer than now; of orphans, files deleted; of expiry, snapshots.
+        bytes: that are read and written anew.
+        seconds: of work.
+        plan_ms: by which planning a scan gets shorter.
+        commit_ms: by which a commit gets shorter.
+        survives: the probability that no writer overtakes it.
+    """
+
+    files_removed: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    plan_ms: float = 0.0
+    commit_ms: float = 0.0
+    survives: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMeasure:
+    """The table in the same words, before or after an action.
+
+    Attributes:
+        files: data and delete files; of a manifest rewrite, manifests.
+        bytes: that were written anew by then.
+        seconds: of work by then.
+        plan_ms: to plan a scan.
+        commit_ms: to commit.
+        snapshots: entries of the document.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    plan_ms: float = 0.0
+    commit_ms: float = 0.0
+    snapshots: int = 0
+
+
+def fewer(operation: Operation, before: TableMeasure, after: TableMeasure) -> int:
+    """What there is less of, counted as `Predicted.files_removed` counts it."""
+    return before.snapshots - after.snapshots if operation is Operation.EXPIRE else before.files - after.files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """One thing to do, and why.
+
+    Attributes:
+        operation: what.
+        partitions: where; none for what concerns the whole table.
+        max_bytes: at most so much is read, where there is more than the policy or the budget allows at once; None
+            where all of it is meant.
+        predicted: what it brings and costs.
+        reasons: in words, without the value of any row.
+        blocked_by: who stands in the way, and until when.
+    """
+
+    operation: Operation
+    partitions: tuple[Partition, ...] = ()
+    max_bytes: int | None = None
+    predicted: Predicted = field(default_factory=Predicted)
+    reasons: tuple[str, ...] = ()
+    blocked_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withheld:
+    """What was not done, and why not.
+
+    Attributes:
+        action: that was not taken; its reasons say why not.
+        why: in one word.
+        until: when to ask again; None where time alone changes nothing.
+    """
+
+    action: Action
+    why: Why
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What a person may want to set; nothing follows of itself.
+
+    Attributes:
+        setting: the table property.
+        value: that would be better.
+        because: why.
+    """
+
+    setting: str
+    value: str
+    because: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintenancePlan:
+    """What to do about one table, in order.
+
+    Attributes:
+        table: `namespace.table`.
+        state_digest: of the state that it was decided from.
+        health: 0 to 100.
+        actions: to be done; the one `NOTHING` where there are no others.
+        withheld: what was not taken.
+        look_again_at: when a decision on the same table could be another one.
+        recommendations: what a person may want to set.
+    """
+
+    table: str
+    state_digest: str
+    health: float
+    actions: tuple[Action, ...]
+    withheld: tuple[Withheld, ...] = ()
+    look_again_at: datetime | None = None
+    recommendations: tuple[Advice, ...] = ()
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is nothing to do."""
+        return all(action.operation is Operation.NOTHING for action in self.actions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionOutcome:
+    """What came of an action.
+
+    Attributes:
+        action: that was taken.
+        result: in one word.
+        before: the table before it.
+        after: and after it; None where it is as before.
+        snapshot_id: that it published; None for none.
+        message: in words.
+        facts: what else a person wants to know, by name: rows removed, seconds of proof, files deleted.
+    """
+
+    action: Action
+    result: Result
+    before: TableMeasure = field(default_factory=TableMeasure)
+    after: TableMeasure | None = None
+    snapshot_id: int | None = None
+    message: str = ""
+    facts: Mapping[str, int | float | str] = field(default_factory=dict[str, int | float | str])
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintenanceWork:
+    """What every operation is given: `run(work: Work, action: Action) -> Outcome`.
+
+    Attributes:
+        catalog: where the table lives.
+        declarations: of everything: who reads the table is in there.
+        declared: the table.
+        base: the table as it was loaded for this action.
+        state: what the plan was decided from.
+        policy: of the table.
+        attempt: who works; its step is `maintain:<table>`.
+        session: opens Spark; most operations never do.
+        inform: told of progress.
+        allow: whether what cannot be brought back may be deleted; otherwise it is only shown.
+        longest_run: the longest run that Dagster remembers.
+        in_process_proof: up to so many bytes are proven in this process, more by Spark.
+    """
+
+    catalog: LakeCatalog
+    declarations: Declarations
+    declared: Table
+    base: Base
+    state: MeasuredState
+    policy: Maintenance
+    attempt: Attempt
+    session: Callable[[], AbstractContextManager[SparkSession]]
+    inform: Callable[[str], None]
+    allow: bool = False
+    longest_run: timedelta = timedelta(0)
+    in_process_proof: int = 8 * 1024**3

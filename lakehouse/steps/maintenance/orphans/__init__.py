@@ -1,0 +1,1 @@
+"""Removes files that no metadata knows, after two looks."""

@@ -1,0 +1,124 @@
+"""What to do about a table: a pure function of its state, its policy, the budget and what was learnt.
+
+There is no clock in it but the moment of the measurement, nothing random, and no order but that of names: the same
+state gives the same plan. Doing nothing is a decision, and has reasons too.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import timedelta
+
+from lakehouse.declarations import Maintenance
+from lakehouse.steps.maintenance.expire.overdue import late
+from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation, Why, Withheld
+from lakehouse.steps.maintenance.model.state import MeasuredState
+from lakehouse.steps.maintenance.plan.budget import Budget, within
+from lakehouse.steps.maintenance.plan.cost_model import Experience
+from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, refused
+from lakehouse.steps.maintenance.plan.due_deduplicate import due_deduplicate
+from lakehouse.steps.maintenance.plan.due_rewrite import due_rewrite
+from lakehouse.steps.maintenance.plan.due_table import (
+    describe,
+    due_branches,
+    due_expire,
+    due_leases,
+    due_manifests,
+    due_orphans,
+    due_statistics,
+)
+from lakehouse.steps.maintenance.plan.health import health as measured_health
+from lakehouse.steps.maintenance.plan.layout import advise_layout
+from lakehouse.steps.maintenance.plan.modes import advise_mode
+from lakehouse.steps.maintenance.plan.order import ordered
+
+_DUE: Mapping[Operation, Callable[[RuleInput], DueResult]] = {
+    Operation.BRANCHES: due_branches,
+    Operation.LEASES: due_leases,
+    Operation.DEDUPLICATE: due_deduplicate,
+    Operation.REWRITE: due_rewrite,
+    Operation.MANIFESTS: due_manifests,
+    Operation.STATISTICS: due_statistics,
+    Operation.EXPIRE: due_expire,
+    Operation.ORPHANS: due_orphans,
+}
+_WHY: Mapping[Why, str] = {
+    "quiet": "not quiet",
+    "gain": "not worth it",
+    "budget": "over the budget",
+    "blocked": "blocked",
+    "refused": "refused",
+    "survival": "would be overtaken",
+    "after": "after something else",
+    "failed": "failed before",
+    "excluded": "excluded",
+    "unreadable": "unreadable",
+}
+# A decision on a table that nobody touches stands for so long, in case that what we know of it is not all.
+LONGEST_VALID = timedelta(days=1)
+OVERDUE = "OVERDUE"
+
+
+def decide(
+    state: MeasuredState,
+    policy: Maintenance,
+    budget: Budget,
+    known: Experience,
+    only: Collection[Operation] = tuple(Operation),
+) -> MaintenancePlan:
+    """Decide what to do.
+
+    Args:
+        state: the table, as it was measured.
+        policy: what is declared.
+        budget: what one run may spend.
+        known: how long things take here.
+        only: what is asked for; nothing else is looked at.
+    """
+    if state.unreadable:
+        return _not_at_all(state, "unreadable", state.unreadable, health=0.0)
+    if policy.excluded:
+        told = f"excluded by its declaration: {policy.excluded}"
+        return _not_at_all(state, "excluded", told, health=measured_health(state, policy))
+    asked = RuleInput(state, policy, budget, known)
+    found = [refused(asked, due(asked)) for operation, due in _DUE.items() if operation in only]
+    order = ordered([action for one in found for action in one.actions], state, policy)
+    actions, over = within(order.actions, budget)
+    withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting, *over)
+    warnings = tuple(f"{OVERDUE}: {describe(holder)}" for holder in late(asked.state.holders, asked.now))
+    because = (*(reason for one in found for reason in one.because), *map(_in_short, withheld))
+    times = [
+        *(one.again_at for one in found),
+        *(waiting.until for waiting in withheld),
+        state.measured_at + LONGEST_VALID,
+    ]
+    nothing = Action(operation=Operation.NOTHING, reasons=(*warnings, *because), blocked_by=_blockers(withheld))
+    return MaintenancePlan(
+        table=state.table,
+        state_digest=state.digest,
+        health=measured_health(state, policy),
+        actions=actions or (nothing,),
+        withheld=withheld,
+        look_again_at=min(at for at in times if at is not None and at > state.measured_at),
+        recommendations=(*advise_layout(state, policy, known.cores), *advise_mode(state)),
+    )
+
+
+def _not_at_all(state: MeasuredState, why: Why, reason: str, *, health: float) -> MaintenancePlan:
+    nothing = Action(operation=Operation.NOTHING, reasons=(reason,))
+    return MaintenancePlan(
+        table=state.table,
+        state_digest=state.digest,
+        health=health,
+        actions=(nothing,),
+        withheld=(Withheld(action=nothing, why=why),),
+        look_again_at=state.measured_at + LONGEST_VALID,
+    )
+
+
+def _in_short(one: Withheld) -> str:
+    first, *others = one.action.reasons
+    more = f" (and {len(others)} reasons more)" if others else ""
+    return f"{one.action.operation}, {_WHY[one.why]}: {first}{more}"
+
+
+def _blockers(withheld: tuple[Withheld, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(who for one in withheld for who in one.action.blocked_by))

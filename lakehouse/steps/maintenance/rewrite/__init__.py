@@ -1,0 +1,1 @@
+"""Rewrites data files, manifests and statistics, on a branch."""

@@ -1,0 +1,206 @@
+"""Looks at tables: loads each once, asks who holds it, measures it, and decides. Nothing is changed by it.
+
+The sensor, the command and the step itself ask here, so that all three come to the same plan.
+"""
+
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from pydantic import ValidationError
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table as IcebergTable
+
+from lakehouse.declarations import Declarations, Table
+from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.steps.maintenance.expire.holds import holders_of
+from lakehouse.steps.maintenance.log.backoff import patient
+from lakehouse.steps.maintenance.log.history import History
+from lakehouse.steps.maintenance.log.record import policy_text
+from lakehouse.steps.maintenance.measure.measure import measure
+from lakehouse.steps.maintenance.model.action import MaintenancePlan, Operation
+from lakehouse.steps.maintenance.model.partitions import EPOCH
+from lakehouse.steps.maintenance.model.state import MeasuredState
+from lakehouse.steps.maintenance.plan.budget import Allotment, Budget, allot
+from lakehouse.steps.maintenance.plan.decide import decide
+
+_LONGEST_REASON = 300
+# A table that was not attended to for so long, in anything that it now needs, is not compared with others by its gain.
+LONGEST_WAIT = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """One table, as it was found.
+
+    Attributes:
+        declared: its declaration.
+        state: what was measured.
+        plan: what to do about it.
+    """
+
+    declared: Table
+    state: MeasuredState
+    plan: MaintenancePlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSurvey:
+    """What every look at a table needs.
+
+    Attributes:
+        catalog: where the tables live.
+        declarations: all of them: who writes and reads each.
+        memory: what earlier maintenance has written down.
+        budget: what one look may start.
+        now: the moment of the measurement.
+        only: the operations that are asked for.
+        waits: whether what failed lately waits; a person who asks for it does not have to.
+        cores: that work at once; those of this machine if None.
+        cache: manifests that were read before.
+    """
+
+    catalog: LakeCatalog
+    declarations: Declarations
+    memory: History
+    budget: Budget
+    now: datetime
+    only: Collection[Operation] = tuple(Operation)
+    waits: bool = True
+    cores: int | None = None
+    cache: ManifestCache = field(default_factory=ManifestCache)
+
+    def look(self, declared: Table) -> Surveyed | None:
+        """Look at one table; None where it does not exist."""
+        found = self._loaded(declared)
+        if found is None:
+            return None
+        state = self._unreadable(declared, found) if isinstance(found, str) else self._measured(declared, found)
+        known = self.memory.experience(state.uuid, cores=self.cores)
+        plan = decide(state, declared.maintenance, self.budget, known, self.only)
+        return Surveyed(declared, state, patient(plan, self.memory, state.uuid, self.now) if self.waits else plan)
+
+    def _loaded(self, declared: Table) -> IcebergTable | str | None:
+        try:
+            return self.catalog.load_table(declared.identifier)
+        except NoSuchTableError:
+            return None
+        except (ValidationError, ValueError) as error:  # a column type or a kind of statistics that it does not know
+            return f"PyIceberg cannot load it: {' '.join(str(error).split())[:_LONGEST_REASON]}"
+
+    def _measured(self, declared: Table, table: IcebergTable) -> MeasuredState:
+        uuid = str(table.metadata.table_uuid)
+        try:
+            return measure(
+                table,
+                declared,
+                self.declarations,
+                now=self.now,
+                holders=holders_of(self.catalog, self.declarations, table, now=self.now),
+                remembered=self.memory.remembered(uuid),
+                cache=self.cache,
+            )
+        except SealBroken as broken:
+            # Who has changed a seal may have changed more: nothing is touched until a person has looked.
+            return replace(self._unreadable(declared, broken.message), uuid=uuid)
+
+    def _unreadable(self, declared: Table, why: str) -> MeasuredState:
+        at = self.catalog.locations([declared.identifier]).known.get(declared.identifier, "")
+        return MeasuredState(table=declared.name, measured_at=self.now, unreadable=why, document=document_of(at))
+
+    def stands_until(self, declared: Table, location: str) -> datetime | None:
+        """Until when the newest decision holds, which is for the same metadata file and policy; None if it does not.
+
+        Args:
+            declared: the table.
+            location: of its metadata file now.
+        """
+        newest = self.memory.decision(declared.name)
+        holds = (
+            newest is not None
+            and newest["metadata_file"] == document_of(location)
+            and newest["policy"] == policy_text(declared.maintenance)
+            and newest["valid_until"] is not None
+            and self.now < newest["valid_until"]
+        )
+        return newest["valid_until"] if newest is not None and holds else None
+
+
+def document_of(location: str) -> str:
+    """The name of a metadata file."""
+    return location.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Surveys:
+    """All tables that were looked at.
+
+    Attributes:
+        surveyed: by name.
+        trouble: table → why nobody could look at it now; the others are none the worse for it.
+        left: tables that there was no time for.
+    """
+
+    surveyed: Mapping[str, Surveyed]
+    trouble: Mapping[str, str]
+    left: tuple[str, ...] = ()
+
+    def without(self, tables: Collection[str]) -> "Surveys":
+        """The same but for some tables."""
+        return replace(self, surveyed={name: one for name, one in self.surveyed.items() if name not in tables})
+
+    def rationed(self, survey: TableSurvey) -> tuple["Surveys", Allotment]:
+        """The same with the plans that the budget for all of them together leaves each."""
+        turns = {
+            name: at
+            for name, one in self.surveyed.items()
+            if survey.now - (at := _attended(one, survey.memory)) > LONGEST_WAIT
+        }
+        allotment = allot([one.plan for one in self.surveyed.values()], survey.budget, turns)
+        plans = {plan.table: plan for plan in allotment.plans}
+        surveyed = {name: replace(one, plan=plans[name]) for name, one in self.surveyed.items()}
+        return replace(self, surveyed=surveyed), allotment
+
+
+def _attended(one: Surveyed, memory: History) -> datetime:
+    """When something that a table needs now was last done for it, or tried."""
+    rows = (memory.last(one.state.uuid, action.operation) for action in one.plan.actions)
+    return max((row["at"] for row in rows if row is not None), default=EPOCH)
+
+
+def survey_all(
+    survey: TableSurvey,
+    tables: Sequence[Table],
+    *,
+    seconds: float = math.inf,
+    begin: Callable[[str], object] | None = None,
+) -> Surveys:
+    """Look at tables, one after the other, as long as there is time.
+
+    Args:
+        survey: what every look needs.
+        tables: to look at, in this order.
+        seconds: after so many no other table is begun; the first is looked at in any case.
+        begin: told the name of each table, before it is looked at.
+    """
+    began, found, trouble = time.monotonic(), dict[str, Surveyed](), dict[str, str]()
+    for at, table in enumerate(tables):
+        if at and time.monotonic() - began > seconds:
+            return Surveys(found, trouble, tuple(other.name for other in tables[at:]))
+        if begin is not None:
+            begin(table.name)
+        try:
+            one = survey.look(table)
+        except LakehouseError as error:
+            trouble[table.name] = error.message
+        except Exception as error:  # noqa: BLE001 - a store that is silent, a broken file: no other table's business
+            # What a library says may repeat values; its class does not.
+            trouble[table.name] = type(error).__name__
+        else:
+            found |= {table.name: one} if one is not None else {}
+    return Surveys(found, trouble)

@@ -1,0 +1,1 @@
+"""Proves that a rewrite holds the same rows."""

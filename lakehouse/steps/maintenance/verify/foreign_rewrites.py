@@ -1,0 +1,130 @@
+"""Commits of others that say of themselves that they only rearrange files: have they kept every row?
+
+What reads a table takes a snapshot `replace` for the same rows in other files. Of our own rewrites that was proven
+before they were published. One that somebody else has put on `main`, such as a compaction by another engine, is proven
+in the same way here, as long as the snapshot before it is there.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.iceberg.entries import is_data
+from lakehouse.proofs.audit import Finding
+from lakehouse.protocol.commit import Replacement
+from lakehouse.protocol.commit.replacement import listed_otherwise
+from lakehouse.protocol.seals.covered import settles
+from lakehouse.protocol.seals.damage import Attempted
+from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, summary_of
+from lakehouse.protocol.seals.seal import MAINTENANCE, PREFIX, VERSION_KEY
+from lakehouse.steps.maintenance.verify.proof import Prover, RowsDiffer
+
+_CLAIMED_SINCE = 3
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """Why a rewrite is not proven, and whether it is known to have changed rows; without a reason, it is proven."""
+
+    why: str = ""
+    changed: bool = False
+
+
+_SAME = _Verdict()
+
+
+@dataclass(frozen=True)
+class RewritesProof:
+    """The proof of the rewrites of one table that others have made.
+
+    Args:
+        proven: snapshots that hold the same rows as the ones before them.
+        findings: those that do not.
+        unproven: those of which nobody can say, in words, and why.
+    """
+
+    table: str
+    proven: tuple[int, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unproven: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether no rewrite is known to have changed rows."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "holds": self.holds}
+
+
+def audit_rewrites(table: Table, *, in_process: int) -> RewritesProof:
+    """Prove every rewrite in the history of `main` that did not come by our protocol.
+
+    Args:
+        table: as it was loaded.
+        in_process: so many bytes of one rewrite are read, both sides together.
+    """
+    name = ".".join(table.name())
+    proven: list[int] = []
+    findings: list[Finding] = []
+    unproven: list[str] = []
+    attempted = Attempted()
+    for snapshot in foreign_rewrites(table, head_of(table)):
+        at = [(table, snapshot.snapshot_id), (table, snapshot.parent_snapshot_id)]
+        which = f"{name}: snapshot {snapshot.snapshot_id}, a rewrite from outside the protocol,"
+        found = attempted.part(which, at, partial(_judged, table, snapshot, in_process), None)
+        if found == _SAME:
+            proven.append(snapshot.snapshot_id)
+        elif found is not None and found.changed:
+            told = f"{which} does not hold the same rows as the one before it ({found.why})."
+            findings.append(Finding("rewrite_changed_rows", told, name))
+        elif found is not None:
+            unproven.append(f"{which} is not proven to hold the same rows as the one before it: {found.why}.")
+    findings += [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
+    return RewritesProof(name, tuple(proven), tuple(findings), (*unproven, *attempted.errors))
+
+
+def foreign_rewrites(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:
+    """Rewrites that led to a snapshot and that are not ours, newest first, as far as the rows may still be theirs.
+
+    Ours bear the mark of the attempt whose seal lies right above. What Spark writes into tables of version 3 cannot
+    bear it, and lies below the seal of maintenance that claims it.
+    """
+    sealed_by: str | None = None
+    claiming = False
+    for snapshot in ancestry(table, snapshot_id):
+        said, attempt = summary_of(snapshot), attempt_of(snapshot)
+        if VERSION_KEY in said:
+            if settles(snapshot):
+                return
+            sealed_by = attempt
+            claiming = said.get(PREFIX + "kind") == MAINTENANCE and table.metadata.format_version >= _CLAIMED_SINCE
+        elif not is_rewrite(snapshot):
+            claiming = False
+        elif attempt != sealed_by if attempt is not None else not claiming:
+            yield snapshot
+
+
+def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
+    before = snapshot.parent_snapshot_id
+    if before is None or table.metadata.snapshot_by_id(before) is None:
+        return _Verdict("the entry of that one has expired")
+    if told := listed_otherwise(table, before, snapshot.snapshot_id):
+        return _Verdict(told, changed=True)
+    replacement = Replacement.between(table, before, snapshot.snapshot_id)
+    if any(not is_data(entry.data_file) for entry in replacement.into):
+        return _Verdict("it wrote delete files")
+    # The value of a partition is told nowhere: its column may be a sensitive one.
+    prover = Prover(table, snapshot.snapshot_id, None, in_process, named=lambda _: "a partition")
+    if why := prover.needs_spark(replacement):
+        return _Verdict(why)
+    try:
+        prover.prove(replacement)
+    except RowsDiffer as differ:
+        return _Verdict(differ.what, changed=True)
+    return _SAME

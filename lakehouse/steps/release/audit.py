@@ -1,0 +1,176 @@
+"""What can be proven of releases from outside: tags, pointer and record agree, and a release is of one vintage."""
+
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from lakehouse.declarations import Release
+from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.lineage.vintage import Vintage, check_vintage
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.errors import SealBroken
+from lakehouse.protocol.seals.damage import Attempted
+from lakehouse.protocol.seals.history import head_of, seals
+from lakehouse.steps.release.errors import PointerDamaged
+from lakehouse.steps.release.names import tag_of
+from lakehouse.steps.release.pointer import Pointer, moves, read_pointer
+from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement, ReleaseMember
+
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class ReleaseProof:
+    """The proof of one group.
+
+    Args:
+        group: its name.
+        current: the release that readers get; empty if there is none yet.
+        tables: its members.
+        runtime_date: of its dated members.
+        kept: how many releases are readable.
+        findings: every broken promise.
+        undecided: what was of one vintage when it was released, and nobody can tell any more.
+        errors: what kept a part of the proof from being carried out.
+    """
+
+    group: str
+    current: str = ""
+    tables: int = 0
+    runtime_date: str = ""
+    kept: int = 0
+    findings: tuple[Finding, ...] = ()
+    undecided: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "holds": self.holds}
+
+
+def audit_release(catalog: LakeCatalog, release: Release) -> ReleaseProof:
+    """Prove that the current release is whole and of one vintage, and that all kept ones are readable.
+
+    Raises:
+        NoSuchTableError: the pointer's table does not exist.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        proof, looked_at = _proof(catalog, release)
+        # Tags are dropped once the pointer has moved on, so a finding counts only while it is where it was.
+        if proof.holds or not tries_left or looked_at == head_of(catalog.load_table(release.table.identifier)):
+            return proof
+    raise AssertionError("unreachable")
+
+
+def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | None]:
+    """The proof, and the snapshot of the pointer that it is about."""
+    began = time.monotonic()
+    table = catalog.load_table(release.table.identifier)
+    at = head_of(table)
+    try:
+        for _ in seals(table, at):  # each is verified on the way
+            pass
+        pointer = read_pointer(table)
+    except (SealBroken, PointerDamaged) as broken:
+        return ReleaseProof(release.name, findings=(Finding("pointer", broken.message, release.pointer),)), at
+    now = pointer.statement
+    if now is None:
+        return ReleaseProof(release.name), at
+    attempted = Attempted()
+    record = attempted.part(f"the record of {release.name}", [(table, at)], lambda: list(_record(pointer, now)), [])
+    tables = dict(_loaded(catalog, {*now.tables, *(member.table for member in now.members)}))
+    whole = {member.table: member.snapshot_id for member in now.members if member.table in tables}
+    vintage = check_vintage(lambda name: catalog.load_table(tuple(name.split("."))), whole)
+    kept = partial(_kept_tags, pointer, now, tables)
+    tags = attempted.part(f"the tags of {release.name}", [(table, at)], kept, [])
+    lost = [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
+    proof = ReleaseProof(
+        group=release.name,
+        current=now.current,
+        tables=len(now.members),
+        runtime_date=next((member.runtime_date for member in now.members if member.runtime_date), ""),
+        kept=len(now.kept),
+        findings=(*record, *tags, *_agreement(now, vintage), *lost),
+        undecided=tuple(map(str, vintage.undecided)),
+        errors=tuple(attempted.errors),
+        seconds=round(time.monotonic() - began, 3),
+    )
+    return proof, at
+
+
+def _record(pointer: Pointer, now: PointerStatement) -> Iterator[Finding]:
+    """The pointer against its own rows."""
+    name = pointer.base.name
+    for snapshot in pointer.base.unsealed:
+        yield Finding("unsealed_commit", f"{name}: nobody sealed snapshot {snapshot.snapshot_id}.", name)
+    newest = next(iter(moves(pointer.base.table)), None)
+    if newest is None or (newest.id, newest.members) != (now.current, now.members):
+        told = f"{name}: its newest row names {newest.id if newest else 'nothing'}, and its newest seal {now.current}."
+        yield Finding("pointer", told, name)
+
+
+def _kept_tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]) -> list[Finding]:
+    return list(_tags(pointer, now, tables))
+
+
+def _tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]) -> Iterator[Finding]:
+    """The tags of every release that should be readable against what was recorded of it."""
+    made = {move.id: move.members for move in moves(pointer.base.table) if move.kind == KIND_RELEASE}
+    for release_id in dict.fromkeys((now.current, *now.kept)):
+        members = now.members if release_id == now.current else made.get(release_id)
+        if members is None:
+            told = f"{pointer.base.name}: {release_id} is kept, and no row records it."
+            yield Finding("pointer", told, pointer.base.name)
+        for member in members or ():
+            if (finding := _tag(release_id, member, tables.get(member.table))) is not None:
+                yield finding
+
+
+def _tag(release_id: str, member: ReleaseMember, table: Table | None) -> Finding | None:
+    tag = tag_of(release_id)
+    if table is None or str(table.metadata.table_uuid) != member.uuid:
+        fate = "was dropped" if table is None else "was dropped and created anew"
+        return Finding("member_replaced", f"{member.table} {fate} after {release_id} was made.", member.table)
+    at = head_of(table, tag)
+    if at == member.snapshot_id:
+        return None
+    if at is None:
+        return Finding("tag_missing", f"{member.table} has no tag {tag}.", member.table)
+    told = f"{member.table}: the tag {tag} names snapshot {at}, and {member.snapshot_id} was released."
+    return Finding("tag_moved", told, member.table)
+
+
+def _agreement(now: PointerStatement, vintage: Vintage) -> Iterator[Finding]:
+    """Dates and vintage of the current release, from the seals at what was released."""
+    recorded = {member.table: member.runtime_date for member in now.members if member.runtime_date}
+    sealed = {
+        reading.table: reading.seal.runtime_date
+        for reading in vintage.readings
+        if len(reading.path) == 1 and reading.table in recorded and reading.seal is not None
+    }
+    if len({*recorded.values(), *sealed.values()}) > 1:
+        told = "; ".join(f"{name}: {date}" for name, date in sorted((recorded | sealed).items()))
+        yield Finding("dates_differ", f"{now.current} holds more than one runtime date ({told}).")
+    for difference in vintage.differences:
+        yield Finding("vintages_differ", f"{now.current}: {difference}", difference.ancestor)
+    for broken in vintage.broken:
+        yield Finding("seal_edited", f"{now.current}: {broken}")
+
+
+def _loaded(catalog: LakeCatalog, names: Collection[str]) -> Iterator[tuple[str, Table]]:
+    for name in sorted(names):
+        try:
+            yield name, catalog.load_table(tuple(name.split(".")))
+        except NoSuchTableError:  # a finding, where a release names it
+            continue

@@ -1,0 +1,217 @@
+"""The gate: a release goes ahead only on results that name the very snapshots it releases, and on one vintage.
+
+A plain function of what is given: which results there are is for the caller to find out.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lakehouse.errors import LakehouseError
+from lakehouse.proofs.lineage.computations import computations_of
+from lakehouse.proofs.lineage.vintage import Vintage
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.release.candidates import Candidate
+
+Outcome = Literal["passed", "failed", "errored", "running"]
+_PROVE = "judge it: `lakehouse run` asks every check"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run of a check came to.
+
+    Args:
+        outcome: a check that only warns has passed; one that raised, or whose run died, has errored.
+        snapshot_id: which snapshot it judged; None where it did not come so far, or does not say.
+        run_id: the run in which it was judged.
+        told: what the check says, for the message.
+        elsewhere: other table → the snapshot of it that was judged as well, where the check is about a reference.
+    """
+
+    outcome: Outcome
+    snapshot_id: int | None = None
+    run_id: str = ""
+    told: str = ""
+    elsewhere: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check that a release waits for, with its results, newest first."""
+
+    table: str
+    name: str
+    results: tuple[Result, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a release is held: one line, and what to do about it."""
+
+    table: str
+    problem: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """As a line of the message."""
+        return f"{self.table}: {self.problem}. To repair: {self.remedy}"
+
+
+class ReleaseHeld(LakehouseError):
+    """The members are not fit to be released together; the pointer stays where it is.
+
+    Attributes:
+        reasons: all of them.
+    """
+
+    def __init__(self, group: str, reasons: Sequence[Reason]) -> None:
+        self.reasons = tuple(reasons)
+        lines = "\n".join(f"- {reason}" for reason in reasons)
+        super().__init__(
+            f"Release {group} is held, for {len(reasons)} reason{'s' if len(reasons) > 1 else ''}; readers keep the "
+            f"release that they have.\n{lines}"
+        )
+
+
+def judged_by(checks: Iterable[Check]) -> dict[str, set[int]]:
+    """Member → the snapshots that results of its checks name."""
+    named: dict[str, set[int]] = {}
+    for check in checks:
+        snapshots = {result.snapshot_id for result in check.results if result.snapshot_id is not None}
+        named.setdefault(check.table, set()).update(snapshots)
+    return named
+
+
+def held_by(
+    found: Mapping[str, Candidate], checks: Iterable[Check], accepted: Mapping[str, Collection[int]]
+) -> list[Reason]:
+    """Every reason not to release: what is not there, what was not judged or judged wrong, and what does not agree.
+
+    Args:
+        found: what is up for release.
+        checks: with their results.
+        accepted: other table → at which snapshots of it a result counts that has judged it as well.
+    """
+    reasons = [reason for one in found.values() if (reason := _unknown(one)) is not None]
+    known = {name: one for name, one in found.items() if one.same}
+    asked = [_judged(known[check.table], check, accepted) for check in checks if check.table in known]
+    reasons += [reason for reason in asked if reason is not None]
+    seals = {name: one.sealed.seal for name, one in known.items() if one.dated and one.sealed}
+    # A run that adds nothing to a growing table leaves its rows of the parameters that they were computed with.
+    newest = {name: computations_of(seal)[-1] for name, seal in seals.items()}
+    reasons += _disagreement("runtime dates", {name: one.runtime_date for name, one in newest.items()})
+    reasons += _disagreement("parameters", {name: one.parameters for name, one in newest.items()})
+    return [*reasons, *(reason for name, seal in seals.items() if (reason := _odd_within(name, seal)) is not None)]
+
+
+def mixed(vintage: Vintage) -> list[Reason]:
+    """What keeps the members, and all that they were computed from, from being of one vintage."""
+    reasons: list[Reason] = []
+    for found in vintage.differences:
+        # Where it is the older content itself that is a member, whoever read the newer one has to look again.
+        newest = found.contents[-1]
+        anew = found.outdated or tuple(name for reading in newest for name in reversed(reading.path[:-1]))
+        rebuild = found.rebuild if found.outdated else any(reading.rebuild for reading in newest)
+        made = materialize(*anew, rebuild=rebuild)
+        reasons.append(Reason(found.ancestor, _line(str(found)), f"make anew what reads it: {made}"))
+    for unknown in vintage.undecided:
+        made = materialize(unknown.path[0])
+        reasons.append(Reason(unknown.path[0], _line(str(unknown)), f"make it anew: {made}"))
+    mend = "restore the table's metadata, or make the table anew"
+    return [*reasons, *(Reason("seals", _line(broken), mend) for broken in vintage.broken)]
+
+
+def _line(sentence: str) -> str:
+    return sentence.rstrip(".")
+
+
+def materialize(*names: str, rebuild: bool = False) -> str:
+    """How to make tables anew, all of them in one run; incremental ones from all rows, if asked."""
+    anew = " --rebuild" if rebuild else ""
+    by_hand = "(what is no derived table: Materialize in Dagster's UI)"
+    return f"`lakehouse derive {' '.join(names)} --downstream{anew}` {by_hand}"
+
+
+def _unknown(one: Candidate) -> Reason | None:
+    """Why nobody can say what a member is."""
+    if not one.same:
+        return Reason(one.name, "it holds nothing yet", f"materialize it: {materialize(one.name)}")
+    if one.sealed is None or one.sealed.snapshot_id not in one.same:
+        problem = f"nobody sealed snapshot {one.same[-1]}: it was written outside the protocol, or its seal has expired"
+        return Reason(one.name, problem, f"make it anew: {materialize(one.name)}")
+    if one.dated and not one.sealed.seal.runtime_date:
+        return Reason(one.name, "its seal carries no runtime date", f"make it anew: {materialize(one.name)}")
+    return None
+
+
+def _judged(one: Candidate, check: Check, accepted: Mapping[str, Collection[int]]) -> Reason | None:
+    """Why the results of a check do not let a member pass; the newest that names this very content decides."""
+    label = f"check {check.name}"
+    past: list[str] = []
+    for result in check.results:
+        if result.snapshot_id not in one.same or result.outcome in ("errored", "running"):
+            continue
+        if odd := _judged_elsewhere(result, accepted):
+            past.append(odd)
+            continue
+        if result.outcome == "passed":
+            return None
+        told = result.told.rstrip(".") or "see its report"
+        problem = f"{label} failed on snapshot {result.snapshot_id}: {told}"
+        return Reason(one.name, problem, f"correct it and make it anew: {materialize(one.name)}")
+    if past:
+        return Reason(one.name, f"{label} has judged {past[0]}", _PROVE)
+    return Reason(one.name, *_unjudged(label, check.results[0] if check.results else None, one.same[0]))
+
+
+def _judged_elsewhere(result: Result, accepted: Mapping[str, Collection[int]]) -> str:
+    """Of which other table a result has judged something that does not count here; empty if of none."""
+    odd = [f"{name} at {at}" for name, at in result.elsewhere.items() if at not in accepted.get(name, (at,))]
+    return f"{' and '.join(odd)}, which is not in this release or older than what it was computed from" if odd else ""
+
+
+def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]:
+    """Why no result is about what is to be released, and what to do."""
+    if newest is None:
+        return f"{label} was never run", _PROVE
+    run = f"(run {newest.run_id[:8]})"
+    match newest:
+        case Result(outcome="running"):
+            return f"{label} is not done yet {run}", "wait for it"
+        case Result(outcome="errored"):
+            return f"{label} errored, so it says neither good nor bad {run}", f"look into that run, then {_PROVE}"
+        case Result(snapshot_id=None):
+            return f"{label} does not name what it judged", "add `snapshot id` to its metadata"
+        case _:
+            return f"{label} judged snapshot {newest.snapshot_id}, and {wanted} is to be released", _PROVE
+
+
+def _odd_within(name: str, seal: Seal) -> Reason | None:
+    """Why a member does not agree with itself: earlier runs have computed parts of it, or its inputs did not agree."""
+    every = computations_of(seal)
+    if len(every) < 2:
+        declared = seal.statement.get("derived.differs")
+        problem = f"it was computed from inputs that do not agree, which was declared ({declared})"
+        return Reason(name, problem, f"make it anew: {materialize(name)}") if declared else None
+    told = "; ".join(f"{one.among(every)}: {one.whose}" for one in every)
+    problem = f"parts of it were computed for other dates or with other parameters ({told})"
+    return Reason(name, problem, f"compute it whole: {materialize(name)}; with --rebuild if it is incremental")
+
+
+def _disagreement(what: str, values: Mapping[str, str]) -> list[Reason]:
+    """One line for all dated members, if they do not carry the same."""
+    groups: dict[str, list[str]] = {}
+    for name, value in sorted(values.items()):
+        groups.setdefault(value, []).append(name)
+    if len(groups) < 2:
+        return []
+    told = "; ".join(f"{value or 'none'}: {', '.join(names)}" for value, names in sorted(groups.items()))
+    fewer = sorted(groups.values(), key=len)[:-1]
+    return [
+        Reason(
+            ", ".join(name for names in fewer for name in names),
+            f"the {what} of the members differ ({told})",
+            f"make them anew in one run: {materialize(*sorted(values))}",
+        )
+    ]

@@ -1,0 +1,228 @@
+"""A release from begin to end: look, judge, tag, move the pointer, and let go of what is no longer kept.
+
+The order is the promise: tags before the pointer, so a reader never finds a member untagged; nothing dropped before the
+pointer has moved. Killed in between, a release has tags and no pointer: the next try of the same root run completes it,
+any other makes its own and drops those tags.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
+
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.table import Table
+
+from lakehouse.declarations import Release
+from lakehouse.proofs.lineage.vintage import check_vintage
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.protocol.seals.load_group import load_together
+from lakehouse.steps.release.candidates import Candidate, candidates, changes
+from lakehouse.steps.release.content import ReleaseContent, begun_before
+from lakehouse.steps.release.gate import Check, Reason, ReleaseHeld, held_by, judged_by, materialize, mixed
+from lakehouse.steps.release.judged_references import accepted
+from lakehouse.steps.release.names import made_by, new_id
+from lakehouse.steps.release.pointer import Pointer, PointerRow, move_pointer, read_pointer
+from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement, ReleaseMember
+from lakehouse.steps.release.tags import drop_tags, set_tags, tags_of
+
+Outcome = Literal["released", "completed", "already", "unchanged"]
+
+
+def _silent(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class ReleaseStep:
+    """What one release needs.
+
+    Args:
+        release: the group as declared.
+        catalog: where its tables live.
+        attempt: who releases.
+        checks: what was found of each check that the release waits for.
+        dated: members that carry a runtime date.
+        why: for the record.
+        inform: tells progress.
+    """
+
+    release: Release
+    catalog: LakeCatalog
+    attempt: Attempt
+    checks: Sequence[Check] = ()
+    dated: frozenset[str] = frozenset()
+    why: str = "every member was judged"
+    inform: Callable[[str], None] = _silent
+
+
+@dataclass(frozen=True)
+class Released:
+    """How it ended.
+
+    Args:
+        outcome: `released`; `completed` what an earlier try of this root run had begun; `already` by an earlier try;
+            `unchanged`: the members are what the newest release holds, so there is nothing to release.
+        id: the release that the pointer names.
+        previous: what it named before; None for the first release.
+        changed: member → what is new in it, in words.
+        pointer: snapshot of the pointer's seal.
+        note: why nothing was released.
+        dropped: releases that are not kept any more.
+    """
+
+    outcome: Outcome
+    id: str
+    members: tuple[ReleaseMember, ...]
+    previous: str | None
+    changed: Mapping[str, str] = field(default_factory=dict[str, str])
+    parameters: str = "{}"
+    pointer: int | None = None
+    note: str = ""
+    dropped: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def release(step: ReleaseStep) -> Released:
+    """Release the members of a group, if they are fit for it and anything is new.
+
+    Raises:
+        ReleaseHeld: they are not; every reason is named, and the pointer stays where it is.
+        Superseded: somebody else moved the pointer meanwhile.
+        TagRefused: a member was replaced meanwhile, or its tag is taken.
+        SealBroken: a seal was changed after it was written.
+    """
+    began = time.monotonic()
+    tables, pointer = _look(step)
+    load = cache(_loader(step.catalog, tables))
+    if (begun := begun_before(tables, step.dated, step.release.name, _root(step), pointer.statement)) is not None:
+        # What it has judged may have been judged again since.
+        above = check_vintage(load, begun.snapshots).readings
+        if reasons := held_by(begun.found, step.checks, accepted(step.checks, begun.found, above, load)):
+            raise ReleaseHeld(step.release.name, reasons)
+        step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
+        return _move(step, pointer, begun, outcome="completed", began=began)
+    judged = judged_by(step.checks)
+    dated = {name: head_of(table) for name, table in tables.items() if name in step.dated}
+    heads = {name: head for name, head in dated.items() if head is not None}
+    found = candidates(tables, step.dated, judged, check_vintage(load, heads).readings)
+    if (idle := _nothing_new(step, pointer, found)) is not None:
+        return idle
+    snapshots = {name: one.choose(judged.get(name, ())) for name, one in found.items() if one.same}
+    vintage = check_vintage(load, snapshots)
+    fit = accepted(step.checks, found, vintage.readings, load)
+    if reasons := [*held_by(found, step.checks, fit), *mixed(vintage)]:
+        raise ReleaseHeld(step.release.name, reasons)
+    newest = pointer.statement.newest if pointer.statement else ""
+    content = ReleaseContent(new_id(step.release.name, _root(step), after=newest), found, snapshots)
+    step.inform(f"tagging {len(content.members)} tables for release {content.id}")
+    failpoint("release.judged")
+    set_tags(step.catalog, content.id, content.members)
+    failpoint("release.tagged")
+    return _move(step, pointer, content, outcome="released", began=began)
+
+
+def _look(step: ReleaseStep) -> tuple[dict[str, Table], Pointer]:
+    """Members and pointer as they were at one moment."""
+    names = step.release.members
+    try:
+        tables = load_together(step.catalog, [*names, step.release.pointer])
+    except NoSuchTableError:
+        there = {name for name in names if step.catalog.table_exists(tuple(name.split(".")))}
+        missing = [name for name in names if name not in there]
+        if not missing:
+            raise
+        make = [Reason(name, "it does not exist", f"materialize it: {materialize(name)}") for name in missing]
+        raise ReleaseHeld(step.release.name, make) from None
+    return {name: tables[name] for name in names}, read_pointer(tables[step.release.pointer])
+
+
+def _loader(catalog: LakeCatalog, tables: Mapping[str, Table]) -> Callable[[str], Table]:
+    """Loads what the members were computed from; the members as they were looked at."""
+    return lambda name: tables[name] if name in tables else catalog.load_table(tuple(name.split(".")))
+
+
+def _root(step: ReleaseStep) -> str:
+    return step.attempt.root_run_id or step.attempt.run_id
+
+
+def _nothing_new(step: ReleaseStep, pointer: Pointer, found: Mapping[str, Candidate]) -> Released | None:
+    """Whether the members are what the newest release holds; also if that was taken back since."""
+    now = pointer.statement
+    if now is None or changes(now.newest_members, found):
+        return None
+    note = f"No member has changed since release {now.newest}."
+    if now.rolled_back:
+        note = f"{note} It was taken back, and {now.current} is current; a release needs a member that is new."
+    return Released(
+        outcome="already" if made_by(now.current, _root(step)) and not now.rolled_back else "unchanged",
+        id=now.current,
+        members=now.members,
+        previous=None,
+        parameters=ReleaseContent(now.current, found, {}).parameters[1],
+        pointer=pointer.base.snapshot_id,
+        note=note,
+    )
+
+
+def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outcome: Outcome, began: float) -> Released:
+    """Move the pointer to a release whose tags are set, then drop what is not kept any more."""
+    before, at = pointer.statement, pointer.next_move()
+    kept = sorted({content.id, *(before.kept if before else ())}, reverse=True)[: step.release.keep]
+    statement = PointerStatement(
+        current=content.id,
+        members=content.members,
+        kept=tuple(kept),
+        tables=tuple(sorted({*step.release.members, *_left(step, before)})),
+        newest=content.id,
+        newest_members=content.members,
+        moved_ms=int(at.timestamp() * 1000),
+    )
+    digest, parameters = content.parameters
+    move = PointerRow(
+        id=content.id,
+        kind=KIND_RELEASE,
+        at=at,
+        members=content.members,
+        runtime_date=next((member.runtime_date for member in content.members if member.runtime_date), ""),
+        parameters_digest=digest,
+        parameters=parameters,
+        run_id=step.attempt.run_id,
+        root_run_id=_root(step),
+        code_version=step.attempt.code_version,
+        moved_by=f"run {step.attempt.run_id}",
+        why=step.why,
+    )
+    sealed = move_pointer(step.catalog, pointer, step.attempt, statement, move)
+    failpoint("release.moved")
+    step.inform(f"release {content.id} is current")
+    return Released(
+        outcome=outcome,
+        id=content.id,
+        members=content.members,
+        previous=before.current if before else None,
+        changed=changes(before.members if before else (), content.found),
+        parameters=parameters,
+        pointer=sealed,
+        dropped=tuple(_let_go(step, statement)),
+        seconds=round(time.monotonic() - began, 3),
+    )
+
+
+def _left(step: ReleaseStep, before: PointerStatement | None) -> list[str]:
+    """Tables that are members no longer, and still carry a tag of this group."""
+    former = [tuple(name.split(".")) for name in (before.tables if before else ()) if name not in step.release.members]
+    tables = [step.catalog.load_table(name) for name in former if step.catalog.table_exists(name)]
+    return [".".join(table.name()) for table in tables if tags_of(table, step.release.name)]
+
+
+def _let_go(step: ReleaseStep, now: PointerStatement) -> list[str]:
+    try:
+        return drop_tags(step.catalog, step.release.name, now.tables, kept=now.kept, before=now.newest)
+    except CommitFailedException as busy:  # the release is made; its successor looks after the rest
+        step.inform(f"outdated tags stay until the next release: {busy}")
+        return []

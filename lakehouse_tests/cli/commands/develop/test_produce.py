@@ -1,0 +1,65 @@
+import pytest
+
+from lakehouse.engines.kafka import PartitionRange, create_topic, read_topic
+from lakehouse.settings import KafkaSettings
+from lakehouse_tests.cli.conftest import Lakehouse
+from lakehouse_tests.fixtures.broker import TopicFactory
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+def on_broker(broker: KafkaSettings, lakehouse: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> Lakehouse:
+    monkeypatch.setenv("LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS", broker.bootstrap_servers)
+    return lakehouse
+
+
+def test_lines_of_standard_input_become_messages_of_a_new_topic(broker: KafkaSettings, on_broker: Lakehouse):
+    result = on_broker("produce", "by-hand", "--file", "-", "--partitions", "1", stdin='{"a": 1}\n\n{"a": 2}\r\n')
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"2 messages sent to {broker.bootstrap_servers}\n"
+    assert read_topic(broker, "by-hand").partitions == {0: PartitionRange(0, 2)}
+
+
+def test_lines_of_a_file_go_to_a_topic_as_it_is(
+    broker: KafkaSettings, on_broker: Lakehouse, topic: TopicFactory, tmp_path
+):
+    name = topic(partitions=2)
+    (tmp_path / "lines.jsonl").write_text("1\n2\n3\n")
+    assert on_broker("produce", name, "--file", str(tmp_path / "lines.jsonl"), "--partitions", "9").exit_code == 0
+    partitions = read_topic(broker, name).partitions
+    assert len(partitions) == 2
+    assert sum(limits.last_stable for limits in partitions.values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nope"], "not a topic of the demo"),
+        (["reference", "--days", "1"], "has no days"),
+        (["--file", "-"], "needs a topic"),
+        (["mine", "--file", "/no/such/file"], "is not a file"),
+    ],
+)
+def test_what_cannot_be_sent_is_told(lakehouse: Lakehouse, words: list[str], said: str):
+    result = lakehouse("produce", *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+
+
+def test_a_broker_that_is_down_is_told_with_the_remedy(lakehouse: Lakehouse):
+    result = lakehouse("produce", "flights", "--days", "1")
+    assert result.exit_code == 2
+    assert "127.0.0.1:1" in result.stderr
+    assert "lakehouse up" in result.stderr
+
+
+def test_a_demo_topic_cut_otherwise_is_refused(broker: KafkaSettings, on_broker: Lakehouse, topic, monkeypatch):
+    from lakehouse.demo import DEMO_TOPICS
+
+    name = topic(partitions=1)
+    monkeypatch.setitem(DEMO_TOPICS, name, DEMO_TOPICS["reference"])
+    create_topic(broker, name, 1)
+    result = on_broker("produce", name)
+    assert result.exit_code == 2
+    assert "1 partitions" in result.stderr

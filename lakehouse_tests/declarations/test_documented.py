@@ -1,0 +1,60 @@
+"""What the documentation shows can be declared as it stands there."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakehouse.declarations import Declarations, load_declarations
+from lakehouse.declarations.registry.derived_rules import check_expectations
+from lakehouse_tests.settings.test_settings import REPOSITORY
+
+DEMO = REPOSITORY / "conf" / "declarations"
+
+
+def shown(page: str, *, of: str) -> list[str]:
+    """The Python examples of a page that mention something."""
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", (REPOSITORY / page).read_text(), re.DOTALL)
+    return [block for block in blocks if of in block]
+
+
+def declared(folder: Path, *examples: str) -> Declarations:
+    """The demo's declarations with some of the user's own."""
+    for number, text in enumerate(examples):
+        (folder / f"example_{number}.py").write_text(text)
+    return load_declarations([DEMO, folder])
+
+
+@pytest.mark.parametrize(
+    ("page", "table", "release"),
+    [("README.md", "shop.customer_totals", "sales"), ("docs/trust.md", "mart.airport_months", "flights")],
+)
+def test_a_documented_derived_table_and_its_release_can_be_declared(
+    page: str, table: str, release: str, tmp_path: Path
+) -> None:
+    found = declared(tmp_path, *shown(page, of="Table("), *shown(page, of="= Release("))
+    assert table in found.derived
+    assert table in found.releases[release].members
+    assert all(column.doc for column in found.tables[table].columns)
+
+
+def test_a_documented_stream_and_its_table_can_be_declared(tmp_path: Path) -> None:
+    found = declared(tmp_path, *shown("README.md", of="= Table(")[:1], *shown("README.md", of="= Stream("))
+    assert found.writer("shop.orders") == found.streams["orders"]
+
+
+def test_a_documented_mirror_can_be_declared(tmp_path: Path) -> None:
+    found = declared(tmp_path, *shown("docs/cdc.md", of="Mirror("))
+    assert found.mirrors["mirror.customers"].changelog.name == "changelog.customers"
+
+
+def test_documented_expectations_can_be_declared_for_the_table_that_they_speak_of() -> None:
+    [example] = shown("docs/trust.md", of="expects = (")
+    names: dict[str, Any] = {}
+    exec(example, names)
+    demo = load_declarations([DEMO])
+    training = replace(demo.tables["features.training"], expects=names["expects"])
+    assert len(training.expects) == 6
+    check_expectations(replace(demo, tables={**demo.tables, training.name: training}))

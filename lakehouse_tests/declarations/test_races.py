@@ -1,0 +1,36 @@
+"""Several processes bring up a new lakehouse at once: all of them succeed, and there is one table."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pyspark.sql.types as T  # noqa: N812
+import pytest
+
+from lakehouse.declarations import apply, plan
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse_tests.declarations.declaring import declare
+from lakehouse_tests.fixtures.lakes import sql_settings
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("trial", range(5))
+def test_four_appliers_at_a_barrier(tmp_path: Path, trial: int) -> None:
+    first, second = ({"a": T.LongType()}, {"a": T.LongType(), "b": T.StringType(), "c": T.DoubleType()})
+    settings = sql_settings(tmp_path)
+    open_catalog(settings)  # creates the catalog's own tables, which PyIceberg does not do in a race
+    barrier = Barrier(4)
+
+    def run(columns: dict[str, T.DataType]) -> None:
+        catalog = open_catalog(settings)
+        planned = plan(declare(columns), catalog)
+        barrier.wait()
+        apply(planned, catalog)
+
+    for columns in (first, second):
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(run, [columns] * 4))
+    stored = open_catalog(settings).load_table("raw.things")
+    assert [field.name for field in stored.schema().fields] == ["a", "b", "c"]
+    assert not plan(declare(second), open_catalog(settings))

@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from lakehouse.engines.spark import catalog_conf
+from lakehouse.settings import CatalogSettings, SettingsError
+
+LAKE = "spark.sql.catalog.lake"
+
+
+def test_sqlite_becomes_a_jdbc_address_that_waits_for_locks(tmp_path: Path) -> None:
+    settings = CatalogSettings(type="sql", uri=f"sqlite:///{tmp_path}/catalog.db?timeout=30", warehouse="file:///w")
+    conf = catalog_conf(settings)
+    assert conf[f"{LAKE}.uri"] == f"jdbc:sqlite:{tmp_path}/catalog.db?busy_timeout=30000"
+    assert conf[f"{LAKE}.catalog-impl"] == "org.apache.iceberg.jdbc.JdbcCatalog"
+    assert conf[f"{LAKE}.cache-enabled"] == "false"
+
+
+def test_postgres_keeps_its_login_out_of_the_address() -> None:
+    uri = "postgresql+psycopg2://user:p%40ss@db:5433/lake?sslmode=require"
+    conf = catalog_conf(CatalogSettings(type="sql", uri=uri, warehouse="s3://w"))
+    assert conf[f"{LAKE}.uri"] == "jdbc:postgresql://db:5433/lake?sslmode=require"
+    assert (conf[f"{LAKE}.jdbc.user"], conf[f"{LAKE}.jdbc.password"]) == ("user", "p@ss")
+
+
+def test_a_password_may_come_from_a_secret() -> None:
+    settings = CatalogSettings(
+        type="sql", uri="postgresql://user@db/lake", warehouse="s3://w", properties={"password": SecretStr("hush")}
+    )
+    assert catalog_conf(settings)[f"{LAKE}.jdbc.password"] == "hush"
+
+
+def test_rest_properties_are_told_in_javas_names() -> None:
+    properties = {"credential": SecretStr("id:secret"), "s3.region": "eu-central-1", "py-io-impl": "x.Y"}
+    conf = catalog_conf(CatalogSettings(type="rest", uri="http://rest", warehouse="lake", properties=properties))
+    assert conf == {
+        LAKE: "org.apache.iceberg.spark.SparkCatalog",
+        f"{LAKE}.cache-enabled": "false",
+        f"{LAKE}.type": "rest",
+        f"{LAKE}.uri": "http://rest",
+        f"{LAKE}.warehouse": "lake",
+        f"{LAKE}.credential": "id:secret",
+        f"{LAKE}.client.region": "eu-central-1",
+    }
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        CatalogSettings(type="sql", name="other", uri="sqlite:////c.db", warehouse="file:///w"),
+        CatalogSettings(type="sql", uri="mysql://db/lake", warehouse="file:///w"),
+    ],
+)
+def test_what_spark_cannot_share_with_pyiceberg_is_refused(settings: CatalogSettings) -> None:
+    with pytest.raises(SettingsError):
+        catalog_conf(settings)

@@ -1,0 +1,96 @@
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lakehouse.engines.jars import JarMismatch
+from lakehouse.engines.spark import ConnectServer, process_conf, session_conf, spark_conf
+from lakehouse.engines.spark.properties import properties_file
+from lakehouse.settings import Platform, Settings
+from lakehouse_tests.fixtures.spark import CONF, classic_platform, free_port, settings_of
+
+
+@pytest.fixture
+def settings(tmp_path: Path, jars: Path) -> Settings:
+    return settings_of(tmp_path / "state", jars, classic_platform())
+
+
+def test_sessions_bring_the_catalog_and_the_process_does_not(settings: Settings) -> None:
+    process, session = process_conf(settings), session_conf(settings)
+    assert not [key for key in process if "catalog.lake" in key]
+    assert [key for key in session if "catalog.lake" in key]
+    assert session["spark.sql.shuffle.partitions"] == CONF["spark.sql.shuffle.partitions"]
+    assert process["spark.driver.memory"] == CONF["spark.driver.memory"]
+    assert spark_conf(settings) == process | session
+
+
+def test_a_platform_adds_to_lists_and_replaces_the_rest(settings: Settings) -> None:
+    conf = {
+        "spark.sql.extensions": "a.B",
+        "spark.driver.extraJavaOptions": "-Da=b",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "Europe/Berlin",
+    }
+    platform = settings.platform.model_copy(update={"conf": conf})
+    merged = spark_conf(settings.model_copy(update={"platform": platform}))
+    assert merged["spark.sql.extensions"].endswith("IcebergSparkSessionExtensions,a.B")
+    assert merged["spark.driver.extraJavaOptions"].endswith(" -Da=b")
+    assert merged["spark.log.level"] == "ERROR"
+    assert merged["spark.sql.session.timeZone"] == "Europe/Berlin"
+
+
+def test_consumers_of_a_batch_are_let_go_of_unless_a_platform_says_otherwise(settings: Settings) -> None:
+    kept = [key for key in process_conf(settings) if key.startswith("spark.kafka.consumer.") and "imeout" in key]
+    assert len(kept) == 2
+    platform = settings.platform.model_copy(update={"conf": dict.fromkeys(kept, "5m")})
+    merged = process_conf(settings.model_copy(update={"platform": platform}))
+    assert {merged[key] for key in kept} == {"5m"}
+
+
+def test_executors_on_a_cluster_are_sent_the_jars(settings: Settings) -> None:
+    platform = settings.platform.model_copy(update={"master": "spark://host:7077"})
+    conf = process_conf(settings.model_copy(update={"platform": platform}))
+    assert "iceberg-spark-runtime" in conf["spark.jars"]
+    assert "spark.local.dir" not in conf, "the cluster's disks are the cluster's affair"
+    assert "spark.jars" not in process_conf(settings)
+
+
+def test_a_tampered_jar_never_becomes_a_class_path(settings: Settings) -> None:
+    folder = settings.state.jars
+    shared = folder.resolve()
+    folder.unlink()
+    (folder / "spark").mkdir(parents=True)
+    for jar in (shared / "spark").iterdir():
+        (folder / "spark" / jar.name).write_bytes(jar.read_bytes() if "sqlite" in jar.name else b"")
+    with pytest.raises(JarMismatch, match="iceberg-spark-runtime"):
+        process_conf(settings)
+    platform = Platform(name="test", mode="connect", master="local[1]", remote=f"sc://127.0.0.1:{free_port()}")
+    server = ConnectServer(settings.model_copy(update={"platform": platform}))
+    with pytest.raises(JarMismatch, match="iceberg-spark-runtime"):
+        server.start()
+    assert not server.running()
+
+
+def test_java_reads_back_what_we_wrote(tmp_path: Path) -> None:
+    conf = {"spark.a": r"C:\temp = #1!", "spark.b": " ünïcode 🦊\n\ttabs ", "spark.c:d": "", "spark.e": "${x}"}
+    program = tmp_path / "Read.java"
+    program.write_text(
+        """
+        public class Read {
+          public static void main(String[] args) throws Exception {
+            var properties = new java.util.Properties();
+            try (var reader = new java.io.FileReader(args[0], java.nio.charset.StandardCharsets.UTF_8)) {
+              properties.load(reader);
+            }
+            var out = new java.io.PrintStream(System.out, true, "UTF-8");
+            for (int i = 1; i < args.length; i++) out.print(properties.getProperty(args[i]) + "\\0");
+          }
+        }
+        """
+    )
+    with properties_file(conf, tmp_path / "private") as file:
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        read = subprocess.run(["java", program, file, *conf], capture_output=True, check=True).stdout
+    assert dict(zip(conf, read.decode().split("\0"), strict=False)) == conf
+    assert not list((tmp_path / "private").iterdir())

@@ -1,0 +1,117 @@
+"""What a table's metadata names is deleted only where it is the table's own: whoever may write a table names any path.
+
+Guarded mechanism: files go below the table's location alone, and the location is believed only where its metadata are.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+from pyiceberg.table import Table
+from pyiceberg.table.statistics import StatisticsFile
+from pyiceberg.table.update import SetLocationUpdate, SetStatisticsUpdate
+
+from lakehouse.declarations import Declarations, Expire
+from lakehouse.iceberg.own_files import own_files
+from lakehouse.protocol.catalog import TableChange, set_branch
+from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.steps.maintenance.expire.expire import expire
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.proofs.audit.document import edit_document
+
+SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
+NOBODY = Declarations({}, {}, {})
+
+
+@pytest.fixture
+def table(sql_lake: Lake) -> str:
+    """A table, and beside it one whose files are precious."""
+    name = sql_lake.create("orders")
+    sql_lake.create("orders_old")
+    sql_lake.write("precious", orders_old=[7, 8])
+    sql_lake.write("first", orders=[1])
+    return name
+
+
+def precious(lake: Lake) -> Table:
+    return lake.load(f"{lake.namespace}.orders_old")
+
+
+def files_of(table: Table) -> list[str]:
+    return [task.file.file_path for task in table.scan().plan_files()]
+
+
+def grow(lake: Lake) -> None:
+    for number in range(3):
+        lake.write(f"more{number}", orders=[number])
+
+
+def test_expiry_leaves_a_file_that_is_another_tables(sql_lake: Lake, table: str) -> None:
+    sql_lake.load(table).add_files(files_of(precious(sql_lake)))
+    sql_lake.load(table).delete("n >= 7")
+    grow(sql_lake)
+    done = expire(sql_lake.catalog, NOBODY, table, SMALL)
+    assert sql_lake.rows(f"{sql_lake.namespace}.orders_old") == [7, 8]
+    assert done.elsewhere == 1
+    assert f"1 file lies outside of {sql_lake.load(table).location()} and stays" in str(done)
+
+
+def test_expiry_leaves_a_file_that_calls_itself_statistics(sql_lake: Lake, table: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("precious")
+    head = head_of(sql_lake.load(table))
+    assert head is not None
+    told = StatisticsFile.model_validate(
+        {
+            "snapshot-id": head,
+            "statistics-path": secret.as_uri(),
+            "file-size-in-bytes": 8,
+            "file-footer-size-in-bytes": 1,
+            "blob-metadata": [],
+        }
+    )
+    update = SetStatisticsUpdate.model_validate({"statistics": told})
+    change = TableChange(tuple(table.split(".")), (), (update,))
+    sql_lake.catalog.commit_tables([change])
+    grow(sql_lake)
+    assert expire(sql_lake.catalog, NOBODY, table, SMALL).elsewhere == 1
+    assert secret.read_text() == "precious"
+
+
+def test_a_dropped_branch_leaves_a_file_that_is_another_tables(sql_lake: Lake, table: str) -> None:
+    stranger = Attempt("run", "step").branch
+    head = head_of(sql_lake.load(table))
+    assert head is not None
+    sql_lake.catalog.commit_tables([TableChange(tuple(table.split(".")), (), (set_branch(stranger, head),))])
+    sql_lake.load(table).add_files(files_of(precious(sql_lake)), branch=stranger)
+    (found,) = abandoned_branches(sql_lake.load(table), older_than=timedelta(0))
+    assert drop_branch(sql_lake.catalog, found) == 0
+    assert sql_lake.rows(f"{sql_lake.namespace}.orders_old") == [7, 8]
+
+
+def test_a_location_is_not_believed_without_the_tables_metadata(sql_lake: Lake, table: str) -> None:
+    """Whoever may write a table may say that it lies at the root of everything."""
+    at, precious_files = sql_lake.load(table).location(), files_of(precious(sql_lake))
+    own = files_of(sql_lake.load(table))
+    assert own_files(sql_lake.load(table), [*own, *precious_files]) == own
+    for claimed in (Path(urlparse(at).path).parent.as_uri(), "file:///", f"{at}_old"):
+        move = SetLocationUpdate(location=claimed)
+        sql_lake.catalog.commit_tables([TableChange(tuple(table.split(".")), (), (move,))])
+        assert own_files(sql_lake.load(table), [*own, *precious_files]) == []
+
+
+def test_a_commit_leaves_a_file_that_calls_itself_old_metadata(sql_lake: Lake, table: str, tmp_path: Path) -> None:
+    with sql_lake.load(table).transaction() as change:
+        keep = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "1"}
+        change.set_properties(keep)
+    victim = precious(sql_lake).metadata_location
+
+    def forge(document: dict[str, object]) -> None:
+        document["metadata-log"] = [{"metadata-file": victim, "timestamp-ms": 1}]
+
+    edit_document(tmp_path / "catalog.db", table, forge)
+    grow(sql_lake)
+    assert sql_lake.rows(f"{sql_lake.namespace}.orders_old") == [7, 8]

@@ -1,3 +1,0 @@
-from lakehouse_tests.journal.kept import kept, kept_anywhere, kept_by_rest
-
-__all__ = ["kept", "kept_anywhere", "kept_by_rest"]

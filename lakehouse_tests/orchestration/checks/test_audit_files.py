@@ -1,0 +1,159 @@
+"""`lakehouse audit --scan` looks at every file of every declared table, also of those whose proofs ask manifests alone.
+
+Guarded mechanism: a file that was removed, emptied or cut, or holds another number of rows than is counted in it.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.exceptions import ForbiddenError
+from typer.testing import CliRunner, Result
+
+from lakehouse.cli import app
+from lakehouse.cli.commands.prove import audit as command
+from lakehouse.protocol.catalog import Entry
+from lakehouse.protocol.catalog.sql import SqlLakeCatalog
+from lakehouse_tests.proofs.audit.document import Document, ancestry
+from lakehouse_tests.proofs.lineage.computed import DAY, A, B, C, Computed, diamond
+
+
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Computed:
+    """A source and tables that are computed from it."""
+    lake = diamond(tmp_path)
+    lake.source()
+    lake.compute(B)
+    monkeypatch.setattr(command, "catalog_of", lambda _: lake.catalog)
+    monkeypatch.setattr(command, "declarations_of", lambda _: lake.declarations)
+    return lake
+
+
+def audit(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["audit", *arguments])
+
+
+def file_of(lake: Computed, name: str) -> Path:
+    (task,) = lake.load(name).scan().plan_files()
+    return Path(task.file.file_path.removeprefix("file://"))
+
+
+def one_row(path: Path) -> None:
+    pq.write_table(pq.ParquetFile(path).read().slice(0, 1), pa.OSFile(str(path), "wb"))
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "removed": (Path.unlink, "is in the table, and not in storage"),
+    "emptied": (lambda path: path.write_bytes(b""), "cannot be read"),
+    "cut": (lambda path: path.write_bytes(path.read_bytes()[:-20]), "cannot be read"),
+    "other rows": (one_row, "holds 1 rows, and 2 are counted in it"),
+}
+
+
+@pytest.mark.parametrize("name", [A, B])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_file_that_is_not_as_it_was_is_named(lake: Computed, name: str, damage: str) -> None:
+    path, (spoil, told) = file_of(lake, name), DAMAGES[damage]
+    spoil(path)
+    found = audit("--scan")
+    assert found.exit_code == 1, found.output
+    assert f"{name}: data file {path.name} {told}" in found.output
+
+
+def test_one_that_is_gone_hides_no_commit_of_a_stranger(lake: Computed) -> None:
+    file_of(lake, A).unlink()
+    lake.load(B).delete("n = 0")
+    found = audit("--scan")
+    assert found.exit_code == 1
+    assert f"{A}: data file" in found.output
+    assert f"{B}: snapshot {lake.head(B)} (" in found.output
+
+
+def test_what_is_whole_holds(lake: Computed) -> None:
+    assert audit(A, B, "--scan").exit_code == 0
+
+
+def emptied(path: Path) -> str:
+    path.write_bytes(b"")
+    return "unreadable_file"
+
+
+def cut(path: Path) -> str:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    return "unreadable_file"
+
+
+def cut_gzip(path: Path) -> str:
+    path.write_bytes(gzip.compress(path.read_bytes())[:-20])
+    return "unreadable_file"
+
+
+def a_list(path: Path) -> str:
+    path.write_bytes(b"[]")
+    return "unreadable_file"
+
+
+def removed(path: Path) -> str:
+    path.unlink()
+    return "missing_file"
+
+
+@pytest.mark.parametrize("damage", [emptied, cut, cut_gzip, a_list, removed])
+def test_a_damaged_metadata_file_is_a_finding(lake: Computed, damage: Callable[[Path], str]) -> None:
+    """Of the table whose it is, told once, whichever promises need it; all others are judged."""
+    path = Path(lake.load(A).metadata_location.removeprefix("file://"))
+    kind = damage(path)
+    lake.load(B).delete("n = 0")
+    found = audit()
+    assert found.exit_code == 1, found.output
+    assert found.output.count(f"BROKEN {kind}: {A}: {A}: metadata file {path.name} ") == 1
+    assert "Remedy: restore the file" in found.output
+    assert f"{B}: snapshot {lake.head(B)} (" in found.output
+    assert "NOT PROVEN" not in found.output
+    verdict = json.loads(audit("--json").stdout)
+    assert [(one["kind"], one["table"]) for one in verdict["unreadable"]] == [(kind, A)]
+
+
+def test_a_second_entry_of_a_table_is_named(lake: Computed) -> None:
+    """`register_table`: the two go on apart. Each entry of the catalog is read once, however many tables are asked."""
+    catalog = lake.catalog
+    catalog.create_namespace_if_not_exists("other")
+    catalog.register_table(("other", "copy"), lake.load(B).metadata_location)
+    found = audit()
+    assert found.exit_code == 1, found.output
+    assert f"BROKEN shared_files: {B}: {B} shares the UUID {lake.load(B).metadata.table_uuid} with other.copy" in (
+        found.output
+    )
+    assert f"BROKEN shared_files: {A}" not in found.output
+    assert audit(A).exit_code == 0
+
+
+def test_a_catalog_that_lists_nothing_leaves_it_open_once(lake: Computed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: object) -> Iterator[Entry]:
+        raise ForbiddenError("no listing")
+
+    monkeypatch.setattr(SqlLakeCatalog, "entries", refused)
+    found = audit(A, B)
+    assert found.exit_code == 2, found.output
+    assert found.output.count("The catalog does not list its entries (ForbiddenError)") == 1
+
+
+def test_an_older_list_of_manifests_is_named(lake: Computed) -> None:
+    """The seal says how many rows the run left; the list that is read has those of a run before."""
+    lake.compute(C, rows=[DAY], total="1")
+    lake.compute(C, rows=[DAY, DAY, DAY], total="3")
+    assert audit(C).exit_code == 0
+
+    def exchange(document: Document) -> None:
+        newest, *before = ancestry(document)
+        older = next(one for one in before if "lakehouse.run_id" in one["summary"])
+        newest["manifest-list"] = older["manifest-list"]
+
+    lake.edit(C, exchange)
+    found = audit(C)
+    assert found.exit_code == 1, found.output
+    assert f"BROKEN rows_differ: {C}: {C}: its files list" in found.output

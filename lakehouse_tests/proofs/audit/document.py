@@ -1,0 +1,53 @@
+"""Tampering with what is no commit at all: the metadata document of a table in an embedded catalog, edited by hand."""
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+from lakehouse.protocol.seals.seal import DIGEST_KEY, PREFIX, _digest
+
+Document = dict[str, Any]
+
+
+def edit_document(database: Path, name: str, edit: Callable[[Document], None]) -> None:
+    """Write a changed copy of a table's metadata and let the catalog name it."""
+    namespace, table = name.split(".")
+    with sqlite3.connect(database) as connection:
+        where = (namespace, table)
+        query = "SELECT metadata_location FROM iceberg_tables WHERE table_namespace = ? AND table_name = ?"
+        (location,) = connection.execute(query, where).fetchone()
+        path = Path(urlparse(location).path)
+        document = json.loads(path.read_text())
+        edit(document)
+        changed = path.with_name(f"{path.name.split('-')[0]}-{uuid.uuid4()}.metadata.json")
+        changed.write_text(json.dumps(document))
+        connection.execute(
+            "UPDATE iceberg_tables SET metadata_location = ? WHERE table_namespace = ? AND table_name = ?",
+            (changed.as_uri(), *where),
+        )
+    connection.close()
+
+
+def ancestry(document: Document) -> list[Document]:
+    """Snapshots of `main`, newest first."""
+    by_id = {snapshot["snapshot-id"]: snapshot for snapshot in document["snapshots"]}
+    found: list[Document] = []
+    at = document["refs"]["main"]["snapshot-id"]
+    while at in by_id:
+        found.append(by_id[at])
+        at = by_id[at].get("parent-snapshot-id")
+    return found
+
+
+def seals(document: Document) -> list[Document]:
+    """Summaries of the seals of `main`, newest first."""
+    return [s["summary"] for s in ancestry(document) if DIGEST_KEY in s["summary"]]
+
+
+def redigest(summary: dict[str, str]) -> None:
+    """Make the digest fit again, as a careful forger would."""
+    summary[DIGEST_KEY] = _digest({k: v for k, v in summary.items() if k.startswith(PREFIX) and k != DIGEST_KEY})

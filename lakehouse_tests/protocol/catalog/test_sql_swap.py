@@ -1,0 +1,145 @@
+"""The embedded catalog under a locked database, a full commit's worth of old documents, and missing files.
+
+Guarded mechanisms: a connection of its own for every swap, begun before anything is changed and closed after any error
+(a failed publish must not land later with an unrelated commit); documents deleted once they fall off the metadata log.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+from pyiceberg.exceptions import ServiceUnavailableError
+
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.commit import publish
+from lakehouse.protocol.errors import PublishUnresolved
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.protocol.commit.oracle import Oracle
+
+pytestmark = pytest.mark.slow
+
+
+def impatient(lake: Lake) -> Lake:
+    """The same lake by a catalog that gives up on a lock at once."""
+    settings = lake.settings.model_copy(update={"uri": lake.settings.uri.replace("timeout=30", "timeout=0.05")})
+    return Lake(settings, open_catalog(settings), lake.namespace, None)
+
+
+@contextmanager
+def locked(lake: Lake, kind: str) -> Iterator[sqlite3.Connection]:
+    """Another program holds the database."""
+    path = lake.settings.uri.removeprefix("sqlite:///").partition("?")[0]
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute(f"BEGIN {kind}")
+    try:
+        yield holder
+    finally:
+        if holder.in_transaction:
+            holder.execute("ROLLBACK")
+        holder.close()
+
+
+def test_a_lock_that_is_released_delays_a_publish(sql_lake: Lake) -> None:
+    lake = impatient(sql_lake)
+    name = lake.create("a")
+    staged = lake.stage(lake.bases(name)[name], Attempt(run_id="r", step="s"), [1])
+    with locked(lake, "IMMEDIATE") as holder:
+        release = threading.Timer(0.5, holder.execute, ["ROLLBACK"])
+        release.start()
+        started = time.monotonic()
+        publish(lake.catalog, [staged])
+        assert time.monotonic() - started > 0.3
+        release.join()
+    assert Oracle.of(lake).rows("a") == {1: "1"}
+
+
+def test_a_publish_that_failed_on_a_lock_never_lands_later(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake, oracle = impatient(sql_lake), Oracle.of(sql_lake)
+    name, other = lake.create("a"), lake.create("b")
+    lake.write("first", a=[1], b=[1])
+    staged = lake.stage(lake.bases(name)[name], Attempt(run_id="r", step="s"), [2])
+    with monkeypatch.context() as quick, locked(lake, "IMMEDIATE"):
+        quick.setattr("random.uniform", lambda *_: 0.0)
+        with pytest.raises(PublishUnresolved):
+            publish(lake.catalog, [staged])
+    for n in range(3):
+        lake.write(f"unrelated {n}", b=[10 + n])
+    assert oracle.rows("a") == {1: "1"}
+    assert oracle.load("a").metadata_location == sql_lake.load(name).metadata_location
+    publish(lake.catalog, [staged])  # the engine is as good as new
+    assert oracle.rows("a") == {1: "1", 2: "2"}
+    assert len(oracle.rows(other.rpartition(".")[2])) == 4
+
+
+def test_a_database_that_cannot_be_read_says_so(sql_lake: Lake, tmp_path: Path) -> None:
+    name = sql_lake.create("a")
+    database = tmp_path / "catalog.db"
+    sql_lake.catalog.engine.dispose()
+    away = database.rename(tmp_path / "away.db")
+    database.mkdir()
+    with pytest.raises(ServiceUnavailableError, match="did not answer"):
+        sql_lake.load(name)
+    database.rmdir()
+    away.rename(database)
+    assert sql_lake.rows(name) == []
+
+
+def documents(lake: Lake, table: str) -> set[str]:
+    folder = Path(urlparse(lake.load(f"{lake.namespace}.{table}").location()).path) / "metadata"
+    return {path.as_uri() for path in folder.glob("*.metadata.json")}
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_old_documents_do_not_pile_up(sql_lake: Lake, codec: str) -> None:
+    properties = {
+        "write.metadata.delete-after-commit.enabled": "true",
+        "write.metadata.previous-versions-max": "4",
+        "write.metadata.compression-codec": codec,
+    }
+    sql_lake.create("a", **properties)
+    for n in range(8):
+        sql_lake.write(f"s{n}", a=[n])
+    logged = {entry["metadata-file"] for entry in Oracle.of(sql_lake).document("a")["metadata-log"]}
+    assert documents(sql_lake, "a") == logged | {sql_lake.load(f"{sql_lake.namespace}.a").metadata_location}
+    assert len(logged) == 4
+
+
+def test_an_old_document_that_is_gone_already_fails_nothing(sql_lake: Lake) -> None:
+    """Orphan removal, or a colleague, was quicker; the commit has landed all the same."""
+    properties = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "2"}
+    sql_lake.create("a", **properties)
+    sql_lake.write("first", a=[1])
+    for location in documents(sql_lake, "a") - {sql_lake.load(f"{sql_lake.namespace}.a").metadata_location}:
+        Path(urlparse(location).path).unlink()
+    sql_lake.write("second", a=[2])
+    assert Oracle.of(sql_lake).rows("a") == {1: "1", 2: "2"}
+
+
+def test_a_commit_that_fails_half_way_never_lands_later(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In rollback-journal mode a reader lets a transaction begin and write, and then blocks its COMMIT."""
+    lake = impatient(sql_lake)
+    name, other = lake.create("a"), lake.create("b")
+    lake.write("first", a=[1], b=[1])
+    staged = lake.stage(lake.bases(name)[name], Attempt(run_id="r", step="s"), [2])
+    for each in (lake, sql_lake):
+        each.catalog.engine.dispose()
+    path = lake.settings.uri.removeprefix("sqlite:///").partition("?")[0]
+    with closing(sqlite3.connect(path, isolation_level=None)) as somebody:
+        assert somebody.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
+    oracle = Oracle.of(sql_lake)
+    with monkeypatch.context() as quick, locked(lake, "DEFERRED") as reader:
+        reader.execute("SELECT * FROM iceberg_tables").fetchone()
+        quick.setattr("random.uniform", lambda *_: 0.0)
+        with pytest.raises(PublishUnresolved, match="locked"):
+            publish(lake.catalog, [staged])
+    lake.catalog.create_table((lake.namespace, "unrelated"), lake.load(other).schema())
+    lake.write("unrelated", b=[2])
+    assert oracle.rows("a") == {1: "1"}
+    publish(lake.catalog, [staged])
+    assert oracle.rows("a") == {1: "1", 2: "2"}

@@ -1,0 +1,194 @@
+"""Trimming in a publish, over random histories: it drops what nobody needs, and nothing else.
+
+Guarded mechanism: `outdated_snapshots`. What a tag, a branch or an attempt under way stands on must stay, whatever the
+order in which they came.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadataV2
+from pyiceberg.table.update import TableRequirement
+
+from lakehouse.protocol.catalog import TableChange, ref_is, set_tag
+from lakehouse.protocol.commit.trim import KEEP_PROPERTY, outdated_snapshots
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.history import ancestry, head_of
+from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
+from lakehouse_tests.protocol.commit.oracle import Oracle
+
+pytestmark = pytest.mark.slow
+
+# What may happen to a table between two publishes: (what, how far back from the head of main).
+WHAT = ["publish", "publish", "publish", "tag", "branch", "attempt", "rollback"]
+EVENTS = st.lists(st.tuples(st.sampled_from(WHAT), st.integers(0, 9)), max_size=40)
+
+
+class History:
+    """A model of a table: parents by snapshot, and references."""
+
+    def __init__(self) -> None:
+        self.retention: dict[str, int] = {}
+        self.parents: dict[int, int | None] = {}
+        self.refs: dict[str, tuple[str, int]] = {}
+        self.main: int | None = None
+
+    def commit(self, parent: int | None) -> int:
+        """A new snapshot."""
+        snapshot = len(self.parents) + 1
+        self.parents[snapshot] = parent
+        return snapshot
+
+    def line(self, snapshot: int | None) -> list[int]:
+        """The snapshot and its ancestors."""
+        found: list[int] = []
+        while snapshot is not None:
+            found.append(snapshot)
+            snapshot = self.parents[snapshot]
+        return found
+
+    def happen(self, what: str, back: int) -> None:
+        """One event."""
+        line = self.line(self.main)
+        at = line[min(back, len(line) - 1)] if line else None
+        if what == "publish":
+            self.main = self.commit(self.commit(self.main))
+        elif at is None:
+            return
+        elif what == "rollback":
+            self.main = at
+        elif what == "tag":
+            self.refs[f"tag{len(self.refs)}"] = ("tag", at)
+        else:  # a foreign branch, or an attempt that has staged and sealed
+            self.refs[f"{what}{len(self.refs)}"] = ("branch", self.commit(self.commit(at)))
+
+    def table(self, keep: int) -> Table:
+        """The same as PyIceberg would load it."""
+        refs: dict[str, Any] = {n: {"type": kind, "snapshot-id": at} for n, (kind, at) in self.refs.items()}
+        if self.main is not None:
+            refs["main"] = {"type": "branch", "snapshot-id": self.main, **self.retention}
+        metadata = TableMetadataV2.model_validate(
+            {
+                "location": "file:///t",
+                "table-uuid": "00000000-0000-0000-0000-000000000001",
+                "last-updated-ms": 1,
+                "last-column-id": 2,
+                "schemas": [SCHEMA.model_dump(by_alias=True)],
+                "current-schema-id": 0,
+                "partition-specs": [{"spec-id": 0, "fields": []}],
+                "last-partition-id": 999,
+                "sort-orders": [{"order-id": 0, "fields": []}],
+                "last-sequence-number": len(self.parents),
+                "properties": {KEEP_PROPERTY: str(keep)},
+                "refs": refs,
+                "current-snapshot-id": self.main,
+                "snapshots": [
+                    {"snapshot-id": s, "sequence-number": s, "timestamp-ms": s, "manifest-list": "file:///m"}
+                    | ({"parent-snapshot-id": parent} if parent is not None else {})
+                    for s, parent in self.parents.items()
+                ],
+            }
+        )
+        return Table(("n", "t"), metadata, "file:///t/m.json", PyArrowFileIO(), None)  # pyright: ignore[reportArgumentType]
+
+
+def test_what_is_set_on_main_itself_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ALTER TABLE … REPLACE BRANCH main … WITH SNAPSHOT RETENTION`: snapshots by number, or by age."""
+    history = History()
+    for _ in range(10):
+        history.happen("publish", 0)
+    head = history.commit(history.commit(history.main))
+    line = history.line(head)
+    assert outdated_snapshots(history.table(3), head) == line[3:]
+    history.retention = {"min-snapshots-to-keep": 12}
+    assert outdated_snapshots(history.table(3), head) == line[12:]
+    monkeypatch.setattr("time.time_ns", lambda: 30_000_000)  # snapshot n was made at millisecond n
+    history.retention = {"min-snapshots-to-keep": 2, "max-snapshot-age-ms": 20}
+    assert outdated_snapshots(history.table(3), head) == [at for at in line if at < 10]
+    history.retention = {"max-ref-age-ms": 10**15}
+    assert outdated_snapshots(history.table(3), head) == line[3:]
+
+
+@given(EVENTS, st.integers(1, 12))
+def test_nothing_that_somebody_stands_on_is_dropped(events: list[tuple[str, int]], keep: int) -> None:
+    history = History()
+    for what, back in events:
+        history.happen(what, back)
+    head = history.commit(history.commit(history.main))  # staged, about to be published
+    history.refs["ours"] = ("branch", head)
+    dropped = set(outdated_snapshots(history.table(keep), head))
+
+    new_main = history.line(head)
+    assert dropped <= set(new_main)
+    assert not dropped & set(new_main[: max(2, keep)])
+    assert not dropped & {at for _, at in history.refs.values()}
+    for _, at in history.refs.values():
+        way = history.line(at)
+        own = [snapshot for snapshot in way if snapshot not in new_main]
+        base = next((snapshot for snapshot in way if snapshot in new_main), None)
+        assert not dropped & {*own, base}  # what is staged, and the base it descends from
+    if all(name == "ours" for name in history.refs):
+        assert len(new_main) - len(dropped) <= max(2, keep) + 2  # it really trims
+
+
+def test_a_number_that_is_none_makes_no_publish_fail(lake: Lake) -> None:
+    lake.create("a", **{KEEP_PROPERTY: "a hundred"})
+    for n in range(27):
+        lake.write(f"s{n}", a=[n])
+    assert len(Oracle.of(lake).document("a")["snapshots"]) == 50
+
+
+def test_a_tag_that_is_moved_back_meanwhile_keeps_its_snapshot(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the lease of a mirror that was rolled back: a REST server would drop it together with what it names."""
+    name = lake.create("a", **{KEEP_PROPERTY: "3"})
+    for n in (1, 2):
+        lake.write(f"s{n}", a=[n])
+    newest, *_, first = (s.snapshot_id for s in ancestry(lake.load(name), head_of(lake.load(name))))
+    lake.catalog.commit_tables([TableChange(lake.load(name).name(), (), (set_tag("mine", newest),))])
+    was = ref_is("mine", newest)
+
+    def chosen(table: Table, next_head: int) -> list[int]:
+        found = outdated_snapshots(table, next_head)
+        if table.metadata.refs["mine"].snapshot_id == newest:
+            assert first in found
+            lake.catalog.commit_tables([TableChange(table.name(), (), (set_tag("mine", first),))])
+        return found
+
+    commit, required = lake.catalog.commit_tables, list[TableRequirement]()
+
+    def heard(changes: Sequence[TableChange]) -> None:
+        required.extend(one for change in changes for one in change.requirements)
+        commit(changes)
+
+    monkeypatch.setattr(lake.catalog, "commit_tables", heard)
+    monkeypatch.setattr(import_module("lakehouse.protocol.commit.publish"), "outdated_snapshots", chosen)
+    lake.write("third", a=[3])
+    assert [one for one in required if one in (was, ref_is("mine", first))] == [was, ref_is("mine", first)]
+    table = lake.load(name)
+    assert table.metadata.refs["mine"].snapshot_id == first
+    assert table.metadata.snapshot_by_id(first) is not None
+    assert lake.rows(name) == [1, 2, 3]
+
+
+def test_a_tag_and_an_attempt_under_way_outlive_many_publishes(lake: Lake) -> None:
+    """The attempt ends as superseded, its tag is read, and no file of either is gone."""
+    name = lake.create("a", **{KEEP_PROPERTY: "3"})
+    lake.write("first", a=[1])
+    base = lake.bases(name)[name]
+    assert base.snapshot_id
+    lake.load(name).manage_snapshots().create_tag(base.snapshot_id, "release-1").commit()
+    under_way = lake.stage(base, Attempt(run_id="slow", step="s"), [100])
+    for n in range(2, 8):
+        lake.write(f"s{n}", a=[n])
+    table, oracle = lake.load(name), Oracle.of(lake)
+    assert table.scan(snapshot_id=base.snapshot_id).to_arrow()["n"].to_pylist() == [1]
+    assert sorted(table.scan(snapshot_id=under_way.head).to_arrow()["n"].to_pylist()) == [1, 100]
+    assert oracle.refs("a") == {"main", "release-1", under_way.branch}
+    assert len(oracle.document("a")["snapshots"]) <= 3 + 2 + 1 + 2
+    assert sorted(oracle.rows("a")) == list(range(1, 8))

@@ -1,0 +1,100 @@
+"""Twins: two processes stage from the same base and are held at a barrier before they publish. One lands.
+
+Guarded mechanisms: the requirements of a publish (`main` at base, above all) and the compare-and-swap over all tables.
+Breaking either lets both twins land, or half of one.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakehouse.protocol.commit import branch_table
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.spark import SparkOn
+from lakehouse_tests.protocol.commit.children import Child, Work
+from lakehouse_tests.protocol.commit.oracle import Oracle
+
+pytestmark = pytest.mark.slow
+Rows = Mapping[str, list[int]]
+
+ONE_TABLE: tuple[Rows, Rows] = ({"a": [10, 11]}, {"a": [20, 21]})
+OVERLAPPING: tuple[Rows, Rows] = ({"a": [10, 11], "b": [10]}, {"c": [20], "b": [20, 21]})
+SETS = pytest.mark.parametrize("sets", [ONE_TABLE, OVERLAPPING], ids=["one-table", "overlapping"])
+APPEND_TRIALS = 9
+MERGE_TRIALS = 4
+
+
+@SETS
+def test_of_two_appends_one_lands(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows]) -> None:
+    for name in "abc":
+        lake.create(name)
+    for trial in range(APPEND_TRIALS):  # the first trial races for the first commit of each table
+        numbered = [{name: [100 * trial + n for n in numbers] for name, numbers in rows.items()} for rows in sets]
+        one, other = (_work(lake, f"append {trial}", rows, merged=False, tmp_path=tmp_path) for rows in numbered)
+        _race(lake, one, other, lambda _one, _other: None)
+
+
+@pytest.mark.spark
+@SETS
+def test_of_two_merges_one_lands(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows], spark_on: SparkOn) -> None:
+    for name in "abc":
+        lake.create(name)
+    lake.write("first", a=[10, 20], b=[10, 20], c=[10, 20])
+    with spark_on(lake.settings) as spark:
+        for trial in range(MERGE_TRIALS):
+            one, other = (_work(lake, f"merge {trial}", rows, merged=True, tmp_path=tmp_path) for rows in sets)
+            _race(lake, one, other, lambda left, right: [_merge(lake, spark, work) for work in (left, right)])
+
+
+def _work(lake: Lake, step: str, rows: Rows, *, merged: bool, tmp_path: Path) -> Work:
+    attempt = Attempt(run_id=f"run {min(min(numbers) for numbers in rows.values())}", step=step)
+    hold = f"publish.before=hold:{_gate(tmp_path, attempt)}"
+    return Work(lake.settings, lake.namespace, attempt, rows, merged=merged, failpoints=hold)
+
+
+def _gate(folder: Path, attempt: Attempt) -> Path:
+    return folder / attempt.step.replace(" ", "-")
+
+
+def _race(lake: Lake, one: Work, other: Work, merge: Callable[[Work, Work], object]) -> None:
+    oracle = Oracle.of(lake)
+    before = {name: oracle.rows(name) for name in "abc"}
+    gate = Path(one.failpoints.partition("hold:")[2])
+    with Child(one) as left, Child(other) as right:
+        for word in ("open", "staged"):
+            assert (left.hear(), right.hear()) == (word, word)
+            if word == "open":
+                merge(one, other)
+            left.go_on()
+            right.go_on()
+        assert {name: oracle.rows(name) for name in "abc"} == before
+        gate.touch()
+        ends = [left.hear(), right.hear()]
+    assert sorted(ends) == ["Superseded", "published"]
+    winner, loser = (one, other) if ends[0] == "published" else (other, one)
+    for name in "abc":
+        added = _expected(winner, winner.rows.get(name, []))
+        assert oracle.rows(name) == before[name] | added
+        assert oracle.attempts(name).count(winner.attempt.id) == (name in winner.rows)
+        assert loser.attempt.id not in oracle.attempts(name)
+
+
+def _expected(work: Work, numbers: list[int]) -> dict[int, str]:
+    return {n: work.attempt.run_id if work.merged else str(n) for n in numbers}
+
+
+def _merge(lake: Lake, spark: SparkSession, work: Work) -> None:
+    """What both twins do to each table of theirs: change one row that is there, and add another."""
+    key = "spark.sql.iceberg.snapshot-property.lakehouse.attempt"
+    spark.conf.set(key, work.attempt.id)
+    for name, numbers in work.rows.items():
+        target = branch_table(lake.bases(f"{lake.namespace}.{name}")[f"{lake.namespace}.{name}"], work.attempt)
+        values = ", ".join(f"({n}L, '{work.attempt.run_id}')" for n in numbers)
+        spark.sql(
+            f"MERGE INTO {target} t USING (SELECT * FROM VALUES {values} AS v(n, s)) v ON t.n = v.n "
+            "WHEN MATCHED THEN UPDATE SET t.s = v.s WHEN NOT MATCHED THEN INSERT (n, s) VALUES (v.n, v.s)"
+        )
+    spark.conf.unset(key)

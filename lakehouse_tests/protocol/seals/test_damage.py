@@ -1,0 +1,117 @@
+"""What cannot be read is named: the file, its table, and what is wrong with it.
+
+Guarded mechanism: after a failure, every file of the snapshot is looked at; and no part of a proof ends another.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lakehouse.protocol.commit import publish
+from lakehouse.protocol.errors import CommitError
+from lakehouse.protocol.seals.damage import Attempted, damages
+from lakehouse.protocol.seals.history import head_of
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.protocol.commit.rewrites import delete_rows
+
+Harm = Callable[[Path], None]
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def spoil(path: Path) -> None:
+    """The footer stays as it was."""
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\0" * (len(whole) // 4) + whole[4 + len(whole) // 4 :])
+
+
+@pytest.fixture
+def name(sql_lake: Lake) -> str:
+    """A table of two files."""
+    found = sql_lake.create("a")
+    sql_lake.write("first", a=range(1000))
+    sql_lake.write("second", a=[7])
+    return found
+
+
+def data_file(lake: Lake, name: str) -> Path:
+    largest = max((task.file for task in lake.load(name).scan().plan_files()), key=lambda file: file.record_count)
+    return Path(largest.file_path.removeprefix("file://"))
+
+
+def manifest(lake: Lake, name: str) -> Path:
+    table = lake.load(name)
+    found = table.current_snapshot()
+    assert found
+    return Path(found.manifests(table.io)[0].manifest_path.removeprefix("file://"))
+
+
+def manifest_list(lake: Lake, name: str) -> Path:
+    found = lake.load(name).current_snapshot()
+    assert found
+    return Path(found.manifest_list.removeprefix("file://"))
+
+
+@pytest.mark.parametrize(
+    ("which", "harm", "kind"),
+    [
+        (data_file, empty, "unreadable_file"),
+        (data_file, cut, "unreadable_file"),
+        (data_file, spoil, "unreadable_file"),
+        (data_file, Path.unlink, "missing_file"),
+        (manifest, cut, "unreadable_file"),
+        (manifest, Path.unlink, "missing_file"),
+        (manifest_list, cut, "unreadable_file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    sql_lake: Lake, name: str, which: Callable[[Lake, str], Path], harm: Harm, kind: str
+) -> None:
+    table = sql_lake.load(name)
+    assert damages(table, head_of(table)) == []
+    path = which(sql_lake, name)
+    harm(path)
+    (found,) = damages(sql_lake.load(name), head_of(table))
+    assert (found.kind, found.table, Path(found.path).name, found.lost) == (kind, name, path.name, True)
+    assert found.message.startswith(f"{name}: ")
+    assert path.name in found.message
+
+
+def test_a_delete_by_value_is_named_and_is_no_loss(sql_lake: Lake, name: str) -> None:
+    publish(sql_lake.catalog, [delete_rows(sql_lake, name, [], equality=0)])
+    table = sql_lake.load(name)
+    (found,) = damages(table, head_of(table))
+    assert (found.kind, found.table, found.lost) == ("equality_delete", name, False)
+    assert found.path.rpartition("/")[2] in found.message
+
+
+def test_a_part_that_fails_ends_no_other(sql_lake: Lake, name: str) -> None:
+    table = sql_lake.load(name)
+    at = [(table, head_of(table))]
+
+    def fails() -> int:
+        raise ValueError("nobody knows why")
+
+    def refuses() -> int:
+        raise CommitError("it says of itself what is wrong")
+
+    attempted = Attempted()
+    assert attempted.part("one", at, lambda: 1, 0) == 1
+    assert attempted.part("two", at, fails, 0) == 0
+    assert attempted.part("three", at, refuses, 0) == 0
+    assert attempted.damages == []
+    assert attempted.errors == [
+        "two could not be proven: ValueError: nobody knows why.",
+        "it says of itself what is wrong",
+    ]
+    cut(data_file(sql_lake, name))
+    assert attempted.part("four", at, fails, 0) == 0
+    assert [one.kind for one in attempted.damages] == ["unreadable_file"]
+    assert len(attempted.errors) == 2, "the file is the reason"

@@ -1,0 +1,66 @@
+"""`docs/rooms.md`: the tree of the package, from the first lines of its docstrings."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import wrap
+
+from lakehouse_tests.mechanisms.page import WIDTH
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "rooms.md"
+_PACKAGE = ROOT / "lakehouse"
+_BEGIN = """# Rooms
+
+Which file does what, from the first line of each. Rooms that stand higher use those below, never the other way round;
+`lint-imports` checks it. The floors, from above: `cli`, `build`, `orchestration` and `demo`, `steps`, `proofs` and
+`contracts`, `formats`, `protocol`, `engines`, `declarations`, `settings`, `iceberg`.
+
+`.venv/bin/python -m lakehouse_tests.rooms` writes this page."""
+_FLOORS = (
+    *("cli", "orchestration", "demo", "steps", "proofs", "contracts", "formats", "protocol", "engines"),
+    *("declarations", "settings", "iceberg"),
+)
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([_BEGIN, *_lines()]) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield from ("", "## lakehouse", "")
+    yield from _modules(_PACKAGE)
+    for floor in _FLOORS:
+        yield from _room(_PACKAGE / floor)
+
+
+def _room(folder: Path) -> Iterator[str]:
+    name = folder.relative_to(_PACKAGE).as_posix()
+    yield from ("", f"##{'#' * name.count('/')} {name}", "")
+    yield from _wrapped(_first_line(folder / "__init__.py"), "")
+    modules = list(_modules(folder))
+    if modules:
+        yield ""
+        yield from modules
+    for below in sorted(each for each in folder.iterdir() if (each / "__init__.py").is_file()):
+        yield from _room(below)
+
+
+def _modules(folder: Path) -> Iterator[str]:
+    for file in sorted(folder.glob("*.py")):
+        if file.name != "__init__.py":
+            yield from _wrapped(f"- `{file.stem}`: {_first_line(file)}", "  ")
+
+
+def _first_line(file: Path) -> str:
+    documented = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    return documented.splitlines()[0] if documented else ""
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

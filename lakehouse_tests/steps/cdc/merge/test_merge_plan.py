@@ -1,0 +1,164 @@
+"""The planner's choices, and that what it narrows by never leaves out a file that may hold a key."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyiceberg import types as iceberg
+
+from lakehouse.steps.cdc.merge.merge_plan import COPY, DELETES, DeltaRows, Narrowed, choose, literal, narrow, replacing
+from lakehouse.steps.cdc.plan.file_pruning import FileFacts, Holding, Touched
+
+BUCKET = ("id", "bucket[4]")
+LONG = {"id": iceberg.LongType()}
+MB = 1 << 20
+
+
+def _files(number: int, *, rows: int = 100_000, size: int = 10 * MB, **more: Any) -> list[FileFacts]:
+    return [
+        FileFacts(rows, size, bounds={"id": (n * rows, (n + 1) * rows - 1)}, parts={BUCKET: n % 4}, **more)
+        for n in range(number)
+    ]
+
+
+def _all(files: list[FileFacts]) -> Narrowed:
+    return Narrowed(files, len(files))
+
+
+def test_a_few_scattered_rows_of_large_files_are_deleted_in_place() -> None:
+    plan = choose(_all(_files(8)), DeltaRows(updated=8_000))
+    assert (plan.strategy, plan.mode) == ("merge", DELETES)
+    assert plan.rewritten[COPY] == 80 * MB  # every file has some
+    assert plan.rewritten[DELETES] < plan.rewritten[COPY] / 50
+
+
+def test_a_file_that_changes_in_large_part_is_copied() -> None:
+    assert choose(_all(_files(1)), DeltaRows(updated=40_000)).mode == COPY
+    assert choose(_all(_files(1)), DeltaRows(deleted=31_000)).mode == COPY
+    assert choose(_all(_files(1)), DeltaRows(deleted=29_000)).mode == DELETES
+
+
+def test_deletes_do_not_pile_up_until_readers_feel_them() -> None:
+    assert choose(_all(_files(4, deleted=10_000)), DeltaRows(updated=4_000)).mode == DELETES
+    plan = choose(_all(_files(4, deleted=15_000)), DeltaRows(updated=4_000))
+    assert plan.mode == COPY
+    assert "readers" in plan.reasons[1]
+
+
+def test_small_files_are_copied_and_new_rows_come_along() -> None:
+    plan = choose(_all(_files(4, rows=1_000, size=100_000)), DeltaRows(inserted=5, updated=1))
+    assert (plan.strategy, plan.mode) == ("merge", COPY)
+
+
+def test_new_rows_beside_many_known_ones_are_appended() -> None:
+    assert choose(_all(_files(8)), DeltaRows(inserted=5, updated=800)).strategy == "merge+append"
+    assert choose(_all(_files(8)), DeltaRows(updated=800)).strategy == "merge"
+
+
+def test_only_new_rows_are_appended() -> None:
+    plan = choose(_all(_files(8)), DeltaRows(inserted=5))
+    assert (plan.strategy, plan.mode, plan.rewritten) == ("append", None, {})
+    assert choose(Narrowed([], 8), DeltaRows(inserted=5)).reasons == ("no file can hold one of the keys",)
+
+
+def test_nothing_is_written_for_nothing() -> None:
+    assert choose(_all(_files(8)), DeltaRows()).strategy == "nothing"
+
+
+def test_a_declared_mode_is_kept_to() -> None:
+    assert choose(_all(_files(8)), DeltaRows(updated=1), asked=COPY).mode == COPY
+    assert choose(_all(_files(1, rows=10, size=10)), DeltaRows(updated=9), asked=DELETES).mode == DELETES
+
+
+def test_a_plan_tells_a_reader_and_no_value() -> None:
+    narrowed = narrow(_files(8), Touched({"id": (123_456, 123_999)}, {BUCKET: frozenset({1})}), LONG)
+    told = choose(narrowed, DeltaRows(updated=2)).because("a note").to_json()
+    assert "123456" not in told
+    read = json.loads(told)
+    assert read["strategy"] == "merge"
+    assert read["files"] == "1 of 8"
+    assert read["why"][:2] == ["a note", "keys lie in 1 of 8 files (1 of 4 buckets of id, a range of id)"]
+    assert json.loads(replacing(7, "because").to_json())["predicted"]["inserted"] == 7
+
+
+def test_narrowing_by_bucket_and_range() -> None:
+    files = _files(8)
+    narrowed = narrow(files, Touched({"id": (250_000, 450_000)}, {BUCKET: frozenset({2, 3})}), LONG)
+    assert narrowed.files == [files[2], files[3]]
+    assert narrowed.literals == (
+        "lake.system.bucket(4, t.`id`) IN (2, 3)",
+        "t.`id` BETWEEN CAST(250000 AS BIGINT) AND CAST(450000 AS BIGINT)",
+    )
+
+
+def test_every_bucket_is_no_condition() -> None:
+    narrowed = narrow(_files(8), Touched({}, {BUCKET: frozenset(range(4))}), LONG)
+    assert (narrowed.literals, len(narrowed.files)) == ((), 8)
+
+
+def test_nothing_is_told_of_a_column_with_nulls() -> None:
+    touched = Touched({"id": (1, 2)}, {BUCKET: frozenset({1})}, nulls=frozenset({"id"}))
+    assert (narrow(_files(8), touched, LONG).literals, len(narrow(_files(8), touched, LONG).files)) == ((), 8)
+
+
+def test_a_file_without_bounds_may_hold_anything() -> None:
+    touched = Touched({"id": (5, 5)}, {BUCKET: frozenset({1})})
+    assert FileFacts(1, 1).may_hold(touched)
+    assert not FileFacts(1, 1, bounds={"id": (6, 9)}).may_hold(touched)
+    assert not FileFacts(1, 1, parts={BUCKET: 2}).may_hold(touched)
+    assert FileFacts(1, 1, parts={("id", "bucket[8]"): 2}).may_hold(touched)  # of an older partitioning
+
+
+def test_values_of_a_column_that_is_a_partition() -> None:
+    touched = Touched({}, {("origin", "identity"): frozenset({"JFK", "E'R"})})
+    files = [FileFacts(1, 1, parts={("origin", "identity"): origin}) for origin in ("JFK", "LGA", None)]
+    narrowed = narrow(files, touched, {"origin": iceberg.StringType()})
+    assert len(narrowed.files) == 1
+    assert narrowed.literals == ("t.`origin` IN (CAST(X'452752' AS STRING), CAST(X'4a464b' AS STRING))",)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (7, iceberg.IntegerType(), "CAST(7 AS INT)"),
+        (-7, iceberg.LongType(), "CAST(-7 AS BIGINT)"),
+        (Decimal("1.50"), iceberg.DecimalType(9, 2), "CAST('1.50' AS DECIMAL(9, 2))"),
+        ("' OR 1=1", iceberg.StringType(), "CAST(X'27204f5220313d31' AS STRING)"),
+        (19_000, iceberg.DateType(), "date_from_unix_date(19000)"),
+        (5, iceberg.TimestamptzType(), "timestamp_micros(5)"),
+        (5, iceberg.TimestampType(), "CAST(timestamp_micros(5) AS TIMESTAMP_NTZ)"),
+    ],
+)
+def test_literals(value: Any, kind: iceberg.IcebergType, text: str) -> None:
+    assert literal(value, kind) == text
+
+
+def test_rows_without_those_deleted() -> None:
+    assert Holding(_files(2, rows=10, deleted=3)).rows == 14
+
+
+@given(
+    keys=st.sets(st.integers(0, 999), min_size=1, max_size=20),
+    files=st.lists(st.sets(st.integers(0, 999), min_size=1, max_size=20), max_size=12),
+)
+def test_no_file_with_a_key_is_left_out(keys: set[int], files: list[set[int]]) -> None:
+    facts = [FileFacts(len(held), 1, bounds={"id": (min(held), max(held))}) for held in files]
+    touched = Touched({"id": (min(keys), max(keys))})
+    kept = narrow(facts, touched, LONG).files
+    assert all(fact in kept for fact, held in zip(facts, files, strict=True) if held & keys)
+
+
+@given(
+    files=st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**9), st.integers(0, 10**6)), max_size=30),
+    rows=st.builds(DeltaRows, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6)),
+)
+def test_every_batch_has_a_plan(files: list[tuple[int, int, int]], rows: DeltaRows) -> None:
+    facts = [FileFacts(count, size, min(count, deleted)) for count, size, deleted in files]
+    plan = choose(_all(facts), rows)
+    assert (plan.mode is None) == (plan.strategy in ("nothing", "append"))
+    assert (plan.strategy == "nothing") == (rows == DeltaRows())
+    assert plan.reasons
+    assert all(size >= 0 for size in plan.rewritten.values())

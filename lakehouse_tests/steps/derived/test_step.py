@@ -1,0 +1,210 @@
+"""One step of a derived table: what comes out, what its seal says, and how it ends where it does not go ahead."""
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pandera.pyspark as pandera
+import pyspark.sql.types as T  # noqa: N812
+import pytest
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql import DataFrame
+
+from lakehouse.declarations.columns.error import DoesNotFit
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.errors import Superseded
+from lakehouse.steps.derived.refusals import ComputationFailed, ComputedOtherwise, ContractBroken, NotAFrame
+from lakehouse.steps.derived.step import derive
+from lakehouse_tests.steps.derived.workshop import DAY, TOTALS, Workshop, table_of, total
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_function_is_computed_at_the_pinned_snapshots_and_its_seal_says_from_what(workshop: Workshop) -> None:
+    one = workshop.derived("totals")
+    report = workshop.run(one)
+    assert workshop.rows("totals") == [("Bonn", 4), ("Kiel", 3)]
+    assert workshop.rows("totals", "runtime_date") == [(date(2013, 5, 14),)] * 2
+    seal, said = workshop.said("totals")
+    sales = workshop.name("sales")
+    assert (seal.kind, seal.runtime_date, dict(seal.inputs)) == ("derive", DAY, {sales: workshop.head("sales")})
+    assert (said.mode, said.added, said.total, said.partition) == ("full", 2, 2, ())
+    assert said.declared == {"sales": sales}
+    assert said.scanned == {sales: workshop.head("sales")}
+    assert said.dates == {sales: ""}
+    assert said.column_lineage == {"shop": ((sales, "shop"),), "total": ((sales, "amount"),)}
+    assert report.statement == said
+    assert report.snapshot_id == workshop.head("totals")
+    assert workshop.branches("totals") == []
+
+
+def test_a_sql_text_sees_its_inputs_by_name_and_the_runs_values(workshop: Workshop) -> None:
+    one = workshop.derived(
+        "large",
+        {**TOTALS, "day": T.DateType()},
+        "SELECT shop, amount AS total, :runtime_date AS day FROM sales WHERE amount >= :least;  ",
+    )
+    workshop.run(one, parameters={"least": 2, "unused": "x"})
+    assert workshop.rows("large", "shop", "total", "day") == [
+        ("Bonn", 4, date(2013, 5, 14)),
+        ("Kiel", 2, date(2013, 5, 14)),
+    ]
+
+
+def test_a_sql_text_that_is_no_query_does_nothing(workshop: Workshop) -> None:
+    one = workshop.derived("dropped", compute=f"DROP TABLE lake.{workshop.name('sales')}")
+    with pytest.raises(ParseException):
+        workshop.run(one)
+    assert workshop.rows("sales", "id") == [(0,), (1,), (2,)]
+    assert workshop.head("dropped") is None
+
+
+def test_a_step_reads_what_was_pinned_whatever_is_written_meanwhile(workshop: Workshop) -> None:
+    def late(sales: DataFrame) -> DataFrame:
+        workshop.sell(("Kiel", 100))
+        return total(sales)
+
+    workshop.run(workshop.derived("totals", compute=late))
+    assert workshop.rows("totals") == [("Bonn", 4), ("Kiel", 3)]
+    second = workshop.derived("again")
+    workshop.run(second)
+    assert workshop.rows("again") == [("Bonn", 4), ("Kiel", 3)], "of the same run"
+    workshop.run(second, run="next run")
+    assert workshop.rows("again") == [("Bonn", 4), ("Kiel", 103)]
+
+
+def test_the_same_again_is_computed_and_said(workshop: Workshop) -> None:
+    one = workshop.derived("totals")
+    assert not workshop.run(one).notes
+    again = workshop.run(one)
+    assert workshop.rows("totals") == [("Bonn", 4), ("Kiel", 3)]
+    assert again.notes == ("inputs, date, parameters and code are those of run run: computed again, as asked",)
+    assert not workshop.run(one, day="2013-05-15").notes
+
+
+def test_derived_from_derived_and_dates_that_came_along_are_the_runs_own(workshop: Workshop) -> None:
+    workshop.run(workshop.derived("totals"))
+    one = workshop.derived("copy", compute="SELECT * FROM totals", inputs={"totals": "totals"})
+    workshop.run(one)
+    assert workshop.rows("copy", "shop", "runtime_date") == [(s, date(2013, 5, 14)) for s in ("Bonn", "Kiel")]
+    assert workshop.said("copy")[1].dates == {workshop.name("totals"): DAY}
+
+
+def test_a_backfill_says_why_in_its_seal(workshop: Workshop) -> None:
+    workshop.run(workshop.derived("totals"), day="2013-05-13")
+    one = workshop.derived("copy", compute="SELECT * FROM totals", inputs={"totals": "totals"})
+    report = workshop.run(one, backfill="May was late")
+    assert workshop.said("copy")[1].differs == "May was late"
+    assert "goes ahead as a backfill (May was late) although" in report.notes[0]
+    workshop.run(one, day="2013-05-13", backfill="not needed", run="another")
+    assert workshop.said("copy")[1].differs == ""
+
+
+def test_what_is_read_beside_the_declared_inputs_is_in_the_seal(workshop: Workshop) -> None:
+    shops = workshop.write("shops", [{"shop": "Kiel", "city": "Kiel"}])
+
+    def peeking(sales: DataFrame) -> DataFrame:
+        return total(sales.join(sales.sparkSession.table(f"lake.{workshop.name('shops')}"), "shop"))
+
+    workshop.run(workshop.derived("peeking", compute=peeking))
+    said = workshop.said("peeking")[1]
+    assert said.scanned.keys() == {workshop.name("sales"), workshop.name("shops")}
+    assert shops not in workshop.said("peeking")[0].inputs.values()
+
+
+@pytest.mark.parametrize(
+    ("compute", "said"),
+    [
+        ("SELECT shop, amount AS total, id FROM sales", "column 'id' is unknown"),
+        ("SELECT shop FROM sales", "column 'total' is missing"),
+        ("SELECT shop, amount AS total, amount AS total FROM sales", "column 'total' is there twice"),
+        ("SELECT shop, amount / 2 AS total FROM sales", "column 'total' is double, not bigint"),
+        ("SELECT nullif(shop, 'Kiel') AS shop, amount AS total FROM sales", "column 'shop' holds a null"),
+    ],
+)
+def test_what_is_not_declared_is_refused_by_column(workshop: Workshop, compute: str, said: str) -> None:
+    required = {"shop": pandera.Column(T.StringType(), nullable=False), "total": T.LongType()}
+    one = workshop.derived("totals", required, compute)
+    with pytest.raises(DoesNotFit) as caught:
+        workshop.run(one)
+    assert said in caught.value.message
+    assert "Kiel" not in str(caught.value)
+    assert workshop.head("totals") is None
+
+
+def test_a_broken_blocking_rule_stops_the_step_and_a_warning_is_counted(workshop: Workshop) -> None:
+    small = {"total": pandera.Column(T.LongType(), pandera.Check.le(3), nullable=True), "shop": T.StringType()}
+    with pytest.raises(ContractBroken) as caught:
+        workshop.run(workshop.derived("blocked", small))
+    assert "1 of 2 rows" in caught.value.message
+    assert workshop.head("blocked") is None
+    warned = pandera.Column(T.LongType(), pandera.Check.le(3), nullable=True, metadata={"severity": "warning"})
+    workshop.run(workshop.derived("warned", {**small, "total": warned}))
+    broken = [rule for rule in workshop.said("warned")[1].rules.values() if rule["broken"]]
+    assert broken == [{"severity": "warning", "broken": 1}]
+
+
+def test_a_function_that_returns_no_frame_is_refused(workshop: Workshop) -> None:
+    with pytest.raises(NotAFrame, match="list"):
+        workshop.run(workshop.derived("totals", compute=lambda sales: sales.collect()))
+
+
+@pytest.mark.parametrize(
+    ("other", "ends_as"),
+    [({}, Superseded), ({"day": "2013-05-15"}, ComputedOtherwise), ({"parameters": {"least": 1}}, ComputedOtherwise)],
+)
+def test_of_two_runs_at_once_one_lands_and_the_other_is_told_what_it_was(
+    workshop: Workshop, other: dict[str, Any], ends_as: type[LakehouseError]
+) -> None:
+    one = workshop.derived("totals")
+
+    def overtaken(sales: DataFrame) -> DataFrame:
+        workshop.run(one, run="quicker", **other)
+        return total(sales)
+
+    slow = workshop.step(one, run="slower", parameters={"least": 2} if "parameters" in other else None)
+    with pytest.raises(ends_as) as ended:
+        derive(replace(slow, derived=replace(one, compute=overtaken)))
+    assert workshop.said("totals")[0].run_id == "quicker"
+    assert len(workshop.rows("totals")) == 2
+    if ends_as is ComputedOtherwise:
+        assert "run quicker has published it" in ended.value.message
+        assert f"lakehouse derive {one.name} --upstream --downstream --runtime-date {DAY}" in ended.value.remedy
+
+
+def test_a_compaction_meanwhile_costs_another_computation(workshop: Workshop) -> None:
+    one = workshop.derived("totals")
+    workshop.run(one)
+    compact = f"CALL lake.system.rewrite_data_files(table => '{one.name}', options => map('rewrite-all', 'true'))"
+    times: list[None] = []
+
+    def overtaken(sales: DataFrame) -> DataFrame:
+        if not times:
+            workshop.spark(lambda spark: spark.sql(compact).collect())
+        times.append(None)
+        return total(sales)
+
+    derive(replace(workshop.step(one, run="next"), derived=replace(one, compute=overtaken)))
+    assert len(times) == 2
+    assert workshop.said("totals")[0].run_id == "next"
+    assert workshop.rows("totals") == [("Bonn", 4), ("Kiel", 3)]
+
+
+@pytest.mark.parametrize("sensitive", ["buyers", "numbers", ""])
+def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(
+    workshop: Workshop, sensitive: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of an input, or of the table itself: what is there in another form is not always marked there."""
+    given, made = (
+        pandera.Column(T.StringType(), nullable=True, metadata={"sensitive": sensitive == table})
+        for table in ("buyers", "numbers")
+    )
+    workshop.declare(table_of(workshop.name("buyers"), {"name": given}))
+    workshop.write("buyers", [{"name": "Finder-4711"}])
+    text = "SELECT name AS shop, CAST(name AS BIGINT) AS total FROM buyers"
+    one = workshop.derived("numbers", {**TOTALS, "shop": made}, text, inputs={"buyers": "buyers"})
+    with pytest.raises(ComputationFailed if sensitive else PySparkException) as caught:
+        workshop.run(one)
+    assert ("Finder-4711" in str(caught.value)) is not bool(sensitive)
+    assert "CAST_INVALID_INPUT" in str(caught.value)
+    assert "Finder-4711" not in capfd.readouterr().err  # where PySpark would write it by itself

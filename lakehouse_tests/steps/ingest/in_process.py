@@ -1,0 +1,146 @@
+"""An ingest without Kafka and Spark: the workers' own task on records at hand, and the protocol as ever."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pyarrow as pa
+from pyiceberg.table import Table as IcebergTable
+
+from lakehouse.declarations import Declarations, Stream, Table, apply, plan, quarantine_table
+from lakehouse.engines.kafka.topics import PartitionRange, TopicState
+from lakehouse.proofs.audit import StreamProof, audit_stream
+from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.commit import Published, publish, stage_files
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.settings import IngestSettings, KafkaSettings
+from lakehouse.steps.ingest.plan import plan_range, stored_position
+from lakehouse.steps.ingest.repair.refused_records import Spans
+from lakehouse.steps.ingest.repair.reprocess import Reprocess, find_reprocess, reprocess
+from lakehouse.steps.ingest.step import IngestStep, seal_all, state, verdicts
+from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task
+from lakehouse.steps.ingest.workers.worker import read_report
+
+Record = tuple[bytes | None, bytes | None]
+"""Key and value."""
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class InProcess:
+    """A stream whose records arrive from the test itself."""
+
+    catalog: LakeCatalog
+    stream: Stream
+    declarations: Declarations = field(default_factory=lambda: Declarations({}, {}, {}))
+    ends: dict[int, int] = field(default_factory=dict[int, int])
+    runs: int = 0
+
+    def declare(self, *tables: Table, **more: object) -> None:
+        """Declare the tables, or widen them, and apply that."""
+        declared = (*tables, quarantine_table(self.stream, "tests"))
+        for table in declared:
+            apply(plan(table, self.catalog), self.catalog)
+        by_name = {table.name: table for table in declared}
+        self.declarations = Declarations(by_name, {self.stream.name: self.stream}, {}, **more)  # type: ignore[arg-type]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All, quarantine last."""
+        return (*self.stream.tables, self.stream.quarantine_table)
+
+    def step(self, verb: str = "ingest") -> IngestStep:
+        """Of a run of its own."""
+        self.runs += 1
+        return IngestStep(
+            stream=self.stream,
+            declarations=self.declarations,
+            catalog=self.catalog,
+            kafka=KafkaSettings(bootstrap_servers="127.0.0.1:1"),
+            limits=IngestSettings(),
+            session=nullcontext,  # type: ignore[arg-type]
+            attempt=Attempt(run_id=f"run-{self.runs}", step=f"{verb}:{self.stream.name}"),
+            inform=lambda message: None,
+        )
+
+    def ingest(self, arrived: Mapping[int, Sequence[Record]], headers: str | None = None) -> None:
+        """Records arrive in each partition, and one run lands them."""
+        start = dict(self.ends)
+        for partition, records in arrived.items():
+            self.ends[partition] = self.ends.get(partition, 0) + len(records)
+        step = self.step()
+        bases = read_bases(self.catalog, self.tables)
+        previous = stored_position(self.stream.name, bases)
+        topic = TopicState(
+            self.stream.topic, "cluster", "topic-id", {p: PartitionRange(0, n) for p, n in self.ends.items()}
+        )
+        planned = plan_range(self.stream.name, previous, topic, first={}, max_records=10**9)
+        work = IngestWork(planned, self.stream, self.declarations, bases, step.attempt)
+        batches = [_batch(p, start.get(p, 0), records, headers) for p, records in arrived.items()]
+        reports = [
+            read_report(report)
+            for batch in make_task(work, set()).run(iter(batches))
+            for report in batch.column("report").to_pylist()
+        ]
+        landed = add_up(work, set(), reports)
+        for name, files in landed.files.items():
+            stage_files(self.catalog, bases[name], step.attempt, files)
+        publish(self.catalog, seal_all(step, bases, state(planned, landed), verdicts(step, landed)))
+
+    def find(self, wanted: Spans | None = None, reason: str = "") -> Reprocess:
+        """What reprocessing would mean now."""
+        return find_reprocess(self.step("reprocess"), read_bases(self.catalog, self.tables), wanted, reason=reason)
+
+    def reprocess(self, wanted: Spans | None = None, reason: str = "") -> tuple[Reprocess, Published]:
+        """Take records up again."""
+        step, bases = self.step("reprocess"), read_bases(self.catalog, self.tables)
+        found = find_reprocess(step, bases, wanted, reason=reason)
+        return found, reprocess(step, bases, found)
+
+    def load(self, name: str) -> IcebergTable:
+        """Afresh."""
+        return self.catalog.load_table(tuple(name.split(".")))
+
+    def rows(self, name: str, *columns: str) -> list[dict[str, object]]:
+        """Of `main`, by partition and offset."""
+        found = self.load(name).scan().to_arrow()
+        found = found.sort_by([("_kafka_partition", "ascending"), ("_kafka_offset", "ascending")])
+        return (found.select(columns) if columns else found).to_pylist()
+
+    def quarantined(self) -> list[tuple[int, int]]:
+        """Partition and offset of what is in quarantine."""
+        rows = self.rows(self.stream.quarantine_table, "_kafka_partition", "_kafka_offset")
+        return [tuple(row.values()) for row in rows]  # type: ignore[misc]
+
+    def audit(self, *, scan: bool = False) -> StreamProof:
+        """As `lakehouse audit` does."""
+        return audit_stream(self.catalog, self.stream.name, self.tables, scan=scan)
+
+    def holds(self) -> StreamProof:
+        """Audit, and insist that it holds, by manifests and by a scan of everything."""
+        proof = self.audit()
+        assert proof.holds, proof.findings
+        scanned = self.audit(scan=True)
+        assert scanned.holds, scanned.findings
+        return proof
+
+    def again(self) -> "InProcess":
+        """Another process that works on the same."""
+        return replace(self, ends=dict(self.ends), runs=self.runs + 1000)
+
+
+def _batch(partition: int, start: int, records: Sequence[Record], headers: str | None) -> pa.RecordBatch:
+    count = len(records)
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([key for key, _ in records], pa.binary()),
+            pa.array([value for _, value in records], pa.binary()),
+            pa.array([headers] * count, pa.string()),
+            pa.array([partition] * count, pa.int32()),
+            pa.array(range(start, start + count), pa.int64()),
+            pa.array([BEGAN] * count, pa.timestamp("us", "UTC")),
+        ],
+        names=["key", "value", "headers", "partition", "offset", "timestamp"],
+    )

@@ -1,0 +1,169 @@
+"""Rows that no seal accounts for become the baseline: counted, told in every audit, proven from there on."""
+
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.steps.ingest.refusals import (
+    PositionBeyondEnd,
+    RowsWithoutSeal,
+    TableEmptied,
+    TopicRecreated,
+    UnsealedCommit,
+)
+from lakehouse.steps.ingest.repair import adoption as module
+from lakehouse.steps.ingest.repair.adoption import Adoption, GoOnFrom, NothingToAdopt, adopt, find_adoption
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.proofs.audit.conftest import Edit
+from lakehouse_tests.proofs.audit.document import ancestry, edit_document
+from lakehouse_tests.proofs.audit.simulated import A, B, SimulatedStream, to_a
+
+pytestmark = pytest.mark.slow
+
+ROWS, EARLIEST, LATEST = GoOnFrom
+
+
+@pytest.fixture
+def edit(sql_lake: Lake) -> Edit:
+    database = Path(urlparse(sql_lake.settings.uri or "").path)
+    return lambda name, change: edit_document(database, name, change)
+
+
+@pytest.fixture
+def events(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> SimulatedStream:
+    stream = SimulatedStream(open_catalog(sql_lake.settings))
+    monkeypatch.setattr(module, "read_topic", lambda kafka, topic: stream.topic())
+    return stream
+
+
+def adopted(events: SimulatedStream, go_on_from: GoOnFrom = ROWS) -> Adoption:
+    step = events.step("adopting")
+    bases = read_bases(events.catalog, events.tables)
+    found = find_adoption(step, bases, go_on_from)
+    adopt(step, bases, found)
+    return found
+
+
+def goes_on(events: SimulatedStream, read: int) -> None:
+    """The stream runs again, and the audit holds before and after, and says who adopted."""
+    proof = events.audit()
+    assert proof.holds, proof.findings
+    events.ingest({})
+    for scan in (False, True):
+        proof = events.audit(scan=scan)
+        assert proof.holds, proof.findings
+    assert proof.read == read
+    assert "rows adopted by run adopting, " in proof.proven_from
+
+
+def test_rows_without_any_seal_and_the_stream_goes_on_after_them(events: SimulatedStream) -> None:
+    events.append(A, [(0, o) for o in range(5)])
+    events.append(B, [(0, 5), (1, 2)])
+    events.ends = {0: 9, 1: 4}
+    with pytest.raises(RowsWithoutSeal):
+        events.ingest({})
+    found = adopted(events)
+    assert found.rows == {A: 5, B: 2, "quarantine.events": 0}
+    assert found.unaccounted == {A: "rows without a seal", B: "rows without a seal"}
+    assert (found.statement.end, found.repeated, found.read_again) == ({0: 6, 1: 3}, {}, {})
+    goes_on(events, 7 + 3 + 1)
+
+
+def test_an_append_after_the_last_seal(events: SimulatedStream) -> None:
+    events.ingest({0: 10}, to_a)
+    events.append(A, [(0, 3), (0, 99)])
+    with pytest.raises(UnsealedCommit):
+        events.ingest({0: 5}, to_a)
+    found = adopted(events)
+    assert found.statement.end == {0: 10, 1: 0}
+    assert (found.repeated, found.read_again) == ({0: 1}, {0: 1})
+    assert A in found.unaccounted
+    goes_on(events, 12 + 5)
+
+
+def test_damage_before_the_adoption_is_history_and_damage_after_it_is_found(events: SimulatedStream) -> None:
+    events.ingest({0: 20}, to_a)
+    events.load(A).delete("_kafka_offset = 7")
+    adopted(events)
+    goes_on(events, 19)
+    events.ingest({0: 5}, to_a)
+    events.load(A).delete("_kafka_offset = 8")
+    proof = events.audit()
+    (finding,) = [f for f in proof.findings if f.kind == "rows_differ"]
+    assert (finding.table, finding.partition, finding.offsets) == (A, 0, "[0, 25)")
+    assert [f.kind for f in proof.findings if f.kind == "unsealed_commit"] == ["unsealed_commit"]
+
+
+def test_adopted_rows_that_lie_densely_without_being_each_offset_once(
+    events: SimulatedStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounds and count of the file would say 0 to 3; the scan at adoption knew better, and the audit looks again."""
+    events = SimulatedStream(events.catalog, {"lakehouse.publish.keep-snapshots": "2"})
+    events.append(A, [(0, 0), (0, 1), (0, 1), (0, 3)])
+    events.ends = {0: 4, 1: 0}
+    monkeypatch.setattr(module, "read_topic", lambda kafka, topic: events.topic())
+    assert adopted(events).repeated == {0: 1}
+    for _ in range(4):
+        events.ingest({0: 3}, to_a)
+    proof = events.audit()
+    assert proof.holds, proof.findings
+    assert proof.read == 16
+
+
+@pytest.mark.parametrize(("go_on_from", "end", "again"), [(EARLIEST, {0: 2, 1: 0}, {0: 3}), (LATEST, {0: 9, 1: 4}, {})])
+def test_an_end_of_the_log(
+    events: SimulatedStream, go_on_from: GoOnFrom, end: dict[int, int], again: dict[int, int]
+) -> None:
+    events.append(A, [(0, o) for o in range(5)])
+    events.ends, events.earliest = {0: 9, 1: 4}, {0: 2}
+    found = adopted(events, go_on_from)
+    assert (found.statement.end, found.read_again) == (end, again)
+    goes_on(events, 5 + sum(events.ends.values()) - sum(end.values()))
+
+
+def test_rows_beyond_the_log_are_refused(events: SimulatedStream) -> None:
+    events.append(A, [(0, 50)])
+    events.ends = {0: 9, 1: 4}
+    with pytest.raises(PositionBeyondEnd, match=r"partition 0 offsets \[9, 51\)"):
+        adopted(events)
+
+
+def test_where_the_topic_is_another_one_the_sealed_position_is_no_use(events: SimulatedStream) -> None:
+    events.ingest({0: 10}, to_a)
+    events.append(A, [(0, 3)])
+    events.topic_id = "another"
+    with pytest.raises(TopicRecreated):
+        adopted(events)
+    adopted(events, EARLIEST)
+    goes_on(events, 11 + 10)
+
+
+def test_rows_are_rows_also_where_a_writer_keeps_no_total(events: SimulatedStream, edit: Edit) -> None:
+    """`total-records` is optional in a snapshot's summary."""
+    events.append(A, [(0, 1), (0, 2)])
+    edit(A, lambda document: ancestry(document)[0]["summary"].pop("total-records"))
+    with pytest.raises(RowsWithoutSeal, match=A):
+        events.ingest({0: 20})
+    assert "no_seal" in {finding.kind for finding in events.audit().findings}
+
+
+def test_a_table_made_anew_is_not_taken_for_one_that_was_just_added(events: SimulatedStream) -> None:
+    events.ingest({0: 20})
+    events.catalog.drop_table(B)
+    SimulatedStream(events.catalog)
+    with pytest.raises(TableEmptied, match=r"seals account for 6 rows of raw\.b"):
+        events.ingest({0: 5})
+    assert not events.audit().holds
+    assert adopted(events).unaccounted == {B: "no rows, where seals account for 6"}
+    goes_on(events, 14 + 5)
+
+
+def test_where_every_row_is_sealed_there_is_nothing_to_adopt(events: SimulatedStream) -> None:
+    with pytest.raises(NothingToAdopt):
+        adopted(events)
+    events.ingest({0: 3})
+    with pytest.raises(NothingToAdopt):
+        adopted(events)

@@ -1,0 +1,266 @@
+"""Decisions as rows: there once, whole, and without the value of a sensitive column."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+from lakehouse.declarations import MAINTENANCE_LOG, ORPHANS, Deduplicate, Expire, Maintenance, Rewrite, apply, plan
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.steps.maintenance.log.history import History, completed, experience
+from lakehouse.steps.maintenance.log.record import Row, decided_rows, finished_row, record
+from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation, Predicted, TableMeasure
+from lakehouse.steps.maintenance.model.state import Depth, MeasuredState, Partition
+from lakehouse.steps.maintenance.plan.budget import Budget
+from lakehouse.steps.maintenance.plan.due_deduplicate import COUNTED_UNTIL
+from lakehouse.steps.maintenance.survey import TableSurvey
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.protocol.commit.rewrites import append, create
+from lakehouse_tests.steps.maintenance.measure.test_measure import NOTHING_DECLARED as NOTHING
+from lakehouse_tests.steps.maintenance.measure.test_measure import declared
+from lakehouse_tests.steps.maintenance.states import DAY, HOUR, NOW, TARGET, decided, line, part, state
+
+POLICY = Maintenance()
+SOUND = state(part(files=4, size=TARGET))
+UNSOUND = state(part(), history=line(70))
+MINUTE = timedelta(minutes=1)
+
+
+def rows_of(measured: MeasuredState, policy: Maintenance = POLICY, *, attempt: str = "") -> list[Row]:
+    """The rows of what is decided about a state."""
+    return decided_rows(decided(measured, policy), measured, policy, run_id="run" if attempt else "", attempt=attempt)
+
+
+def outcome(row: Row, result: Any = "done", **more: Any) -> ActionOutcome:
+    """What came of the action of a row."""
+    return ActionOutcome(action=Action(operation=Operation(row["operation"])), result=result, **more)
+
+
+def kept(lake: Lake) -> list[dict[str, Any]]:
+    """All rows that the lake holds."""
+    return lake.load(MAINTENANCE_LOG.name).scan().to_arrow().to_pylist()
+
+
+@pytest.fixture
+def home(sql_lake: Lake) -> Lake:
+    sql_lake.catalog.create_namespace_if_not_exists("lakehouse")
+    return sql_lake
+
+
+def test_a_decision_is_a_row_with_its_reasons(home: Lake) -> None:
+    assert record(home.catalog, rows_of(UNSOUND, attempt="a1"), writer="run") == 1
+    [row] = kept(home)
+    assert (row["operation"], row["phase"], row["result"], row["attempt"]) == ("rewrite", "decided", "chosen", "a1")
+    assert row["at"] == NOW
+    assert row["metadata_file"] == UNSOUND.document
+    assert msgspec.json.decode(row["partitions"]) == ["day=1"]
+    assert msgspec.json.decode(row["reasons"]) == ["day=1: 20 of 20 files are below 96.0 MiB, 20 of them fragments"]
+    [waiting] = msgspec.json.decode(row["withheld"])
+    assert (waiting["operation"], waiting["why"]) == ("expire", "after")
+    assert msgspec.json.decode(row["predicted"], type=Predicted).files_removed == 19
+    told = msgspec.json.decode(row["state"])
+    assert told["totals"]["files"] == 20
+    assert [one["partition"]["name"] for one in told["chosen"]] == ["day=1"]
+    assert msgspec.json.decode(row["policy"], type=Maintenance) == POLICY
+    assert row["valid_until"] is None
+
+
+def test_the_same_is_there_once_however_often_it_is_told(home: Lake) -> None:
+    decided_twice = [*rows_of(UNSOUND), *rows_of(SOUND), *rows_of(UNSOUND)]
+    assert record(home.catalog, decided_twice, writer="run") == 2
+    before = head_of(home.load(MAINTENANCE_LOG.name))
+    assert record(home.catalog, rows_of(MeasuredState.from_json(UNSOUND.to_json())), writer="another") == 0
+    assert head_of(home.load(MAINTENANCE_LOG.name)) == before
+    [row] = rows_of(UNSOUND)
+    finished = finished_row(row, outcome(row), at=NOW + HOUR)
+    assert [record(home.catalog, [row, finished], writer="run") for _ in range(2)] == [1, 0]
+    assert len(kept(home)) == 3
+
+
+def test_another_state_policy_or_attempt_is_another_row() -> None:
+    ids = {
+        row["row_id"]
+        for row in (
+            *rows_of(UNSOUND),
+            *rows_of(replace(UNSOUND, measured_at=NOW + MINUTE)),
+            *rows_of(UNSOUND, Maintenance(expire=Expire(at_least=9))),
+            *rows_of(UNSOUND, attempt="a1"),
+            *rows_of(UNSOUND, attempt="a2"),
+        )
+    }
+    assert len(ids) == 5
+
+
+def test_a_sensitive_partition_is_hidden_in_every_column() -> None:
+    secret = replace(part(), partition=Partition(key="0123456789abcdef", name="name=***"))
+    [row] = rows_of(state(secret))
+    assert msgspec.json.decode(row["partitions"]) == ["name=***"]
+    assert "name=***" in row["reasons"]
+    assert "name=***" in row["state"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "policy", "result"),
+    [
+        (SOUND, POLICY, "nothing"),
+        (state(part(last_change=NOW)), POLICY, "withheld"),
+        (state(part()), Maintenance(excluded="by hand"), "excluded"),
+        (UNSOUND, POLICY, "chosen"),
+    ],
+)
+def test_what_was_decided_is_one_word(measured: MeasuredState, policy: Maintenance, result: str) -> None:
+    assert [row["result"] for row in rows_of(measured, policy)] == [result]
+
+
+def test_a_table_of_our_own_gets_a_row_only_where_something_is_done() -> None:
+    for own in (MAINTENANCE_LOG.name, "lakehouse.audit_log"):
+        assert rows_of(replace(SOUND, table=own)) == []
+        assert rows_of(replace(state(part(last_change=NOW)), table=own)) == []
+        assert len(rows_of(replace(UNSOUND, table=own))) == 1
+
+
+def test_nothing_stands_until_the_table_changes_or_it_is_time(home: Lake) -> None:
+    def until(
+        table: str = "raw.things",
+        document: str = SOUND.document,
+        policy: Maintenance = POLICY,
+        later: timedelta = HOUR,
+    ) -> datetime | None:
+        memory, now = History.read(home.catalog, NOW), NOW + later
+        survey = TableSurvey(catalog=home.catalog, declarations=NOTHING, memory=memory, budget=Budget(), now=now)
+        return survey.stands_until(declared(table, policy), f"file:///somewhere/metadata/{document}")
+
+    record(home.catalog, rows_of(SOUND), writer="sensor")
+    assert until() == NOW + DAY
+    assert until(table="raw.others") is None
+    assert until(document="00008-b.metadata.json") is None
+    assert until(policy=Maintenance(rewrite=Rewrite(min_input_files=9))) is None
+    assert until(later=DAY) is None
+    record(home.catalog, rows_of(replace(UNSOUND, measured_at=NOW + MINUTE)), writer="sensor")
+    assert until() is None
+
+
+def test_what_waits_for_its_turn_does_not_stand() -> None:
+    huge = decided(state(part(files=100, size=10 * 1024**2)), budget=Budget(bytes=1))
+    assert decided_rows(huge, SOUND, POLICY)[0]["valid_until"] is None
+    waiting = rows_of(state(part(last_change=NOW)))
+    assert waiting[0]["valid_until"] == NOW + timedelta(minutes=15)
+
+
+def test_a_decision_of_a_run_that_died_is_completed_by_what_is_in_main(home: Lake) -> None:
+    name = create(home)
+    landed, lost = append(home, name, {1: 1}).attempt.id, Attempt(run_id="run", step="x").id
+    uuid = str(home.load(name).metadata.table_uuid)
+    for attempt in (landed, lost):
+        about = replace(UNSOUND, table=name, uuid=uuid)
+        record(home.catalog, rows_of(about, attempt=attempt), writer="run")
+    memory = History.read(home.catalog, NOW)
+    unfinished = memory.unfinished(uuid)
+    assert {row["attempt"] for row in unfinished} == {landed, lost}
+    ended = [completed(row, home.load(name), at=NOW + HOUR) for row in unfinished]
+    assert {row["attempt"]: row["result"] for row in ended} == {landed: "done", lost: "failed"}
+    record(home.catalog, ended, writer="next")
+    assert History.read(home.catalog, NOW).unfinished(uuid) == ()
+
+
+def test_failures_are_counted_since_the_last_success() -> None:
+    [row] = rows_of(UNSOUND, attempt="a")
+    results = ["done", "failed", "nothing", "overtaken", "proof_failed"]  # what found nothing to do finds it again
+    ended = [{**finished_row(row, outcome(row, result), at=NOW + at * MINUTE)} for at, result in enumerate(results)]
+    memory = History(tuple(reversed(ended)))
+    assert memory.failures("the uuid", Operation.REWRITE) == 4
+    assert memory.failures("the uuid", Operation.EXPIRE) == 0
+    last = memory.last("the uuid", Operation.REWRITE)
+    assert last is not None
+    assert last["result"] == "proof_failed"
+
+
+def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
+    looked = Action(operation=Operation.ORPHANS, reasons=("x",))
+    closed = Action(operation=Operation.DEDUPLICATE, partitions=(Partition(key="k", name="day=1"),), reasons=("x",))
+    both = replace(decided(SOUND), actions=(looked, closed))
+    rows = decided_rows(both, SOUND, POLICY, attempt="x")
+    facts = {COUNTED_UNTIL: round((NOW - HOUR).timestamp() * 1000)}
+    ended = [finished_row(row, outcome(row, facts=facts), at=NOW + HOUR) for row in rows]
+    record(home.catalog, [*rows, *ended], writer="run")
+    apply(plan(ORPHANS, home.catalog), home.catalog)
+    orphans = home.load(ORPHANS.name)
+    # The look `y` has died: what it had on record as deleted may be there still.
+    events = [("a", "candidate"), ("b", "candidate"), ("b", "reprieved"), ("c", "candidate"), ("c", "deleted")]
+    events += [("d", "candidate"), ("d", "deleted")]
+    seen = [
+        {
+            "look_id": "y" if path == "d" else "x",
+            "at": NOW + at * MINUTE,
+            "table_name": "raw.things",
+            "table_uuid": "the uuid",
+            "path": path,
+            "bytes": 1,
+            "modified_at": NOW,
+            "event": event,
+            "longest_run_s": 1.0,
+        }
+        for at, (path, event) in enumerate(events)
+    ]
+    orphans.append(pa.Table.from_pylist(seen, schema_to_pyarrow(orphans.schema(), include_field_ids=False)))
+    found = History.read(home.catalog, NOW).remembered("the uuid")
+    assert found.orphans_looked_at == NOW + HOUR
+    assert found.orphan_candidates == 2
+    assert found.deduplicated == {"k": NOW - HOUR}
+
+
+def test_what_came_after_the_count_is_not_deduplicated(home: Lake) -> None:
+    """The row is written later than the count, and rows may come in between."""
+    policy = Maintenance(deduplicate=Deduplicate(order_by=("n desc",)))
+    counted = part(files=4, size=TARGET, last_change=NOW - 3 * DAY)
+    [row] = rows_of(state(counted), policy, attempt="a1")
+    facts = {COUNTED_UNTIL: round((NOW - 2 * DAY).timestamp() * 1000)}
+    record(home.catalog, [row, finished_row(row, outcome(row, facts=facts), at=NOW)], writer="run")
+    remembered = History.read(home.catalog, NOW).remembered("the uuid")
+    assert remembered.deduplicated == {counted.partition.key: NOW - 2 * DAY}
+    late = replace(counted, last_change=NOW - DAY - HOUR)
+    for one, due in ((counted, "nothing"), (late, "deduplicate")):
+        seen = state(one, remembered=replace(remembered, orphans_looked_at=NOW))
+        assert decided(seen, policy).actions[0].operation == due
+
+
+def test_when_files_were_counted_is_remembered_while_nothing_is_due(home: Lake) -> None:
+    def counted_at() -> datetime | None:
+        return History.read(home.catalog, NOW + HOUR).remembered("the uuid").counted_at
+
+    totals = replace(SOUND, partitions=None, depth=Depth.TOTALS, measured_at=NOW + MINUTE)
+    record(home.catalog, rows_of(totals), writer="sensor")
+    assert counted_at() is None
+    record(home.catalog, rows_of(SOUND), writer="sensor")
+    assert counted_at() == NOW
+    waiting = state(part(last_change=NOW), measured_at=NOW + 2 * MINUTE)
+    record(home.catalog, rows_of(waiting), writer="sensor")
+    assert counted_at() is None, "what waits is looked at when its time has come"
+
+
+def test_what_was_done_teaches_how_long_it_takes(home: Lake) -> None:
+    [row] = rows_of(UNSOUND, attempt="a")
+    mib = 1024**2
+    done = outcome(
+        row,
+        before=TableMeasure(files=20, plan_ms=50.0, commit_ms=9.0),
+        after=TableMeasure(files=1, bytes=400 * mib, seconds=25.0, plan_ms=48.0, commit_ms=9.0),
+        facts={"proof_seconds": 1.5},
+    )
+    record(home.catalog, [row, finished_row(row, done, at=NOW + HOUR)], writer="run")
+    known = experience(home.catalog, "the uuid", NOW + DAY, cores=2)
+    assert known.speed(Operation.REWRITE).bytes_per_second == pytest.approx(20 * mib, rel=0.01)
+    assert known.speed(Operation.REWRITE).overhead == 5.0
+    assert known.plan_factor == pytest.approx(2.0 / msgspec.json.decode(row["predicted"])["plan_ms"], rel=0.01)
+    # Rows of a month ago are not read any more.
+    assert experience(home.catalog, "the uuid", NOW + 40 * DAY, cores=2).speeds == {}
+
+
+def test_nothing_is_remembered_where_nothing_was_ever_decided(sql_lake: Lake) -> None:
+    assert History.read(sql_lake.catalog, NOW) == History((), {})
+    assert record(sql_lake.catalog, [], writer="x") == 0

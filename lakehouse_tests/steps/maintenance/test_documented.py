@@ -1,0 +1,77 @@
+"""docs/maintenance.md names every number that a user can set, as it is declared, and its examples are real plans."""
+
+from dataclasses import MISSING, fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakehouse.declarations import Deduplicate, Expire, Maintenance, Manifests, Orphans, Rewrite, Statistics
+from lakehouse.declarations.policies.maintenance import maintenance_properties
+from lakehouse.settings import MaintenanceSettings
+from lakehouse.steps.maintenance.model import preconditions
+from lakehouse.steps.maintenance.model.action import Operation
+from lakehouse_tests.fixtures.broker import REPOSITORY
+from lakehouse_tests.steps.maintenance.examples import EXAMPLES
+
+DOCS: Path = REPOSITORY / "docs" / "maintenance.md"
+PARTS = (Rewrite, Manifests, Expire, Orphans, Statistics, Deduplicate, Maintenance)
+_UNITS = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
+_GIB, _MIB = 1024**3, 1024**2
+
+
+def shown(value: Any) -> str:
+    """A default as the docs have it."""
+    if isinstance(value, timedelta):
+        unit, name = next((u, n) for u, n in _UNITS if value % u == timedelta(0))
+        return f"{value // unit} {name}"
+    if isinstance(value, int) and not isinstance(value, bool) and value >= _MIB:
+        return f"{value / _GIB:g} GiB" if value >= _GIB else f"{value / _MIB:g} MiB"
+    return f"`{type(value).__name__}()`" if type(value) in PARTS else f"`{value!r}`"
+
+
+def section(name: str) -> str:
+    """What stands under a heading of the docs."""
+    return DOCS.read_text().split(f"### `{name}`", 1)[1].split("\n#", 1)[0]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+def test_every_field_is_there_with_its_default(part: type[Any]) -> None:
+    said = section(part.__name__)
+    for one in fields(part):
+        if one.default is not MISSING:
+            default = shown(one.default)
+        else:
+            default = shown(one.default_factory()) if one.default_factory is not MISSING else "to be given"
+        assert f"| `{one.name}` | {default} |" in said
+
+
+def test_every_setting_is_there_with_its_default() -> None:
+    said = section("maintenance` in `conf/lakehouse.yaml")
+    for name, one in MaintenanceSettings.model_fields.items():
+        assert f"| `{name}` | {shown(int(one.default))} |" in said
+
+
+def test_every_property_operation_and_trap_is_named() -> None:
+    said = DOCS.read_text()
+    for name in maintenance_properties(Maintenance()):
+        assert f"`{name}`" in said
+    for operation in Operation:
+        assert f"`{operation}`" in said
+    for trap in vars(preconditions).values():
+        if isinstance(trap, type) and issubclass(trap, preconditions.Trap) and trap is not preconditions.Trap:
+            assert f"`{trap.__name__}`" in said
+
+
+def test_the_declaration_that_is_shown_is_one() -> None:
+    made: dict[str, Any] = {"__name__": "shown"}
+    exec(DOCS.read_text().split("```python\n", 1)[1].split("```", 1)[0], made)
+    policy = made["orders"].maintenance
+    assert policy.rewrite == Rewrite(target_file_size=64 * _MIB, quiet_for=timedelta(hours=1))
+    assert (policy.manifests, policy.statistics) == (None, None)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_worked_examples_are_what_is_decided(name: str) -> None:
+    assert f"```\n{EXAMPLES[name]()}\n```" in DOCS.read_text()

@@ -1,0 +1,72 @@
+"""A policy in the words of Iceberg's procedure, and what is told of an error of Spark's."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakehouse.declarations import Rewrite
+from lakehouse.steps.maintenance.model.preconditions import require_safe
+from lakehouse.steps.maintenance.rewrite.procedure import PROCEDURE, _kind_of, options_of
+from lakehouse.steps.maintenance.rewrite.rewrite_size import portion
+
+REWRITE = Rewrite(target_file_size=1024, min_file_size_ratio=0.5, max_file_size_ratio=2.0, max_group_bytes=10**6)
+
+
+def test_the_policy_in_the_words_of_the_procedure() -> None:
+    rewrite = Rewrite(target_file_size=100_000, min_file_size_ratio=0.5, max_file_size_ratio=2.0, min_input_files=3)
+    options = options_of(rewrite)
+    require_safe(PROCEDURE, options)
+    assert options == {
+        "target-file-size-bytes": "100000",
+        "min-file-size-bytes": "50000",
+        "max-file-size-bytes": "200000",
+        "min-input-files": "3",
+        "delete-file-threshold": "1",
+        "delete-ratio-threshold": "0.3",
+        "max-file-group-size-bytes": str(2 * 1024**3),
+        "partial-progress.enabled": "false",
+        "remove-dangling-deletes": "true",
+    }
+
+
+def taken(sizes: list[int], options: dict[str, str]) -> list[int]:
+    """What the procedure may take at worst: of the files that it looks at, so many of the largest."""
+    told = {**options_of(REWRITE), **options}
+    small, large = int(told["min-file-size-bytes"]), int(told["max-file-size-bytes"])
+    looked_at = [size for size in sizes if size < small or size > large]
+    return sorted(looked_at, reverse=True)[: int(told["max-files-to-rewrite"])]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([100] * 50, [100] * 12),  # of one size: as many as fit
+        ([400, 90, 80, 5000, 70, 410, 390], [390, 400, 90, 80, 70]),  # the smallest, and the large one never
+        ([10, 20, *[300] * 9], [300] * 4),  # of one size: as many as fit, whichever are taken
+        ([10, 20, 30, 40, 50, 300, *[500] * 9], [10, 20, 30, 40, 50, 300]),  # or none, where that is more
+        ([3000, 5000], [5000]),  # too large alone: one after the other
+        ([450, 450, 450], [450, 450]),
+    ],
+)
+def test_what_fits_into_a_run_comes_first(sizes: list[int], expected: list[int]) -> None:
+    assert sorted(taken(sizes, portion(sizes, REWRITE, 1200))) == sorted(expected)
+
+
+@given(sizes=st.lists(st.integers(1, 5000), min_size=1, max_size=60), most=st.integers(1024, 20_000))
+def test_no_more_is_taken_than_fits(sizes: list[int], most: int) -> None:
+    """And always something: two small files, or one that is too large by itself."""
+    found = taken(sizes, portion(sizes, REWRITE, most))
+    wrong = [size for size in sizes if size < 512 or size > 2048]
+    small = [size for size in wrong if size < 512]
+    assert sum(found) <= most or len(found) == 1
+    assert len(found) >= min(len(wrong), 2 if len(small) > 1 else 1)
+
+
+def test_no_value_of_a_row_is_told() -> None:
+    """Java's message shows the condition, and so the values of partitions."""
+    error = Exception(
+        "An error occurred while calling o50.sql.\n: org.apache.iceberg.exceptions.ValidationException: "
+        "Cannot filter by name = 'secret'\n\tat java.lang.Thread.run"
+    )
+    assert _kind_of(error) == "org.apache.iceberg.exceptions.ValidationException"
+    assert _kind_of(KeyError("secret")) == "KeyError"

@@ -1,0 +1,167 @@
+"""A commit of somebody else that calls itself a rewrite: believed where its rows are compared, and named where not.
+
+Guarded mechanism: the rows of the files that went against those of the files that came.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestEntryStatus, write_manifest_list
+
+from lakehouse.iceberg.entries import EntryWriter, live_entries
+from lakehouse.protocol.commit import publish
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, audit_rewrites
+from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.proofs.audit.document import Document, ancestry, edit_document
+from lakehouse_tests.protocol.commit.rewrites import delete_rows
+
+ENOUGH = 1024**3
+
+
+@pytest.fixture
+def name(sql_lake: Lake) -> str:
+    """A table of two files: 1, 2 and 3."""
+    found = sql_lake.create("a")
+    sql_lake.write("first", a=[1, 2])
+    sql_lake.write("second", a=[3])
+    return found
+
+
+def rewrite(lake: Lake, name: str, rows: Sequence[int], folder: Path) -> int:
+    """Other rows in the place of all files, by one commit that calls itself a rewrite; returns its snapshot."""
+    table = lake.load(name)
+    with table.transaction() as transaction, transaction.update_snapshot().overwrite() as overwrite:
+        for task in table.scan().plan_files():
+            overwrite.delete_data_file(task.file)
+        for file in lake.files(name, rows):
+            overwrite.append_data_file(file)
+
+    def as_rewrite(document: Document) -> None:
+        ancestry(document)[0]["summary"]["operation"] = "replace"
+
+    edit_document(folder / "catalog.db", name, as_rewrite)
+    return head_of(lake.load(name)) or 0
+
+
+def audit(lake: Lake, name: str, *, in_process: int = ENOUGH) -> RewritesProof:
+    return audit_rewrites(lake.load(name), in_process=in_process)
+
+
+def test_the_same_rows_in_other_files_are_proven(sql_lake: Lake, name: str, tmp_path: Path) -> None:
+    assert audit(sql_lake, name) == RewritesProof(name)
+    at = rewrite(sql_lake, name, [3, 2, 1], tmp_path)
+    assert audit(sql_lake, name) == RewritesProof(name, proven=(at,))
+
+
+@pytest.mark.parametrize("rows", [[1, 2, 4], [1, 2], [1, 2, 3, 3]])
+def test_a_value_that_was_changed_is_named_also_below_newer_seals(
+    sql_lake: Lake, name: str, rows: list[int], tmp_path: Path
+) -> None:
+    at = rewrite(sql_lake, name, rows, tmp_path)
+    sql_lake.write("third", a=[5])
+    proof = audit(sql_lake, name)
+    assert (proof.holds, proof.proven, proof.unproven) == (False, (), ())
+    (finding,) = proof.findings
+    assert (finding.kind, finding.table) == ("rewrite_changed_rows", name)
+    assert finding.message.startswith(f"{name}: snapshot {at}, a rewrite from outside the protocol, does not hold")
+
+
+def test_what_nobody_can_compare_is_named_with_the_reason(sql_lake: Lake, name: str, tmp_path: Path) -> None:
+    at = rewrite(sql_lake, name, [1, 2, 3], tmp_path)
+    (told,) = audit(sql_lake, name, in_process=10).unproven
+    assert f"{name}: snapshot {at}, a rewrite from outside the protocol, is not proven to hold the same rows" in told
+    assert "bytes would have to be read" in told
+
+    def forget(document: Document) -> None:
+        gone = [one["snapshot-id"] for one in ancestry(document)[1:]]
+        for key in ("snapshots", "snapshot-log"):
+            document[key] = [one for one in document[key] if one["snapshot-id"] not in gone]
+
+    edit_document(tmp_path / "catalog.db", name, forget)
+    (told,) = audit(sql_lake, name).unproven
+    assert "the entry of that one has expired" in told
+
+
+def test_deletes_by_value_are_a_reason_and_a_lost_file_is_a_finding(sql_lake: Lake, name: str, tmp_path: Path) -> None:
+    publish(sql_lake.catalog, [delete_rows(sql_lake, name, [], equality=0)])
+    before = [entry["file_path"] for entry in sql_lake.load(name).inspect.data_files().to_pylist()]
+    assert before
+    assert audit(sql_lake, name).holds
+    other = sql_lake.create("b")
+    sql_lake.write("b", b=[1, 2])
+    (lost,) = [task.file.file_path for task in sql_lake.load(other).scan().plan_files()]
+    rewrite(sql_lake, other, [2, 1], tmp_path)
+    Path(lost.removeprefix("file://")).unlink()
+    (finding,) = audit(sql_lake, other).findings
+    assert (finding.kind, Path(lost).name in finding.message) == ("missing_file", True)
+
+
+def relist(lake: Lake, name: str, folder: Path, *, times: int = 1, later: int = 0) -> int:
+    """All data files in a new manifest, by a commit that calls itself a rewrite; returns its snapshot.
+
+    Args:
+        lake: where the table lives.
+        name: of the table.
+        folder: of the catalog's database.
+        times: how often each file is listed.
+        later: by how much its sequence number is another one.
+    """
+    table = lake.load(name)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    manifests = snapshot.manifests(table.io)
+    data = [manifest for manifest in manifests if manifest.content == ManifestContent.DATA]
+    number, at = (snapshot.sequence_number or 0) + 1, snapshot.snapshot_id + 1
+    place = f"{table.location()}/metadata/{at}"
+    with EntryWriter(table.spec(), table.schema(), table.io.new_output(f"{place}-m0.avro"), at, "null") as writer:
+        for manifest in data:
+            for entry in list(live_entries(table.io, manifest)) * times:
+                kept = ManifestEntry.from_args(
+                    status=ManifestEntryStatus.EXISTING,
+                    snapshot_id=entry.snapshot_id,
+                    sequence_number=(entry.sequence_number or 0) + later,
+                    file_sequence_number=entry.file_sequence_number,
+                    data_file=entry.data_file,
+                )
+                writer.existing(kept)
+    output = table.io.new_output(f"{place}.avro")
+    with write_manifest_list(2, output, at, snapshot.snapshot_id, number, "null") as written:
+        deletes = [manifest for manifest in manifests if manifest.content == ManifestContent.DELETES]
+        written.add_manifests([writer.to_manifest_file(), *deletes])
+
+    def commit(document: Document) -> None:
+        last = ancestry(document)[0]
+        told = {"snapshot-id": at, "parent-snapshot-id": last["snapshot-id"], "sequence-number": number}
+        listed = {"manifest-list": f"{place}.avro", "summary": {"operation": "replace"}}
+        document["snapshots"].append({**last, **told, **listed})
+        document["refs"]["main"]["snapshot-id"] = document["current-snapshot-id"] = at
+        document["last-sequence-number"] = number
+        document["snapshot-log"].append({"snapshot-id": at, "timestamp-ms": last["timestamp-ms"]})
+
+    edit_document(folder / "catalog.db", name, commit)
+    return at
+
+
+def test_the_same_files_in_other_manifests_are_proven(sql_lake: Lake, name: str, tmp_path: Path) -> None:
+    at = relist(sql_lake, name, tmp_path)
+    assert audit(sql_lake, name) == RewritesProof(name, proven=(at,))
+    assert sql_lake.rows(name) == [1, 2, 3]
+
+
+def test_a_file_that_is_listed_twice_is_named(sql_lake: Lake, name: str, tmp_path: Path) -> None:
+    relist(sql_lake, name, tmp_path, times=2)
+    assert sql_lake.rows(name) == [1, 1, 2, 2, 3, 3]
+    (finding,) = audit(sql_lake, name).findings
+    assert (finding.kind, "is listed 2 times" in finding.message) == ("rewrite_changed_rows", True)
+
+
+def test_rows_that_come_back_as_their_deletes_do_not_apply_are_named(sql_lake: Lake, name: str, tmp_path: Path) -> None:
+    files = [task.file for task in sql_lake.load(name).scan().plan_files()]
+    publish(sql_lake.catalog, [delete_rows(sql_lake, name, files)])
+    assert sql_lake.rows(name) == [2]
+    relist(sql_lake, name, tmp_path, later=10)
+    assert sql_lake.rows(name) == [1, 2, 3]
+    (finding,) = audit(sql_lake, name).findings
+    assert (finding.kind, "another sequence number" in finding.message) == ("rewrite_changed_rows", True)

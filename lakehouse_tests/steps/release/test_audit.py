@@ -1,0 +1,122 @@
+"""The audit of releases: it passes on what our own protocol leaves behind, and names what somebody else did to it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyiceberg.table.update import SetSnapshotRefUpdate
+
+from lakehouse.protocol.catalog import remove_ref
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.steps.release.audit import ReleaseProof, audit_release
+from lakehouse.steps.release.names import tag_of
+from lakehouse.steps.release.rollback import rollback
+from lakehouse_tests.proofs.audit.document import Document, edit_document, redigest, seals
+from lakehouse_tests.steps.release.conftest import DATE, Group, MakeGroup
+
+pytestmark = pytest.mark.slow
+
+
+def audit(group: Group) -> ReleaseProof:
+    return audit_release(group.catalog, group.declared)
+
+
+@pytest.fixture
+def made(sql_group: MakeGroup) -> Group:
+    """Two releases."""
+    group = sql_group(keep=2)
+    for _ in range(2):
+        group.make()
+        group.release()
+    return group
+
+
+def move(group: Group, release_id: str, snapshot_id: int) -> None:
+    tag = {"ref-name": tag_of(release_id), "type": "tag", "snapshot-id": snapshot_id}
+    group.change("a", SetSnapshotRefUpdate.model_validate(tag))
+
+
+def current(group: Group) -> str:
+    return group.open().id
+
+
+def older(group: Group) -> str:
+    return next(tag for tag in group.tags() if tag != tag_of(current(group))).removeprefix("release-")
+
+
+def recreate(group: Group) -> None:
+    group.catalog.drop_table((group.lake.namespace, "b"))
+    group.lake.create("b")
+
+
+def append_by_hand(group: Group) -> None:
+    pointer = group.catalog.load_table(group.declared.table.identifier)
+    pointer.append(pointer.scan().to_arrow())
+
+
+WRONG: dict[str, tuple[Callable[[Group], None], str, str]] = {
+    "tag moved": (lambda g: move(g, current(g), first(g)), "tag_moved", "names snapshot"),
+    "older tag moved": (lambda g: move(g, older(g), g.head("a")), "tag_moved", "names snapshot"),
+    "tag removed": (lambda g: g.change("c", remove_ref(tag_of(current(g)))), "tag_missing", "has no tag"),
+    "member dropped": (
+        lambda g: g.catalog.drop_table((g.lake.namespace, "b")),
+        "member_replaced",
+        "was dropped after",
+    ),
+    "member recreated": (recreate, "member_replaced", "was dropped and created anew after"),
+    "row without a seal": (append_by_hand, "unsealed_commit", "nobody sealed snapshot"),
+}
+
+
+def test_a_pointer_that_makes_no_sense_is_named_with_its_snapshot(made: Group, tmp_path: Path) -> None:
+    def forge(document: Document) -> None:
+        summary = seals(document)[0]
+        summary["lakehouse.release.members"] = "{"
+        redigest(summary)
+
+    edit_document(tmp_path / "catalog.db", made.declared.pointer, forge)
+    pointer = made.catalog.load_table(made.declared.table.identifier).current_snapshot()
+    assert pointer
+    (finding,) = audit(made).findings
+    assert (finding.kind, finding.table) == ("pointer", made.declared.pointer)
+    assert f"the seal of snapshot {pointer.snapshot_id} says of a release cannot be read" in finding.message
+
+
+def first(group: Group) -> int:
+    return group.load("a").metadata.snapshots[1].snapshot_id
+
+
+def test_what_we_leave_behind_is_sound(group: Group) -> None:
+    assert audit(group).holds
+    assert audit(group).current == ""
+    ids: list[str] = []
+    for _ in range(3):
+        group.make()
+        ids.append(group.release().id)
+    attempt = Attempt("cli-1", "release:x")
+    rollback(group.catalog, group.declared.name, ids[0], attempt, by="ann", why="test")
+    proof = audit(group)
+    assert proof.findings == ()
+    assert (proof.current, proof.tables, proof.runtime_date, proof.kept) == (ids[0], 3, DATE, 3)
+    assert proof.undecided == ()
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_somebody_did_is_named(made: Group, what: str) -> None:
+    do, kind, told = WRONG[what]
+    do(made)
+    proof = audit(made)
+    assert not proof.holds
+    assert kind in {finding.kind for finding in proof.findings}
+    assert any(told in finding.message for finding in proof.findings)
+
+
+def test_a_release_of_two_vintages_is_named_though_every_tag_is_right(
+    made: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if the gate were not there: what it guards against has to be seen from outside as well.
+    made.write("b", 3, date="2013-05-15")
+    monkeypatch.setattr("lakehouse.steps.release.step.mixed", lambda _: [])
+    monkeypatch.setattr("lakehouse.steps.release.step.held_by", lambda *_: [])
+    made.release("ungated")
+    assert {finding.kind for finding in audit(made).findings} == {"dates_differ", "vintages_differ"}

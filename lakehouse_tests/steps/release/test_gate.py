@@ -1,0 +1,239 @@
+"""The gate: a release is held for each reason in its own words, and goes ahead on results that name its snapshots."""
+
+from dataclasses import replace
+
+import pytest
+
+from lakehouse.proofs.lineage.computations import Computation
+from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.base import read_bases
+from lakehouse.protocol.seals.history import is_rewrite
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.derived.statement import DeriveStatement
+from lakehouse.steps.release.candidates import candidates
+from lakehouse.steps.release.gate import Check, ReleaseHeld, Result
+from lakehouse.steps.release.step import Released
+from lakehouse_tests.fixtures.spark import SparkOn
+from lakehouse_tests.steps.cdc.conftest import compact
+from lakehouse_tests.steps.release.conftest import DATE, Group, MakeGroup
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def made(sql_group: MakeGroup) -> Group:
+    """A group whose members are fit to be released."""
+    group = sql_group()
+    group.make()
+    return group
+
+
+def held(group: Group, checks: list[Check] | None = None, **more: object) -> str:
+    """What a held release says; the pointer has not moved."""
+    before = group.load_pointer()
+    with pytest.raises(ReleaseHeld) as caught:
+        group.release("held", checks, **more)
+    assert group.load_pointer() == before
+    assert not any("held" in tag for tag in group.tags())
+    return caught.value.message
+
+
+def test_never_run_errored_failed_and_running_are_words_of_their_own(made: Group) -> None:
+    name, at = made.name("b"), made.head("b")
+    told = held(made, [Check(name, "runtime_date")])
+    assert f"- {name}: check runtime_date was never run. To repair: judge it: `lakehouse run`" in told
+    told = held(made, [Check(name, "runtime_date", (Result("errored", run_id="12345678-9"),))])
+    assert "check runtime_date errored, so it says neither good nor bad (run 12345678)" in told
+    failed = Result("failed", at, told="One file has another date.")
+    told = held(made, [Check(name, "runtime_date", (failed,))])
+    assert f"check runtime_date failed on snapshot {at}: One file has another date. To repair: correct it" in told
+    told = held(made, [Check(name, "runtime_date", (Result("running", run_id="12345678-9"),))])
+    assert "check runtime_date is not done yet (run 12345678)" in told
+    told = held(made, [Check(name, "of_ones_own", (Result("passed"),))])
+    assert "check of_ones_own does not name what it judged. To repair: add `snapshot id` to its metadata" in told
+
+
+def test_every_reason_is_in_one_message(made: Group) -> None:
+    checks = [Check(made.name(short), "good") for short in "abc"]
+    told = held(made, checks)
+    assert told.startswith(f"Release {made.declared.name} is held, for 3 reasons; readers keep the release")
+    assert len(told.splitlines()) == 4
+
+
+def test_a_result_of_another_snapshot_does_not_count(made: Group) -> None:
+    checks = made.checks()
+    was = made.head("c")
+    made.write("c", 2, a=made.head("a"), b=made.head("b"))
+    told = held(made, checks)
+    assert f"check good judged snapshot {was}, and {made.head('c')} is to be released" in told
+    assert made.release().outcome == "released"
+
+
+def test_the_newest_result_on_the_snapshot_decides(made: Group) -> None:
+    name, at = made.name("a"), made.head("a")
+    good, bad = Result("passed", at), Result("failed", at, told="no")
+    assert "failed on snapshot" in held(made, [Check(name, "good", (bad, good))])
+    # An answer stays an answer, though a later run could not give one, or judged what came after.
+    for later in (Result("errored"), Result("running"), Result("failed", 17)):
+        group = made
+        assert group.release(later.outcome, [Check(name, "good", (later, good))]).outcome in ("released", "unchanged")
+
+
+@pytest.mark.parametrize(
+    "other", [Computation("2013-05-13", "p", "may", ("m",)), Computation(DATE, "q", "may", ("m",))]
+)
+def test_a_member_of_which_a_part_is_of_another_date_or_other_parameters(made: Group, other: Computation) -> None:
+    """Its newest run, and so its seal, is of the right ones; every check of it has passed."""
+    newest = Computation(DATE, "p", "june", ("n",))
+    for parts in ((other, newest), (newest,)):
+        said = DeriveStatement(mode="full", added=1, total=1, computed_by=parts).to_keys()
+        made.write("a", made.vintage, said=said)
+        made.write("c", made.vintage, a=made.head("a"), b=made.head("b"))
+        if other in parts:
+            told = held(made)
+            assert f"- {made.name('a')}: parts of it were computed for other dates or with other parameters" in told
+            assert f"(partition m: {other.whose}; partition n: {newest.whose})" in told
+    assert made.release().outcome == "released"
+
+
+def test_dates_that_differ(made: Group) -> None:
+    made.write("b", 2, date="2013-05-15")
+    made.write("c", 2, a=made.head("a"), b=made.head("b"))
+    told = held(made)
+    assert f"the runtime dates of the members differ ({DATE}: {made.name('a')}, {made.name('c')}; 2013-05-15" in told
+    assert f"one run: `lakehouse derive {' '.join(made.members)} --downstream`" in told
+
+
+def test_parameters_that_differ(made: Group) -> None:
+    made.write("b", 2, parameters="q")
+    made.write("c", 2, a=made.head("a"), b=made.head("b"))
+    assert f"the parameters of the members differ (p: {made.name('a')}, {made.name('c')}; q: {made.name('b')})" in held(
+        made
+    )
+
+
+def test_rows_are_of_the_parameters_that_they_were_computed_with(made: Group) -> None:
+    """Whatever those of a later run are, which has added none."""
+    said = DeriveStatement(mode="incremental", added=0, total=1, computed_by=(Computation(DATE, "p", "one"),))
+    made.write("b", 2, parameters="q", said=said.to_keys())
+    made.write("c", 2, a=made.head("a"), b=made.head("b"))
+    assert made.release().outcome == "released"
+
+
+def test_a_declared_backfill_waits(made: Group) -> None:
+    said = DeriveStatement(mode="full", added=1, total=1, differs="last year's prices")
+    made.write("c", 2, a=made.head("a"), b=made.head("b"), said=said.to_keys())
+    assert "inputs that do not agree, which was declared (last year's prices)" in held(made)
+
+
+def test_a_dateless_member_may_be_of_any_day(made: Group) -> None:
+    made.write("a", 2, date="2013-05-15")
+    made.write("c", 2, a=made.head("a"), b=made.head("b"))
+    done = made.release(dated=frozenset({made.name("b"), made.name("c")}))
+    assert [member.runtime_date for member in done.members] == ["", DATE, DATE]
+
+
+def test_a_middle_table_that_was_made_anew_is_named(made: Group) -> None:
+    first = made.release()
+    made.write("b", 2)
+    told = held(made)
+    assert f"{made.name('b')} was read in 2 versions: {made.name('c')} ← {made.name('b')}" in told
+    assert f"make anew what reads it: `lakehouse derive {made.name('c')} --downstream`" in told
+    assert made.open().id == first.id
+    made.write("c", 2, a=made.head("a"), b=made.head("b"))
+    assert made.release().outcome == "released"
+
+
+def test_a_member_without_a_snapshot(sql_group: MakeGroup) -> None:
+    group = sql_group()
+    group.write_all({"a": 1, "b": 1})
+    told = held(group, group.checks("a", "b"))
+    assert f"{group.name('c')}: it holds nothing yet. To repair: materialize it" in told
+
+
+def test_a_commit_from_outside_the_protocol(made: Group) -> None:
+    table = made.load("a")
+    table.append(table.scan().to_arrow())
+    assert "was written outside the protocol" in held(made)
+
+
+def rewrite(group: Group, spark_on: SparkOn, short: str) -> int:
+    """Arrange the same rows in other files; returns the snapshot."""
+    with spark_on(group.lake.settings) as spark:
+        spark.sql(compact(group.name(short))).collect()
+    head = group.load(short).current_snapshot()
+    assert head is not None
+    assert is_rewrite(head)
+    return head.snapshot_id
+
+
+def maintained(group: Group, short: str) -> int:
+    """Maintenance seals what it did with a copy of what was sealed before."""
+    base = read_bases(group.catalog, [group.name(short)])[group.name(short)]
+    assert base.sealed
+    attempt = Attempt("maintenance", "maintain", runtime_date="2013-06-01")
+    seal = Seal.of(attempt, "maintenance", statement=base.sealed.seal.statement, previous=base.sealed.seal)
+    return group.publish_seal(base, attempt, seal)
+
+
+@pytest.mark.spark
+def test_what_was_judged_is_released_though_it_was_rewritten_since(made: Group, spark_on: SparkOn) -> None:
+    judged, checks = made.head("a"), made.checks()
+    rewritten = rewrite(made, spark_on, "a")
+    maintained(made, "a")
+    # Results from before and after a rewrite are of one content: the newest snapshot that one names is released.
+    both = [*checks, Check(made.name("a"), "other", (Result("passed", rewritten),))]
+    assert candidates({"a": made.load("a")}, "a", {})["a"].choose([judged, rewritten]) == rewritten
+    done = made.release(checks=checks)
+    assert done.members[0].snapshot_id == judged
+    assert (done.members[0].run_id, done.members[0].runtime_date) == ("run-1", DATE)
+    assert made.release("again", both).outcome == "unchanged"
+
+
+def test_a_step_without_rows_is_no_rewrite(made: Group) -> None:
+    checks = made.checks()
+    base = read_bases(made.catalog, [made.name("a")])[made.name("a")]
+    assert base.sealed
+    attempt = Attempt("run-empty", "derive", runtime_date="2013-05-15")
+    made.publish_seal(base, attempt, Seal.of(attempt, "derive", statement={}, previous=base.sealed.seal))
+    assert "check good judged snapshot" in held(made, checks)
+
+
+def test_a_dateless_member_is_released_as_the_others_read_it(made: Group) -> None:
+    read = made.head("a")
+    checks = made.checks()
+    made.write("a", 2)  # a stream goes on
+    late = Check(made.name("a"), "good", (Result("passed", made.head("a")), *checks[0].results))
+    dated = frozenset({made.name("b"), made.name("c")})
+    done: Released = made.release(checks=[late, *checks[1:]], dated=dated)
+    assert done.members[0].snapshot_id == read
+    assert made.vintages() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", ["derive", "mirror"])
+def test_a_dateless_member_is_released_as_it_was_read_by_way_of_others(made: Group, kind: str) -> None:
+    """`c` is computed from `b`, which reads the stream `a`; both go on, and `b` may be no member at all."""
+    first = made.head("a")
+    made.write("b", 2, kind=kind, a=first)
+    made.write("c", 2, b=made.head("b"))
+    checks = made.checks()
+    made.write("a", 3)
+    if kind == "mirror":
+        made.write("b", 3, kind=kind, a=made.head("a"))
+    late = [Check(c.table, c.name, (*now.results, *c.results)) for c, now in zip(checks, made.checks(), strict=True)]
+    members = made.members if kind == "mirror" else (made.name("a"), made.name("c"))
+    wanted = [check for check in late if check.table in members]
+    declared = replace(made.declared, members=members)
+    done = made.release(checks=wanted, declared=declared, dated=frozenset({made.name("c")}))
+    assert done.members[0].snapshot_id == first
+    assert made.vintages()[-1] == 2
+
+
+def test_a_dateless_member_that_nobody_read_is_released_as_it_was_judged(sql_group: MakeGroup) -> None:
+    group = sql_group()
+    group.write_all({"a": 1, "b": 1, "c": 1})
+    judged, checks = group.head("a"), group.checks()
+    group.write("a", 2)
+    assert group.release(checks=checks, dated=frozenset()).members[0].snapshot_id == judged
+    failed = Check(group.name("a"), "good", (Result("failed", group.head("a"), told="no"), *checks[0].results))
+    assert "failed on snapshot" in held(group, [failed, *checks[1:]], dated=frozenset())

@@ -1,0 +1,86 @@
+"""What users import: from `lakehouse` alone, and for one release from where it was before."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import lakehouse
+
+SURFACE = [
+    "ByDay",
+    "ByField",
+    "ByMonth",
+    "BySource",
+    "ByValue",
+    "Changelog",
+    "Debezium",
+    "DeclarationError",
+    "Deduplicate",
+    "Derived",
+    "Dms",
+    "Drift",
+    "Expire",
+    "Flat",
+    "Histogram",
+    "Lake",
+    "LakehouseError",
+    "LakehouseSpark",
+    "Maintenance",
+    "Manifests",
+    "Mirror",
+    "Orphans",
+    "References",
+    "Release",
+    "Rewrite",
+    "Rows",
+    "SameValues",
+    "SampleOf",
+    "Start",
+    "Statistics",
+    "Stream",
+    "Table",
+    "ToTable",
+    "build_defs",
+    "derived",
+    "load_settings",
+    "read_group",
+    "runtime_date",
+]
+
+
+def test_the_surface_is_what_it_was() -> None:
+    assert lakehouse.__all__ == SURFACE
+
+
+@pytest.mark.parametrize("name", SURFACE)
+def test_each_name_is_there(name: str) -> None:
+    assert getattr(lakehouse, name).__name__ == name
+
+
+def test_a_name_that_is_not_there_is_said_so() -> None:
+    with pytest.raises(AttributeError, match="module 'lakehouse' has no attribute 'Tabel'"):
+        _ = lakehouse.Tabel  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_to_import_the_package_loads_nothing_else() -> None:
+    program = "import sys, lakehouse; sys.exit(len({'pyspark', 'dagster', 'pyiceberg', 'pyarrow'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "now"),
+    [
+        ("lakehouse.tables", "Table", "lakehouse"),
+        ("lakehouse.tables", "load_declarations", "lakehouse.declarations"),
+        ("lakehouse.resources", "Lake", "lakehouse"),
+        ("lakehouse.commit", "read_group", "lakehouse"),
+        ("lakehouse.runtime", "runtime_date", "lakehouse"),
+    ],
+)
+def test_a_former_import_goes_on_with_a_warning(package: str, name: str, now: str) -> None:
+    former = importlib.import_module(package)
+    with pytest.warns(DeprecationWarning, match=f"{package}.{name} is imported from {now} now"):
+        value = getattr(former, name)
+    assert value is getattr(importlib.import_module(now), name)
