@@ -5,6 +5,8 @@ SHELL := /bin/bash
 .PHONY: help env env-browser run dev test timings mutate soak fast check bench clean
 
 BIN := .venv/bin
+# Tests and runs start many processes of ours: where nothing may be kept compiled, each costs a CPU second more.
+unexport PYTHONDONTWRITEBYTECODE
 # Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
 TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
 

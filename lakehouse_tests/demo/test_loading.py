@@ -95,6 +95,7 @@ def test_a_load_that_was_killed_is_completed_and_nothing_is_sent_twice(demo_brok
     assert load_demo(demo_broker, topics=["flights", "reference"]) == {"flights": 0, "reference": 0}
 
 
+@pytest.mark.soak
 def test_changes_are_completed_as_well_after_a_kill_and_each_keeps_its_place(demo_broker: KafkaSettings):
     kill_while_loading(demo_broker, "flight_changes")
     before = sum(held(demo_broker, "flight_changes"))

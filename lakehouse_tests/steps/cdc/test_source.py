@@ -81,7 +81,10 @@ def assert_the_rows_come_out(workload: Workload, messages: list[Message]) -> Non
 @pytest.mark.parametrize(
     "source",
     [
-        Source(prefix="plain", tables=(), transactions=True, heartbeat_ms=1000, partitions=3),
+        pytest.param(
+            Source(prefix="plain", tables=(), transactions=True, heartbeat_ms=1000, partitions=3),
+            marks=pytest.mark.soak,
+        ),
         Source(prefix="schemas", tables=(), schemas=True, decimals="string"),
     ],
     ids=["plain", "schemas"],

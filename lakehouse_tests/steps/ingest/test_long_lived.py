@@ -83,7 +83,7 @@ def _consumers(server: Server) -> int:
 
 
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("way", ["catch-up", "trickle"])
+@pytest.mark.parametrize("way", [pytest.param("catch-up", marks=pytest.mark.soak), "trickle"])
 def test_ingests_leave_nothing_behind(on_connect: Callable[..., Landing], server: Server, way: str, runs: int) -> None:
     stream = on_connect(partitions=2)
     each = 100 if runs > 4 else 2_000
