@@ -1,5 +1,6 @@
 """Fixtures live in `lakehouse_tests/fixtures`, one module per real part."""
 
+import os
 import re
 import signal
 
@@ -8,6 +9,9 @@ import pytest
 # A shell starts background jobs with SIGINT ignored, and every process that we start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A JVM of a test is gone before the optimizing compiler has earned what it costs: a third of what a broker uses.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 pytest_plugins = [
     "lakehouse_tests.fixtures.broker",

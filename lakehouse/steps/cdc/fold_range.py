@@ -1,6 +1,6 @@
 """One range, from the changelog's rows to sealed counts: survey, narrow, fold, choose, apply."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -218,7 +218,7 @@ def _completed(spark: SparkSession, work: MirrorWork, found: Range, changes: Dat
     """The changes with what changes of key have left out: their old keys may be anywhere in the changelog."""
     log, mirror = work.tables.changelog, work.tables.mirror.name
     past = None if found.start is None else conform(history_of(spark, found), log, mirror, told=True)
-    rows = None if work.rebuild else rows_at(spark, work.bases[mirror])
+    rows = None if work.rebuild else _mirror_rows(spark, work)
     return complete(changes, scope, past=past, mirror_rows=rows, few=found.changes <= _FEW_CHANGES)
 
 
@@ -236,9 +236,19 @@ def _narrowed(work: MirrorWork, changes: DataFrame, scope: FoldScope) -> Narrowe
 
 def _stored(spark: SparkSession, work: MirrorWork, narrowed: Narrowed) -> tuple[DataFrame | None, DataFrame | None]:
     """What mirror and ledger hold, as the step found them, of the part that matters."""
-    mirror, ledger = (work.bases[name] for name in work.tables.mirror.tables)
-    rows = rows_at(spark, mirror, narrowed.literals) if narrowed.files else None
+    ledger = work.bases[work.tables.mirror.tombstones_name]
+    rows = _mirror_rows(spark, work, narrowed.literals) if narrowed.files else None
     return rows, rows_at(spark, ledger, narrowed.literals)
+
+
+def _mirror_rows(spark: SparkSession, work: MirrorWork, literals: Sequence[str] = ()) -> DataFrame | None:
+    """The mirror as the step found it, null in columns that were added since (a snapshot keeps its schema)."""
+    rows = rows_at(spark, work.bases[work.tables.mirror.name], literals)
+    if rows is None:
+        return None
+    columns = work.tables.changelog.columns
+    later = {column.name: f.lit(None).cast(column.type) for column in columns if column.name not in rows.columns}
+    return rows.withColumns(later) if later else rows
 
 
 def _plan(work: MirrorWork, narrowed: Narrowed, applied: Applied) -> MergePlan:

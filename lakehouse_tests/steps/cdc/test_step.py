@@ -348,6 +348,17 @@ def test_a_column_that_nobody_told_of_needs_no_rebuild(mirrored: MakeMirror) -> 
     assert later.rows("colour") == {1: (None,), 2: ("blue",)}
 
 
+def test_a_column_is_added_before_a_change_that_leaves_values_out(mirrored: MakeMirror) -> None:
+    """Such a change needs the row that is there, and that row's snapshot has no such column yet."""
+    things = mirrored()
+    things.apply([upsert(1, 1, "insert", name="a")])
+    things.feed.declare(changelog_of({**ROW, "colour": T.StringType()}))
+    later = things.declare()
+    report = later.apply([upsert(1, 2, colour="red", unavailable=["name"])])
+    assert report.kind == "mirror"
+    assert later.rows("name", "colour") == {1: ("a", "red")}
+
+
 def test_a_changelog_that_is_behind_its_declaration(mirrored: MakeMirror) -> None:
     """Its `after` has no such column yet: null, or what `extra` says."""
     things = mirrored()
