@@ -1,4 +1,4 @@
-"""`docs/rooms.md`: the tree of the package, from the first lines of its docstrings."""
+"""`docs/reference/rooms.md`: the tree of the package, from the first lines of its docstrings."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from textwrap import wrap
 from lakehouse_tests.mechanisms.page import WIDTH
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "rooms.md"
+PAGE = ROOT / "docs" / "reference" / "rooms.md"
 _PACKAGE = ROOT / "lakehouse"
 _BEGIN = """# Rooms
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-PAGE = TESTS.parent / "docs" / "testing.md"
+PAGE = TESTS.parent / "docs" / "reference" / "testing.md"
 MARK = "pytest.mark." + "soak"
 
 

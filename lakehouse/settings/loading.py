@@ -182,4 +182,4 @@ def _validated(model: type[_Model], document: Document, **given: object) -> _Mod
             for detail in error.errors(include_input=False, include_url=False, include_context=False)
         ]
     # Raised outside the handler: pydantic's own error would travel along and could print what was typed.
-    raise SettingsError("\n".join(lines), remedy="correct the value; docs/settings.md lists the keys.")
+    raise SettingsError("\n".join(lines), remedy="correct the value; docs/reference/settings.md lists the keys.")

@@ -29,7 +29,7 @@ def declared(folder: Path, *examples: str) -> Declarations:
 
 @pytest.mark.parametrize(
     ("page", "table", "release"),
-    [("README.md", "shop.customer_totals", "sales"), ("docs/trust.md", "mart.airport_months", "flights")],
+    [("README.md", "shop.customer_totals", "sales"), ("docs/why/trust.md", "mart.airport_months", "flights")],
 )
 def test_a_documented_derived_table_and_its_release_can_be_declared(
     page: str, table: str, release: str, tmp_path: Path
@@ -46,12 +46,12 @@ def test_a_documented_stream_and_its_table_can_be_declared(tmp_path: Path) -> No
 
 
 def test_a_documented_mirror_can_be_declared(tmp_path: Path) -> None:
-    found = declared(tmp_path, *shown("docs/cdc.md", of="Mirror("))
+    found = declared(tmp_path, *shown("docs/how-to/mirror.md", of="Mirror("))
     assert found.mirrors["mirror.customers"].changelog.name == "changelog.customers"
 
 
 def test_documented_expectations_can_be_declared_for_the_table_that_they_speak_of() -> None:
-    [example] = shown("docs/trust.md", of="expects = (")
+    [example] = shown("docs/why/trust.md", of="expects = (")
     names: dict[str, Any] = {}
     exec(example, names)
     demo = load_declarations([DEMO])

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m lakehouse_tests.mechanisms", description=about, epilog=codes)
     parser.add_argument("names", nargs="*", metavar="NAME", help="which mechanisms; all if none is named")
     parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
-    parser.add_argument("--write", action="store_true", help="only write docs/mechanisms.md anew")
+    parser.add_argument("--write", action="store_true", help="only write docs/reference/mechanisms.md anew")
     options = parser.parse_args(arguments)
     if options.write:
         PAGE.write_text(page(MECHANISMS), encoding="utf-8")

@@ -81,5 +81,5 @@ def named(mechanisms: Sequence[Mechanism], name: str) -> Mechanism:
         if mechanism.name == name:
             return mechanism
     near = difflib.get_close_matches(name, [mechanism.name for mechanism in mechanisms], cutoff=0.4)
-    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "All names are in docs/mechanisms.md."
+    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "All names are in docs/reference/mechanisms.md."
     raise KeyError(f"There is no mechanism {name!r}. {hint}")

@@ -1,4 +1,4 @@
-"""The page `docs/mechanisms.md`: the table, as people read it."""
+"""The page `docs/reference/mechanisms.md`: the table, as people read it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from textwrap import wrap
 from lakehouse_tests.mechanisms.mechanism import Mechanism
 from lakehouse_tests.mechanisms.runs import ROOT
 
-PAGE: Path = ROOT / "docs" / "mechanisms.md"
+PAGE: Path = ROOT / "docs" / "reference" / "mechanisms.md"
 WIDTH = 120
 _PROMISES = {
     "P1": "Every record lands exactly once",
@@ -32,7 +32,7 @@ def _lines(mechanisms: Sequence[Mechanism]) -> Iterator[str]:
     yield "`make mutate` puts a function that lets everything pass in the place of each, and shows that its test fails."
     yield ""
     yield "This page is written by `.venv/bin/python -m lakehouse_tests.mechanisms --write`."
-    yield "How to break a single one, and how to add one: [testing.md](testing.md)."
+    yield "How to break a single one, and how to add one: [tests](testing.md)."
     for number, title in _PROMISES.items():
         yield ""
         yield f"## {number}: {title}"

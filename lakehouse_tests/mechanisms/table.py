@@ -1,4 +1,4 @@
-"""Every mechanism: the one table that `docs/mechanisms.md` shows and `make mutate` goes through."""
+"""Every mechanism: the one table that `docs/reference/mechanisms.md` shows and `make mutate` goes through."""
 
 from lakehouse_tests.mechanisms.changes import CHANGES
 from lakehouse_tests.mechanisms.commit import COMMIT

@@ -1,4 +1,4 @@
-"""docs/settings.md names every key."""
+"""docs/reference/settings.md names every key."""
 
 import pytest
 
@@ -11,6 +11,6 @@ SECTIONS = (Settings, Platform, CatalogSettings, KafkaSettings, IngestSettings)
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_key_is_on_the_page(section: type[Section]) -> None:
-    page = (REPOSITORY / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     keys = [name for name in section.model_fields if (section, name) not in GIVEN]
     assert [key for key in keys if f"| `{key}` |" not in page] == []

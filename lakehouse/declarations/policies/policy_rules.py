@@ -41,7 +41,7 @@ def require(part: object, **rules: FieldRule) -> None:
         if not rule.holds(value):
             raise DeclarationError(
                 f"{type(part).__name__}.{name} is {value!r}, which cannot work: it may be {rule.words}.",
-                remedy='docs/maintenance.md, "Every number", tells what it does',
+                remedy='docs/reference/maintenance.md, "Every number", tells what it does',
             )
 
 

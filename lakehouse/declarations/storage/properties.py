@@ -93,7 +93,7 @@ def check_properties(table: HasProperties) -> None:
     for key in table.properties.keys() & _maintained(table).keys():
         raise DeclarationError(
             f"{table.name}: the property {key} is set by its maintenance as well.",
-            remedy="remove it, and say it in maintenance=Maintenance(…); docs/maintenance.md tells where.",
+            remedy="remove it, and say it in maintenance=Maintenance(…); docs/reference/maintenance.md tells where.",
         )
 
 

@@ -1,4 +1,4 @@
-"""A user's own asset: the lines that docs/own-asset.md shows are run as they stand there."""
+"""A user's own asset: the lines that docs/how-to/own-asset.md shows are run as they stand there."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ from lakehouse_tests.orchestration.assets.house import House, materializations
 
 pytestmark = pytest.mark.kafka
 
-CODE = re.findall(r"```python\n(.*?)```", (REPOSITORY / "docs" / "own-asset.md").read_text(), re.DOTALL)
+CODE = re.findall(r"```python\n(.*?)```", (REPOSITORY / "docs" / "how-to" / "own-asset.md").read_text(), re.DOTALL)
 SPARK_IMPORTS = "from pyspark.sql import functions as F\n\nfrom lakehouse import LakehouseSpark\n"
 
 

@@ -1,4 +1,4 @@
-"""The three worked examples of docs/maintenance.md: states that nobody has written, and the plans that come of them."""
+"""The three worked examples of the page on maintenance: states that nobody has written, and the plans that follow."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""docs/maintenance.md names every number that a user can set, as it is declared, and its examples are real plans."""
+"""The page on maintenance names every number that a user can set, as it is declared; its examples are real plans."""
 
 from dataclasses import MISSING, fields
 from datetime import timedelta
@@ -15,7 +15,7 @@ from lakehouse.steps.maintenance.model.action import Operation
 from lakehouse_tests.fixtures.broker import REPOSITORY
 from lakehouse_tests.steps.maintenance.examples import EXAMPLES
 
-DOCS: Path = REPOSITORY / "docs" / "maintenance.md"
+DOCS: Path = REPOSITORY / "docs" / "reference" / "maintenance.md"
 PARTS = (Rewrite, Manifests, Expire, Orphans, Statistics, Deduplicate, Maintenance)
 _UNITS = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
 _GIB, _MIB = 1024**3, 1024**2
