@@ -15,8 +15,9 @@ DEMO = REPOSITORY / "conf" / "declarations"
 
 
 def shown(page: str, *, of: str) -> list[str]:
-    """The Python examples of a page that mention something."""
-    blocks: list[str] = re.findall(r"```python\n(.*?)```", (REPOSITORY / page).read_text(), re.DOTALL)
+    """The Python examples of a page, or of all that match, that mention something."""
+    pages = [path.read_text() for path in sorted(REPOSITORY.glob(page))]
+    blocks: list[str] = [block for text in pages for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
     return [block for block in blocks if of in block]
 
 
@@ -29,7 +30,7 @@ def declared(folder: Path, *examples: str) -> Declarations:
 
 @pytest.mark.parametrize(
     ("page", "table", "release"),
-    [("README.md", "shop.customer_totals", "sales"), ("docs/why/trust.md", "mart.airport_months", "flights")],
+    [("README.md", "shop.customer_totals", "sales"), ("docs/how-to/*.md", "mart.airport_months", "flights")],
 )
 def test_a_documented_derived_table_and_its_release_can_be_declared(
     page: str, table: str, release: str, tmp_path: Path
@@ -51,7 +52,7 @@ def test_a_documented_mirror_can_be_declared(tmp_path: Path) -> None:
 
 
 def test_documented_expectations_can_be_declared_for_the_table_that_they_speak_of() -> None:
-    [example] = shown("docs/why/trust.md", of="expects = (")
+    [example] = shown("docs/how-to/rules.md", of="expects = (")
     names: dict[str, Any] = {}
     exec(example, names)
     demo = load_declarations([DEMO])

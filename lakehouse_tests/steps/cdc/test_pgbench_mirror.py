@@ -3,7 +3,7 @@
 Beside pgbench's transactions happens what people do to tables: keys change, tables are truncated, columns are added and
 widened, values have another scale than was declared, or are no numbers. A change that does not fit its declaration goes
 to quarantine; the rows that differ must then be those that the check `doubtful_keys` names, none more and none less.
-Two limits of docs/how-to/mirror.md ("What no mirror can know") leave rows that differ and that no check can name:
+Two limits of docs/why/mirrors.md ("What no mirror can know") leave rows that differ and that no check can name:
 `UNKNOWABLE`.
 """
 

@@ -13,22 +13,12 @@ from lakehouse.settings import MaintenanceSettings
 from lakehouse.steps.maintenance.model import preconditions
 from lakehouse.steps.maintenance.model.action import Operation
 from lakehouse_tests.fixtures.broker import REPOSITORY
+from lakehouse_tests.reference.lines import shown
 from lakehouse_tests.steps.maintenance.examples import EXAMPLES
 
 DOCS: Path = REPOSITORY / "docs" / "reference" / "maintenance.md"
 PARTS = (Rewrite, Manifests, Expire, Orphans, Statistics, Deduplicate, Maintenance)
-_UNITS = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
-_GIB, _MIB = 1024**3, 1024**2
-
-
-def shown(value: Any) -> str:
-    """A default as the docs have it."""
-    if isinstance(value, timedelta):
-        unit, name = next((u, n) for u, n in _UNITS if value % u == timedelta(0))
-        return f"{value // unit} {name}"
-    if isinstance(value, int) and not isinstance(value, bool) and value >= _MIB:
-        return f"{value / _GIB:g} GiB" if value >= _GIB else f"{value / _MIB:g} MiB"
-    return f"`{type(value).__name__}()`" if type(value) in PARTS else f"`{value!r}`"
+_MIB = 1024**2
 
 
 def section(name: str) -> str:

@@ -1,0 +1,4 @@
+"""Reference pages that are written from the code: commands, declarations, checks, rooms, mechanisms.
+
+`.venv/bin/python -m lakehouse_tests.reference` writes them all.
+"""

@@ -1,0 +1,19 @@
+"""The generated pages: where each is, and what writes it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from lakehouse_tests import rooms
+from lakehouse_tests.mechanisms import page as mechanisms
+from lakehouse_tests.mechanisms.table import MECHANISMS
+from lakehouse_tests.reference import checks, commands, declarations
+
+FOLDER = rooms.ROOT / "docs" / "reference"
+PAGES: Mapping[Path, Callable[[], str]] = {
+    FOLDER / "commands.md": commands.page,
+    FOLDER / "declarations.md": declarations.page,
+    FOLDER / "checks.md": checks.page,
+    rooms.PAGE: rooms.page,
+    mechanisms.PAGE: partial(mechanisms.page, MECHANISMS),
+}
