@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help env env-browser run dev test timings mutate soak fast check bench clean
+.PHONY: help env env-browser run dev test timings mutate soak fast check docs bench clean
 
 BIN := .venv/bin
 # Tests and runs start many processes of ours: where nothing may be kept compiled, each costs a CPU second more.
@@ -44,12 +44,15 @@ fast: env ## The inner loop: what takes milliseconds, then one ingest through re
 	@$(BIN)/pytest -n 2 --max-worker-restart 0 -m "not slow and not browser and not kill and not rest and not kafka and not spark"
 	@$(BIN)/pytest lakehouse_tests/steps/ingest/test_one_table.py
 
-check: env ## Lint, format, types, layers, locks
+check: env docs ## Lint, format, types, layers, locks, pages
 	@$(BIN)/ruff check --no-cache
 	@$(BIN)/ruff format --check --no-cache
 	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports
 	@if grep -nE 'https?://' requirements.lock $$(git ls-files '*jars.sha256'); then echo "A lock names an address."; exit 1; fi
+
+docs: env ## The pages as a site in .lakehouse/site, without a warning
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: env ## Ours against its peers: ingest, changes, mirrors, rules; and what looking after tables costs
 	@$(BIN)/python -m benchmarks
