@@ -1,4 +1,4 @@
-"""accept-loss, adopt, replay and housekeep as a person calls them, on a real topic."""
+"""accept-loss, adopt, replay and housekeep on a real topic, as a person calls them by docs/how-to/lost-range.md."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`lakehouse checkpoint` and `lakehouse retire`, as a person calls them. See `steps/cdc`."""
+"""`lakehouse checkpoint` and `lakehouse retire`, as docs/how-to/retire-changes.md shows them. See `steps/cdc`."""
 
 from datetime import timedelta
 from pathlib import Path

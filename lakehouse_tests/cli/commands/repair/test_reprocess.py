@@ -1,4 +1,7 @@
-"""`lakehouse reprocess`, as a person calls it. What it does: `steps/ingest/repair/test_reprocess.py`."""
+"""`lakehouse reprocess`, as a person calls it and docs/how-to/reprocess.md shows it.
+
+What it does: `steps/ingest/repair/test_reprocess.py`.
+"""
 
 import json
 from pathlib import Path
