@@ -119,6 +119,11 @@ class Settings(Section):
         conf: the folder that was read.
         state: where local state lives.
         timezone: the IANA zone in which a run's creation becomes its runtime date.
+        platform: where Spark runs: the name of a file of `conf/platforms/`.
+        catalog: where tables live: the name of a file of `conf/catalogs/`.
+        kafka: where Kafka is: the name of a file of `conf/kafka/`.
+        ingest: how much one run may take.
+        maintenance: how much maintenance may do at one look.
         declarations: the folders whose files declare tables and streams.
         demo: whether the demo takes part; otherwise what is declared with the owner `demo` is left out.
         parameters: what derived tables are computed with, for every run that does not say otherwise in its tag.

@@ -66,6 +66,6 @@ def shown(value: Any) -> str:
     if isinstance(value, timedelta):
         unit, name = next((unit, name) for unit, name in _UNITS if value % unit == timedelta(0))
         return f"{value // unit} {name}"
-    if isinstance(value, int) and not isinstance(value, bool) and value >= _MIB:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= _MIB and value % _MIB == 0:
         return f"{value / _GIB:g} GiB" if value >= _GIB else f"{value / _MIB:g} MiB"
     return f"`{type(value).__name__}()`" if hasattr(value, "__dataclass_fields__") else f"`{value!r}`"

@@ -7,13 +7,14 @@ from pathlib import Path
 from lakehouse_tests import rooms
 from lakehouse_tests.mechanisms import page as mechanisms
 from lakehouse_tests.mechanisms.table import MECHANISMS
-from lakehouse_tests.reference import checks, commands, declarations
+from lakehouse_tests.reference import checks, commands, declarations, settings
 
 FOLDER = rooms.ROOT / "docs" / "reference"
 PAGES: Mapping[Path, Callable[[], str]] = {
     FOLDER / "commands.md": commands.page,
     FOLDER / "declarations.md": declarations.page,
     FOLDER / "checks.md": checks.page,
+    FOLDER / "settings.md": settings.page,
     rooms.PAGE: rooms.page,
     mechanisms.PAGE: partial(mechanisms.page, MECHANISMS),
 }

@@ -1,0 +1,66 @@
+"""`docs/reference/settings.md`: every key of `conf/`, from the models that read it."""
+
+from collections.abc import Iterator
+
+from pydantic import ByteSize
+from pydantic.fields import FieldInfo
+
+from lakehouse.settings.models import (
+    CatalogSettings,
+    IngestSettings,
+    KafkaSettings,
+    MaintenanceSettings,
+    Platform,
+    Section,
+    Settings,
+)
+from lakehouse_tests.reference.lines import attributes, head, item, sentence, shown
+
+GIVEN = {(Platform, "name"), (Settings, "conf"), (Settings, "state")}  # by the file's name, and by the folder's
+SECTIONS: dict[str, type[Section]] = {
+    "`conf/lakehouse.yaml`": Settings,
+    "`ingest` in `conf/lakehouse.yaml`": IngestSettings,
+    "`maintenance` in `conf/lakehouse.yaml`": MaintenanceSettings,
+    "A file of `conf/platforms/`": Platform,
+    "A file of `conf/catalogs/`": CatalogSettings,
+    "A file of `conf/kafka/`": KafkaSettings,
+}
+# What the loader puts where a file of `conf/` says nothing.
+LOADED = {"platform": "local", "catalog": "local", "kafka": "local", "declarations": ["declarations"]}
+_BEGIN = """
+`conf/lakehouse.yaml` chooses a platform, a catalog and a Kafka by the names of their files: `conf/platforms/`,
+`conf/catalogs/`, `conf/kafka/`. Unknown keys are refused.
+
+- Each key has an environment variable: `LAKEHOUSE_PLATFORM=connect`, `LAKEHOUSE__INGEST__MAX_RECORDS_PER_RUN=100000`.
+- `LAKEHOUSE_CONF` names another folder than `conf/`, as does `lakehouse --conf`.
+- `LAKEHOUSE_DECLARATIONS` adds folders to `declarations`.
+- Sizes take units: `2 GiB`. `${home}` stands for the folder of local state.
+- A value `${env:NAME}` or `${file:/path}` is a secret. It is read when it is used, and never shown."""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield from head("Settings", "Every key of the files below `conf/`.")
+    yield _BEGIN
+    for title, section in SECTIONS.items():
+        yield from ("", f"## {title}", "")
+        documented = attributes(section)
+        for name, field in section.model_fields.items():
+            if (section, name) not in GIVEN:
+                yield from item(name, f"{sentence(documented[name])} {_default(name, field)}")
+        if section is Settings:
+            yield from item("home", "The folder of local state. Default: `'../.lakehouse'`.")
+
+
+def _default(name: str, field: FieldInfo) -> str:
+    if name in LOADED:
+        return f"Default: {shown(LOADED[name])}."
+    if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+        return "Its keys are below."
+    if field.is_required():
+        return "To be given."
+    return f"Default: {shown(int(field.default) if isinstance(field.default, ByteSize) else field.default)}."
