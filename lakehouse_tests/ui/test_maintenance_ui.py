@@ -43,12 +43,3 @@ def test_the_newest_run_says_why_nothing_was_done(page: Page, tmp_path: Path) ->
     expect(page.get_by_text("Nothing, because:").first).to_be_visible()
     picture(page, "maintenance", tmp_path)
     page.keyboard.press("Escape")
-
-
-def test_health_over_time_is_a_picture(page: Page) -> None:
-    page.reload()
-    row = page.get_by_role("row").filter(has_text="health over time").last
-    row.get_by_text("[Show Markdown]").click()
-    plot = page.get_by_alt_text("health over time")
-    expect(plot).to_be_visible()
-    assert plot.evaluate("image => image.naturalWidth") > 100

@@ -45,7 +45,7 @@ class Decided(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]
     withheld: str = pa.Field(description="What else was looked at and not done, JSON list of operation and reasons")
     result: str = pa.Field(isin=RESULTS, description="What was decided, or what came of it")
     message: str = pa.Field(nullable=True, description="What came of it, in words, without the value of any row")
-    health: spark.DoubleType = pa.Field(nullable=True, description="0 to 100, as it was measured")
+    health: spark.DoubleType = pa.Field(nullable=True, description="0 to 100, in rows of earlier releases")
     state: str = pa.Field(description="What was measured, JSON")
     policy: str = pa.Field(description="What the table's declaration asks for, JSON")
     predicted: str = pa.Field(description="What the action was expected to bring and to cost, JSON")

@@ -16,7 +16,6 @@ from lakehouse.orchestration.resources.run_records import longest_run, under_way
 from lakehouse.orchestration.run_context import ALLOW_TAG, MAINTENANCE_TAG, approvals_of, asked_operations, attempt_of
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.steps.maintenance.log.history import rows_about
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.report import MaintainReport, MaintenanceFailed
 from lakehouse.steps.maintenance.step import MaintainStep, maintain
@@ -58,8 +57,7 @@ def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefi
         if report.found is None:
             context.log.info(f"{table.name} does not exist yet")
             return
-        rows = rows_about(lake.catalog, report.found.state.uuid, datetime.now(UTC))
-        yield maintenance_result(report, report.found, attempt, rows)
+        yield maintenance_result(report, report.found, attempt)
         try:
             report.require_well()
         except MaintenanceFailed as failed:

@@ -48,7 +48,6 @@ def numbers(found: Surveyed) -> dict[str, Any]:
     """What is worth a curve."""
     totals = found.state.totals
     numbers: dict[str, Any] = {
-        "health": found.plan.health,
         "data files": totals.files,
         "delete files": totals.delete_files,
         "bytes": totals.bytes,

@@ -22,7 +22,7 @@ def in_words(found: Surveyed) -> list[str]:
     state, plan = found.state, found.plan
     totals = state.totals
     lines = [
-        f"{plan.table}: health {plan.health:.0f}, {totals.files} files of {sized(totals.bytes)}, "
+        f"{plan.table}: {totals.files} files of {sized(totals.bytes)}, "
         f"{totals.snapshots} snapshots, measured by {state.depth.name.lower()}"
     ]
     # What was withheld is told below, with all that is known of it.
@@ -53,7 +53,7 @@ def in_short(found: Surveyed) -> list[str]:
         return in_words(found)
     excluded = [reason for one in plan.withheld if one.why == "excluded" for reason in one.action.reasons]
     told = "".join(f": {reason}" for reason in excluded)
-    return [f"{plan.table}: health {plan.health:.0f}, nothing to do{told}", *_recommended(plan)]
+    return [f"{plan.table}: nothing to do{told}", *_recommended(plan)]
 
 
 def summary(found: Iterable[Surveyed]) -> str:

@@ -254,7 +254,6 @@ def test_a_run_tells_what_was_decided_what_came_of_it_and_why_not_more(upkeep: U
     assert "**Nothing**, because:" in str(newest.metadata["decision"].value)
     assert newest.metadata["in short"].value == "nothing to do"
     assert len(again.get_asset_check_evaluations()) == len(checks), "they follow a materialization alone"
-    assert "data:image/png" in str(newest.metadata["health over time"].value)
 
 
 def test_a_person_who_clicks_deletes_nothing(upkeep: Upkeep) -> None:

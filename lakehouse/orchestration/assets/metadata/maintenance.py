@@ -1,11 +1,10 @@
 """What a reader of Dagster's UI learns of a run of maintenance: what was decided, why, and what came of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
 
-from lakehouse.orchestration.assets.metadata.health_plot import health_markdown
 from lakehouse.orchestration.resources.maintenance_metadata import decision_metadata, maintenance_key, numbers
 from lakehouse.orchestration.resources.materialization import rows_shown, write_tags
 from lakehouse.orchestration.run_context import ALLOW_TAG, MAINTENANCE_TAG
@@ -23,16 +22,13 @@ _WORDS = (
 )
 
 
-def maintenance_result(
-    report: MaintainReport, found: Surveyed, attempt: Attempt, rows: Sequence[Mapping[str, Any]]
-) -> dg.MaterializeResult[Any]:
+def maintenance_result(report: MaintainReport, found: Surveyed, attempt: Attempt) -> dg.MaterializeResult[Any]:
     """The result of a run that has looked at a table.
 
     Args:
         report: what was done.
         found: the table and the plan.
         attempt: who worked.
-        rows: what was ever written down about the table, for the picture.
     """
     name = found.declared.name
     metadata: dict[str, Any] = {
@@ -48,8 +44,6 @@ def maintenance_result(
         metadata["to do what was only shown"] = f"run it again with the tag {ALLOW_TAG}={found.plan.state_digest}"
     if report.outcomes:
         metadata["predicted and measured"] = dg.MetadataValue.md(compared_markdown(report.outcomes))
-    if picture := health_markdown(rows):
-        metadata["health over time"] = dg.MetadataValue.md(picture)
     if report.completed:
         metadata["decisions of dead runs that were completed"] = report.completed
     return dg.MaterializeResult(

@@ -72,7 +72,7 @@ def decided_rows(
         "attempt": attempt or None,
         "withheld": withheld,
         "message": None,
-        "health": decided.health,
+        "health": None,
         "policy": policy_text(policy),
         "measured": None,
         "valid_until": decided.look_again_at if _stands(decided) else None,

@@ -155,7 +155,6 @@ class MaintenancePlan:
     Attributes:
         table: `namespace.table`.
         state_digest: of the state that it was decided from.
-        health: 0 to 100.
         actions: to be done; the one `NOTHING` where there are no others.
         withheld: what was not taken.
         look_again_at: when a decision on the same table could be another one.
@@ -164,7 +163,6 @@ class MaintenancePlan:
 
     table: str
     state_digest: str
-    health: float
     actions: tuple[Action, ...]
     withheld: tuple[Withheld, ...] = ()
     look_again_at: datetime | None = None

@@ -25,7 +25,6 @@ from lakehouse.steps.maintenance.plan.due_table import (
     due_orphans,
     due_statistics,
 )
-from lakehouse.steps.maintenance.plan.health import health as measured_health
 from lakehouse.steps.maintenance.plan.layout import advise_layout
 from lakehouse.steps.maintenance.plan.modes import advise_mode
 from lakehouse.steps.maintenance.plan.order import ordered
@@ -74,10 +73,10 @@ def decide(
         only: what is asked for; nothing else is looked at.
     """
     if state.unreadable:
-        return _not_at_all(state, "unreadable", state.unreadable, health=0.0)
+        return _not_at_all(state, "unreadable", state.unreadable)
     if policy.excluded:
         told = f"excluded by its declaration: {policy.excluded}"
-        return _not_at_all(state, "excluded", told, health=measured_health(state, policy))
+        return _not_at_all(state, "excluded", told)
     asked = RuleInput(state, policy, budget, known)
     found = [refused(asked, due(asked)) for operation, due in _DUE.items() if operation in only]
     order = ordered([action for one in found for action in one.actions], state, policy)
@@ -94,7 +93,6 @@ def decide(
     return MaintenancePlan(
         table=state.table,
         state_digest=state.digest,
-        health=measured_health(state, policy),
         actions=actions or (nothing,),
         withheld=withheld,
         look_again_at=min(at for at in times if at is not None and at > state.measured_at),
@@ -102,12 +100,11 @@ def decide(
     )
 
 
-def _not_at_all(state: MeasuredState, why: Why, reason: str, *, health: float) -> MaintenancePlan:
+def _not_at_all(state: MeasuredState, why: Why, reason: str) -> MaintenancePlan:
     nothing = Action(operation=Operation.NOTHING, reasons=(reason,))
     return MaintenancePlan(
         table=state.table,
         state_digest=state.digest,
-        health=health,
         actions=(nothing,),
         withheld=(Withheld(action=nothing, why=why),),
         look_again_at=state.measured_at + LONGEST_VALID,

@@ -24,7 +24,6 @@ from lakehouse.steps.maintenance.model.partitions import partition_named
 from lakehouse.steps.maintenance.model.preconditions import refused_partition
 from lakehouse.steps.maintenance.model.state import Depth, MeasuredState, PartitionState
 from lakehouse.steps.maintenance.plan.due_rewrite import worth_it
-from lakehouse.steps.maintenance.plan.health import health
 from lakehouse.steps.maintenance.plan.predict import rewriting, taken
 from lakehouse.steps.maintenance.rewrite import compact
 
@@ -67,9 +66,7 @@ def _compact_after(work: MaintenanceWork, every_commits: int, warn: Warn) -> Act
     action = _action(work, state, rewrite, _touched(work, {snapshot.snapshot_id for snapshot in since}), len(since))
     if action is None:
         return None
-    plan = MaintenancePlan(
-        table=work.base.name, state_digest=state.digest, health=health(state, work.policy), actions=(action,)
-    )
+    plan = MaintenancePlan(table=work.base.name, state_digest=state.digest, actions=(action,))
     (row,) = decided_rows(plan, state, work.policy, run_id=work.attempt.run_id, attempt=work.attempt.id)
     record(work.catalog, [row], writer=work.attempt.run_id)
     outcome = _done(replace(work, state=state), action, warn)

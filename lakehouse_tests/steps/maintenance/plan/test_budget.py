@@ -21,7 +21,7 @@ def wants(
     """The plan of a table with one thing to do."""
     predicted = Predicted(files_removed=files, bytes=size, seconds=seconds, survives=survives)
     action = Action(operation=Operation.REWRITE, predicted=predicted, reasons=("small files",))
-    return MaintenancePlan(table=table, state_digest="x", health=50.0, actions=(action,), look_again_at=NOW)
+    return MaintenancePlan(table=table, state_digest="x", actions=(action,), look_again_at=NOW)
 
 
 def idle(table: str) -> MaintenancePlan:

@@ -84,7 +84,6 @@ def test_a_healthy_table_gets_nothing_because() -> None:
     plan = decided(state(SOUND, history=line(5)))
     assert operations(plan) == ["nothing"]
     assert plan.withheld == ()
-    assert plan.health == 100
     told = " | ".join(plan.actions[0].reasons)
     for reason in (
         "4 files in 1 partitions of 128.0 MiB",
@@ -408,7 +407,6 @@ def test_an_excluded_table_and_one_that_cannot_be_loaded_get_nothing_and_the_rea
     excluded = decided(state(part()), Maintenance(excluded="it is being migrated"))
     assert operations(excluded) == ["nothing"]
     assert excluded.actions[0].reasons == ("excluded by its declaration: it is being migrated",)
-    assert excluded.health == decided(state(part())).health > 0
     unreadable = decided(MeasuredState(table="raw.things", measured_at=NOW, unreadable="no such type: variant"))
     assert unreadable.actions[0].reasons == ("no such type: variant",)
 
