@@ -1,7 +1,8 @@
 """The typed settings. Unknown keys are refused everywhere, so that a misspelt one cannot be silently ignored."""
 
+import warnings
 from pathlib import Path
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self, cast
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_validator, model_validator
@@ -10,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from lakehouse.settings.parameters import Parameter, problem_of
 from lakehouse.settings.state import StateFolder
 
+GONE = "seconds_per_tick"
 Property = Annotated[str | SecretStr, Field(union_mode="left_to_right")]
 
 
@@ -100,16 +102,29 @@ class MaintenanceSettings(Section):
     Attributes:
         every_seconds: how often the sensor looks.
         bytes_per_tick: at most so much is written anew by what one look starts; takes units ("2 GiB").
-        seconds_per_tick: at most so much work, as predicted.
         runs_per_tick: at most so many runs.
         in_process_proof: up to so much a rewrite is proven in its own process, more by Spark; takes units.
     """
 
     every_seconds: int = Field(default=60, ge=30)
     bytes_per_tick: ByteSize = Field(default=ByteSize(2 * 1024**3), gt=0)
-    seconds_per_tick: int = Field(default=600, gt=0)
     runs_per_tick: int = Field(default=1, gt=0)
     in_process_proof: ByteSize = Field(default=ByteSize(8 * 1024**3), ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_is_gone(cls, given: Any) -> Any:
+        """Earlier releases had `seconds_per_tick` in the file that they shipped: it is passed over, for one release."""
+        if not isinstance(given, dict) or GONE not in given:
+            return given
+        # Of the kinds of warning for what goes, the one that Python shows by itself.
+        warnings.warn(
+            f"maintenance.{GONE} has no effect and goes with the next release; bytes_per_tick and runs_per_tick bound "
+            "what one look starts. Remedy: remove it from conf/lakehouse.yaml, or from the environment.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return {key: value for key, value in cast("dict[str, Any]", given).items() if key != GONE}
 
 
 class Settings(Section):

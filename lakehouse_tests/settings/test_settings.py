@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from lakehouse.settings import LateSecret, SettingsError, load_settings
+from lakehouse.settings import LateSecret, MaintenanceSettings, SettingsError, load_settings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -51,6 +51,14 @@ def test_the_shipped_folder_describes_a_laptop(conf: Path) -> None:
     assert settings.ingest.max_bytes_per_run == 2 * 1024**3
     assert settings.maintenance.bytes_per_tick == 2 * 1024**3
     assert settings.declarations == (conf / "declarations",)
+
+
+def test_a_setting_that_is_gone_has_no_effect_and_is_named_for_one_release(conf: Path) -> None:
+    file = conf / "lakehouse.yaml"
+    file.write_text(file.read_text().replace("maintenance:\n", "maintenance:\n  seconds_per_tick: 600\n"))
+    with pytest.warns(FutureWarning, match="maintenance.seconds_per_tick has no effect.*Remedy: remove it from conf"):
+        settings = load_settings(conf, {})
+    assert settings.maintenance == MaintenanceSettings()
 
 
 def test_every_shipped_choice_is_valid(conf: Path) -> None:

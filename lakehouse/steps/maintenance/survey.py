@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pydantic import ValidationError
 from pyiceberg.exceptions import NoSuchTableError
@@ -30,8 +30,6 @@ from lakehouse.steps.maintenance.plan.budget import Allotment, Budget, allot
 from lakehouse.steps.maintenance.plan.decide import decide
 
 _LONGEST_REASON = 300
-# A table that was not attended to for so long, in anything that it now needs, is not compared with others by its gain.
-LONGEST_WAIT = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -156,12 +154,8 @@ class Surveys:
 
     def rationed(self, survey: TableSurvey) -> tuple["Surveys", Allotment]:
         """The same with the plans that the budget for all of them together leaves each."""
-        turns = {
-            name: at
-            for name, one in self.surveyed.items()
-            if survey.now - (at := _attended(one, survey.memory)) > LONGEST_WAIT
-        }
-        allotment = allot([one.plan for one in self.surveyed.values()], survey.budget, turns)
+        attended = {name: _attended(one, survey.memory) for name, one in self.surveyed.items()}
+        allotment = allot([one.plan for one in self.surveyed.values()], survey.budget, attended)
         plans = {plan.table: plan for plan in allotment.plans}
         surveyed = {name: replace(one, plan=plans[name]) for name, one in self.surveyed.items()}
         return replace(self, surveyed=surveyed), allotment

@@ -1,4 +1,4 @@
-"""How much may be done at one look over all tables: the best gain for its cost first, and the rest is told so."""
+"""How much may be done at one look over all tables: who was looked after longest ago first, and the rest is told so."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from lakehouse.settings import MaintenanceSettings
 from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation, Withheld
-from lakehouse.steps.maintenance.model.partitions import NEVER
+from lakehouse.steps.maintenance.model.partitions import EPOCH
 
 _NOBODY: Mapping[str, datetime] = {}
 
@@ -17,31 +17,25 @@ class Budget:
 
     Attributes:
         bytes: that are read and written anew.
-        seconds: of work, as predicted.
         runs: tables at once.
     """
 
     bytes: int = 2 * 1024**3
-    seconds: float = 600.0
     runs: int = 1
 
     @classmethod
     def of(cls, settings: MaintenanceSettings) -> "Budget":
         """Of one look of the sensor."""
-        return cls(int(settings.bytes_per_tick), float(settings.seconds_per_tick), settings.runs_per_tick)
+        return cls(int(settings.bytes_per_tick), settings.runs_per_tick)
 
     def left(self, plan: MaintenancePlan) -> "Budget":
         """What is left when a plan is paid for."""
-        return Budget(
-            self.bytes - sum(action.predicted.bytes for action in plan.actions),
-            self.seconds - sum(action.predicted.seconds for action in plan.actions),
-            self.runs - 1,
-        )
+        return Budget(self.bytes - sum(action.predicted.bytes for action in plan.actions), self.runs - 1)
 
     def covers(self, plan: MaintenancePlan) -> bool:
         """Whether a plan can be paid for."""
         left = self.left(plan)
-        return left.bytes >= 0 and left.seconds >= 0 and left.runs >= 0
+        return left.bytes >= 0 and left.runs >= 0
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class Allotment:
     """Plans of all tables, in the order in which they were given.
 
     Attributes:
-        chosen: that are carried out now, best first.
+        chosen: that are carried out now, in their order.
         postponed: that have to wait for a later look, each with its actions withheld and why.
         idle: that had nothing to do.
     """
@@ -71,39 +65,26 @@ def within(actions: Sequence[Action], budget: Budget) -> tuple[tuple[Action, ...
     """
     kept: list[Action] = []
     over: list[Withheld] = []
-    size, seconds = 0, 0.0
+    size = 0
     for action in actions:
-        more, longer = size + action.predicted.bytes, seconds + action.predicted.seconds
-        if more <= budget.bytes and longer <= budget.seconds:
+        if size + action.predicted.bytes <= budget.bytes:
             kept.append(action)
-            size, seconds = more, longer
+            size += action.predicted.bytes
         else:
-            told = (
-                f"reads {action.predicted.bytes:,} bytes in {action.predicted.seconds:,.0f} s; a run may "
-                f"{budget.bytes:,} in {budget.seconds:,.0f} s, all its actions together"
-            )
+            told = f"reads {action.predicted.bytes:,} bytes; a run may {budget.bytes:,}, all its actions together"
             over.append(Withheld(action=replace(action, reasons=(told, *action.reasons)), why="budget"))
     return tuple(kept), tuple(over)
 
 
-def worth(plan: MaintenancePlan) -> float:
-    """Gain for cost: milliseconds that every reader and writer saves, and files fewer, for each second of work."""
-    gained = sum(a.predicted.plan_ms + a.predicted.commit_ms + a.predicted.files_removed for a in plan.actions)
-    spent = sum(a.predicted.seconds for a in plan.actions)
-    likely = min((a.predicted.survives for a in plan.actions), default=1.0)
-    return gained * likely / (1 + spent)
-
-
-def allot(plans: Iterable[MaintenancePlan], budget: Budget, turns: Mapping[str, datetime] = _NOBODY) -> Allotment:
-    """Choose greedily by gain for cost; of equals the first by name. What costs too much alone waits for no turn.
+def allot(plans: Iterable[MaintenancePlan], budget: Budget, attended: Mapping[str, datetime] = _NOBODY) -> Allotment:
+    """Choose those that wait longest, as far as the budget goes; of equals the first by name.
 
     Args:
         plans: of all tables.
         budget: for all of them together.
-        turns: table → since when it waits, of those that have waited too long: they are first, the longest of all.
-            Much of what is due makes no file fewer, and in a lake that never rests something else always does.
+        attended: table → when something that it needs now was last done or tried; who is not in it never was.
     """
-    given = sorted(plans, key=lambda plan: (turns.get(plan.table, NEVER), -worth(plan), plan.table))
+    given = sorted(plans, key=lambda plan: (attended.get(plan.table, EPOCH), plan.table))
     chosen: list[MaintenancePlan] = []
     postponed: list[MaintenancePlan] = []
     left = budget

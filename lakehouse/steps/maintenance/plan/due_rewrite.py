@@ -143,7 +143,7 @@ def _perhaps_never(asked: RuleInput, one: PartitionState, rewrite: Rewrite) -> s
 def _affordable(asked: RuleInput, ready: Sequence[_Candidate], rewrite: Rewrite) -> tuple[list[_Candidate], int | None]:
     """The best that fit into one action; one that is too large alone is begun, with as much as fits."""
     speed = asked.known.speed(Operation.REWRITE)
-    most = min(rewrite.max_group_bytes, asked.budget.bytes, speed.bytes_in(asked.budget.seconds))
+    most = min(rewrite.max_group_bytes, asked.budget.bytes)
     if not ready or most <= 0:
         return [], None
     chosen: list[_Candidate] = []
@@ -152,19 +152,18 @@ def _affordable(asked: RuleInput, ready: Sequence[_Candidate], rewrite: Rewrite)
         size = sum(found.taken.bytes for found in more)
         seconds = speed.seconds(size, sum(found.taken.files for found in more))
         likely = survival(asked.state, [found.one for found in more], seconds)
-        if size <= most and seconds <= asked.budget.seconds and likely >= LEAST_SURVIVAL:
+        if size <= most and likely >= LEAST_SURVIVAL:
             chosen = more
     if not chosen and most >= rewrite.target_file_size:
         for candidate in ready:
-            fits = min(most, speed.bytes_in(asked.budget.seconds, candidate.taken.bytes, candidate.taken.files))
-            if (part := begun(candidate.one, rewrite, fits)) is not None:
-                return [replace(candidate, taken=part)], fits
+            if (part := begun(candidate.one, rewrite, most)) is not None:
+                return [replace(candidate, taken=part)], most
     return chosen, None
 
 
 def _over(asked: RuleInput, candidate: _Candidate, rewrite: Rewrite) -> str:
     most = min(rewrite.max_group_bytes, asked.budget.bytes)
-    told = f"one takes at most {sized(most)} and {asked.budget.seconds:.0f} s"
+    told = f"one takes at most {sized(most)}"
     if candidate.one.foreign and candidate.taken.bytes > most:
         return f"{told}, but all {sized(candidate.taken.bytes)} have to be written in the new format at once"
     return f"waits for a later run: {told}"

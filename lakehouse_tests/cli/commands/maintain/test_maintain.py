@@ -151,7 +151,7 @@ def test_what_is_due_is_told_of_all_tables_however_much_it_is(house: House, monk
     for seal in house.line[:5]:
         house.mirror(seal)
     house.declarations.tables[MIRROR] = replace(house.declarations.tables[MIRROR], maintenance=FEW)
-    monkeypatch.setattr("lakehouse.cli.commands.maintain.maintain.Budget.of", lambda _: Budget(seconds=1.5, runs=1))
+    monkeypatch.setattr("lakehouse.cli.commands.maintain.maintain.Budget.of", lambda _: Budget(runs=1))
     told = json.loads(call("--plan", "--json").stdout)["tables"]
     assert [told[name]["actions"][0]["operation"] for name in (LOG, MIRROR)] == ["expire", "expire"]
 

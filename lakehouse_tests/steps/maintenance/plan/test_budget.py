@@ -1,7 +1,6 @@
-"""One budget over all tables: the best gain for its cost first, and who has to wait is told why."""
+"""One budget over all tables: who was looked after longest ago first, and who has to wait is told why."""
 
 from dataclasses import replace
-from datetime import timedelta
 from random import Random
 
 from hypothesis import given, settings
@@ -9,18 +8,15 @@ from hypothesis import strategies as st
 
 from lakehouse.settings import MaintenanceSettings
 from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation, Predicted
-from lakehouse.steps.maintenance.plan.budget import Budget, allot, worth
-from lakehouse_tests.steps.maintenance.states import MIB, NOW
+from lakehouse.steps.maintenance.plan.budget import Budget, allot
+from lakehouse_tests.steps.maintenance.states import DAY, HOUR, MIB, NOW
 
-BUDGET = Budget(bytes=1000, seconds=100, runs=2)
+BUDGET = Budget(bytes=1000, runs=2)
 
 
-def wants(
-    table: str, files: int = 10, size: int = 100, seconds: float = 10.0, survives: float = 1.0
-) -> MaintenancePlan:
+def wants(table: str, size: int = 100) -> MaintenancePlan:
     """The plan of a table with one thing to do."""
-    predicted = Predicted(files_removed=files, bytes=size, seconds=seconds, survives=survives)
-    action = Action(operation=Operation.REWRITE, predicted=predicted, reasons=("small files",))
+    action = Action(operation=Operation.REWRITE, predicted=Predicted(bytes=size), reasons=("small files",))
     return MaintenancePlan(table=table, state_digest="x", actions=(action,), look_again_at=NOW)
 
 
@@ -29,17 +25,19 @@ def idle(table: str) -> MaintenancePlan:
     return replace(wants(table), actions=(Action(operation=Operation.NOTHING, reasons=("sound",)),))
 
 
-def test_the_best_gain_for_its_cost_comes_first() -> None:
-    plans = [wants("a", files=10), wants("b", files=50), wants("c", files=30), idle("d")]
-    found = allot(plans, BUDGET)
-    assert [plan.table for plan in found.chosen] == ["b", "c"]
+def test_who_was_looked_after_longest_ago_comes_first() -> None:
+    plans = [wants("a"), wants("b"), wants("c"), idle("d")]
+    attended = {"a": NOW - HOUR, "b": NOW - 2 * DAY, "c": NOW - 3 * DAY}
+    found = allot(plans, BUDGET, attended)
+    assert [plan.table for plan in found.chosen] == ["c", "b"]
     assert [plan.table for plan in found.postponed] == ["a"]
     assert [plan.table for plan in found.idle] == ["d"]
-    assert worth(wants("x", files=20)) == worth(wants("x", files=40, survives=0.5))
+    del attended["a"]
+    assert [plan.table for plan in allot(plans, BUDGET, attended).chosen] == ["a", "c"], "who never was is first"
 
 
 def test_who_waits_is_told_for_whom() -> None:
-    [postponed] = allot([wants("a", files=10), wants("b", files=50), wants("c", files=30)], BUDGET).postponed
+    [postponed] = allot([wants("a"), wants("b"), wants("c")], BUDGET, {"a": NOW}).postponed
     assert postponed.nothing
     assert postponed.actions[0].reasons == ("the budget of this look went to b, c",)
     assert [(one.why, one.action.operation) for one in postponed.withheld] == [("budget", Operation.REWRITE)]
@@ -47,23 +45,14 @@ def test_who_waits_is_told_for_whom() -> None:
 
 
 def test_what_does_not_fit_leaves_room_for_what_does() -> None:
-    found = allot([wants("a", files=500, size=5000), wants("b", seconds=200.0, files=9000), wants("c")], BUDGET)
-    assert [plan.table for plan in found.chosen] == ["c"]
-    assert [plan.table for plan in found.postponed] == ["a", "b"]
+    found = allot([wants("a", size=5000), wants("b", size=600), wants("c", size=500), wants("d")], BUDGET)
+    assert [plan.table for plan in found.chosen] == ["b", "d"]
+    assert [plan.table for plan in found.postponed] == ["a", "c"]
     assert "costs more than a whole look" in allot([wants("a", size=5000)], BUDGET).postponed[0].actions[0].reasons[0]
 
 
 def test_equals_are_taken_by_name() -> None:
     assert [plan.table for plan in allot([wants("b"), wants("a"), wants("c")], BUDGET).chosen] == ["a", "b"]
-
-
-def test_who_has_waited_too_long_comes_first_and_the_longest_of_all() -> None:
-    plans = [wants("a", files=5000), wants("b", files=0), wants("c", files=0), wants("d", files=0, size=5000)]
-    turns = {"b": NOW - timedelta(days=2), "c": NOW - timedelta(days=3), "d": NOW - timedelta(days=9)}
-    found = allot(plans, BUDGET, turns)
-    assert [plan.table for plan in found.chosen] == ["c", "b"]
-    assert [plan.table for plan in found.postponed] == ["d", "a"]
-    assert [plan.table for plan in allot(plans, BUDGET).chosen] == ["a", "b"]
 
 
 @settings(deadline=None)
@@ -72,9 +61,7 @@ def test_who_has_waited_too_long_comes_first_and_the_longest_of_all() -> None:
         st.builds(
             wants,
             table=st.text("abc", min_size=1, max_size=3),
-            files=st.integers(0, 50),
             size=st.integers(0, 2000),
-            seconds=st.floats(0, 200),
         ),
         max_size=8,
         unique_by=lambda plan: plan.table,
@@ -87,7 +74,6 @@ def test_the_budget_is_never_exceeded_and_the_order_of_tables_does_not_matter(
     found = allot(plans, BUDGET)
     spent = [action.predicted for plan in found.chosen for action in plan.actions]
     assert sum(one.bytes for one in spent) <= BUDGET.bytes
-    assert sum(one.seconds for one in spent) <= BUDGET.seconds
     assert len(found.chosen) <= BUDGET.runs
     assert sorted(plan.table for plan in found.plans) == sorted(plan.table for plan in plans)
     mixed = list(plans)
@@ -96,5 +82,5 @@ def test_the_budget_is_never_exceeded_and_the_order_of_tables_does_not_matter(
 
 
 def test_the_budget_is_that_of_the_settings() -> None:
-    given_ = MaintenanceSettings.model_validate({"bytes_per_tick": "3 MiB", "seconds_per_tick": 7, "runs_per_tick": 2})
-    assert Budget.of(given_) == Budget(bytes=3 * MIB, seconds=7.0, runs=2)
+    given_ = MaintenanceSettings.model_validate({"bytes_per_tick": "3 MiB", "runs_per_tick": 2})
+    assert Budget.of(given_) == Budget(bytes=3 * MIB, runs=2)

@@ -71,7 +71,6 @@ def test_every_plan_keeps_the_rules(measured: MeasuredState, policy: Maintenance
     assert NOW < plan.look_again_at <= NOW + DAY
     rewritten = [action for action in plan.actions if action.operation is Operation.REWRITE]
     assert all(action.predicted.bytes <= budget.bytes for action in rewritten)
-    assert all(action.predicted.seconds <= budget.seconds + 1 for action in rewritten)
     assert all(action.predicted.survives >= 0.5 for action in rewritten)
     quiet = {one.partition.key: one.last_change for one in measured.partitions or ()}
     for action in rewritten:
@@ -130,7 +129,7 @@ def test_what_else_is_worth_a_rewrite(changes: dict[str, object], reason: str) -
 
 @pytest.mark.parametrize(("size", "done"), [(20, "rewrite"), (50, "rewrite"), (60, "nothing"), (90, "nothing")])
 def test_files_are_merged_up_to_the_size_from_which_too_much_is_written_for_too_few(size: int, done: str) -> None:
-    assert operations(decided(state(part(files=20, size=size * MIB)), budget=Budget(seconds=6000.0))) == [done]
+    assert operations(decided(state(part(files=20, size=size * MIB)))) == [done]
 
 
 def test_one_delete_file_is_not_worth_reading_a_large_file_for() -> None:
@@ -188,8 +187,6 @@ def test_partitions_are_taken_until_the_budget_is_spent() -> None:
     assert len(plan.actions[0].partitions) == 2
     assert whys(plan)["rewrite"] == ["budget"]
     assert len(plan.withheld[0].action.partitions) == 3
-    in_time = decided(state(*many), budget=Budget(seconds=20.1))  # 5 s and then 20 MiB/s: 302 MiB
-    assert len(in_time.actions[0].partitions) == 1
 
 
 def test_an_action_that_no_run_can_pay_for_does_not_keep_the_table_from_others() -> None:
@@ -197,7 +194,7 @@ def test_an_action_that_no_run_can_pay_for_does_not_keep_the_table_from_others()
     plan = decided(state(part(files=100, size=TARGET), history=line(70)), policy)
     assert operations(plan) == ["expire"]
     assert whys(plan) == {"statistics": ["budget"]}
-    assert "a run may 2,147,483,648 in 600 s" in plan.withheld[0].action.reasons[0]
+    assert "a run may 2,147,483,648" in plan.withheld[0].action.reasons[0]
 
 
 def test_a_partition_that_is_too_large_for_one_run_is_begun() -> None:
