@@ -1,6 +1,6 @@
 """How a table is to be maintained, declared with it. What Iceberg has a word for becomes the table's property."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from datetime import timedelta
 from typing import Literal
 
@@ -35,8 +35,6 @@ class Rewrite:
         to_format: `parquet`: files of other formats are written anew as well.
         quiet_for: a partition is left alone until its last change is older than this.
         every_commits: also after every so many appends, by the ingest itself.
-        min_gain_per_mib: at least so many files fewer for each MiB that is written anew; by the default files of up to
-            about 56 MiB are merged into files of 128.
         equality_writer_gone: whoever wrote equality deletes writes no more. Until then partitions that have some are
             left alone: one that is committed during a rewrite would be lost (iceberg #10312).
     """
@@ -53,10 +51,10 @@ class Rewrite:
     to_format: Literal["parquet"] | None = None
     quiet_for: timedelta = timedelta(minutes=15)
     every_commits: int | None = None
-    min_gain_per_mib: float = 0.01
     equality_writer_gone: bool = False
+    min_gain_per_mib: InitVar[float | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, min_gain_per_mib: float | None) -> None:
         """Refuse what cannot work.
 
         Raises:
@@ -76,9 +74,13 @@ class Rewrite:
             to_format=may.one_of("parquet") | may.NONE,
             quiet_for=may.time(),
             every_commits=may.whole(1) | may.NONE,
-            min_gain_per_mib=may.number("of at least 0", lambda it: it >= 0),
             equality_writer_gone=may.FLAG,
         )
+        if min_gain_per_mib is not None:
+            may.warn_of_gone(
+                "Rewrite.min_gain_per_mib",
+                "a rewrite is due where a threshold is passed and half of the files would go",
+            )
 
     @property
     def min_file_size(self) -> int:

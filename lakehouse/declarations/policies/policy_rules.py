@@ -2,6 +2,7 @@
 
 import math
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -43,6 +44,16 @@ def require(part: object, **rules: FieldRule) -> None:
                 f"{type(part).__name__}.{name} is {value!r}, which cannot work: it may be {rule.words}.",
                 remedy='docs/reference/maintenance.md, "Every number", tells what it does',
             )
+
+
+def warn_of_gone(field: str, instead: str) -> None:
+    """Name a field that has no effect any more, where a declaration still has it. It goes with the next release."""
+    # Of the kinds of warning for what goes, the one that Python shows by itself; the declaration is three calls up.
+    warnings.warn(
+        f"{field} has no effect and goes with the next release: {instead}. Remedy: remove it from the declaration.",
+        FutureWarning,
+        stacklevel=4,
+    )
 
 
 def _whole(value: Any) -> bool:

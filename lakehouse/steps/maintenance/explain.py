@@ -42,7 +42,7 @@ def standing(plan: MaintenancePlan) -> Standing:
     if not plan.nothing:
         return "needs something"
     overdue = any(reason.startswith(OVERDUE) for action in plan.actions for reason in action.reasons)
-    waits = any(one.why not in ("gain", "excluded") for one in plan.withheld)
+    waits = any(one.why not in ("few", "excluded") for one in plan.withheld)
     return "waits" if waits or overdue else "nothing"
 
 
@@ -114,6 +114,4 @@ def _expected(action: Action) -> str:
         told.append(f"{predicted.plan_ms:,.0f} ms off planning")
     if predicted.commit_ms >= 1:
         told.append(f"{predicted.commit_ms:,.0f} ms off each commit")
-    if predicted.survives < 1:
-        told.append(f"survives with {predicted.survives:.0%}")
     return ", ".join(told)

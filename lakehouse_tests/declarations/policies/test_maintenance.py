@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandera.pyspark as pa
 import pyspark.sql.types as T  # noqa: N812
 import pytest
@@ -37,7 +38,7 @@ PARTS = (Maintenance, Rewrite, Manifests, Expire, Orphans, Statistics, Deduplica
 # What happens to be right for a field, of what is given to all of them.
 FITTING: dict[Any, tuple[str, ...]] = {
     "64 MiB": ("excluded",),
-    1.5: ("max_file_size_ratio", "min_gain_per_mib", "after_rows"),
+    1.5: ("max_file_size_ratio", "after_rows"),
     None: (
         *("to_format", "every_commits", "lease_grace"),
         *("rewrite", "manifests", "expire", "orphans", "statistics", "deduplicate"),
@@ -72,6 +73,14 @@ def test_a_new_table_has_the_policy_as_icebergs_own_properties(sql_lake: Lake) -
     changed = plan(later, sql_lake.catalog)
     assert [str(change) for change in changed.changes if "target-file-size" in str(change)]
     assert apply(changed, sql_lake.catalog).properties["write.target-file-size-bytes"] == "33554432"
+
+
+def test_a_field_that_is_gone_has_no_effect_and_is_named_for_one_release() -> None:
+    with pytest.warns(FutureWarning, match="min_gain_per_mib has no effect.*Remedy: remove it from the decl") as caught:
+        given = Rewrite(min_gain_per_mib=0.5)
+    assert caught[0].filename == __file__
+    assert replace(given, min_input_files=7) == Rewrite(min_input_files=7)
+    assert b"min_gain_per_mib" not in msgspec.json.encode(given)
 
 
 def test_a_part_that_is_none_sets_nothing() -> None:
@@ -135,7 +144,6 @@ def test_a_streams_table_is_never_distributed_by_range() -> None:
         (Rewrite, {"to_format": "orc"}),
         (Rewrite, {"quiet_for": -DAY}),
         (Rewrite, {"every_commits": 0}),
-        (Rewrite, {"min_gain_per_mib": -1.0}),
         (Manifests, {"min_count": 1}),
         (Manifests, {"target_size": 0}),
         (Expire, {"max_snapshot_age": timedelta(0)}),

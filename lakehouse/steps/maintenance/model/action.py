@@ -15,7 +15,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.maintenance.model.state import MeasuredState, Partition
 
-Why = Literal["quiet", "gain", "budget", "blocked", "refused", "survival", "after", "failed", "excluded", "unreadable"]
+Why = Literal["quiet", "few", "budget", "blocked", "refused", "after", "failed", "excluded", "unreadable"]
 Result = Literal["done", "proof_failed", "overtaken", "failed", "dry_run", "nothing", "withheld"]
 
 
@@ -59,7 +59,6 @@ class Predicted:
         seconds: of work.
         plan_ms: by which planning a scan gets shorter.
         commit_ms: by which a commit gets shorter.
-        survives: the probability that no writer overtakes it.
     """
 
     files_removed: int = 0
@@ -67,7 +66,6 @@ class Predicted:
     seconds: float = 0.0
     plan_ms: float = 0.0
     commit_ms: float = 0.0
-    survives: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,11 +41,10 @@ _DUE: Mapping[Operation, Callable[[RuleInput], DueResult]] = {
 }
 _WHY: Mapping[Why, str] = {
     "quiet": "not quiet",
-    "gain": "not worth it",
+    "few": "not worth it",
     "budget": "over the budget",
     "blocked": "blocked",
     "refused": "refused",
-    "survival": "would be overtaken",
     "after": "after something else",
     "failed": "failed before",
     "excluded": "excluded",

@@ -13,7 +13,7 @@ from lakehouse.steps.maintenance.model.partitions import EPOCH, NEVER
 from lakehouse.steps.maintenance.model.preconditions import NotNameable
 from lakehouse.steps.maintenance.model.state import MeasuredState, PartitionState
 from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
-from lakehouse.steps.maintenance.plan.predict import reading, undisturbed
+from lakehouse.steps.maintenance.plan.predict import reading
 
 _TOLD = 10
 COUNTED_UNTIL = "counted_until_ms"  # a fact of an outcome: the newest snapshot of `main` that was looked through
@@ -41,11 +41,10 @@ def due_deduplicate(asked: RuleInput) -> DueResult:
     for one in sorted(closed, key=lambda one: (one.bytes, one.partition.name)):
         if not chosen or sum(other.bytes for other in (*chosen, one)) <= asked.budget.bytes:
             chosen.append(one)
-    predicted = reading(sum(one.bytes for one in chosen), Operation.DEDUPLICATE, asked.known)
     action = Action(
         operation=Operation.DEDUPLICATE,
         partitions=tuple(one.partition for one in chosen),
-        predicted=replace(predicted, survives=undisturbed(chosen, predicted.seconds)),
+        predicted=reading(sum(one.bytes for one in chosen), Operation.DEDUPLICATE, asked.known),
         reasons=tuple(f"{one.partition.name}: closed, {sized(one.bytes)} to look through" for one in chosen[:_TOLD]),
     )
     return DueResult((action,), withheld)

@@ -1,4 +1,7 @@
-"""Which partitions are worth a rewrite now: those with the most files fewer for each byte, that nobody is changing."""
+"""Which partitions are rewritten now: those that pass a threshold and that nobody is changing, the oldest first.
+
+Nobody foresees whether a writer will come in between: a rewrite that was overtaken waits longer each time.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,14 +9,15 @@ from datetime import datetime, timedelta
 
 from lakehouse.declarations import Rewrite
 from lakehouse.steps.maintenance.model.action import Action, Operation, Why, Withheld
+from lakehouse.steps.maintenance.model.partitions import EPOCH
 from lakehouse.steps.maintenance.model.preconditions import refused_partition
 from lakehouse.steps.maintenance.model.state import PartitionState
 from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
-from lakehouse.steps.maintenance.plan.predict import Taken, begun, rewriting, survival, taken
+from lakehouse.steps.maintenance.plan.predict import Taken, begun, rewriting, taken
 
-LEAST_SURVIVAL = 0.5
+# One file comes out of so many at the most: a rewrite that leaves about as many as it takes would be due again.
+_FEWER = 2
 _HOUR = timedelta(hours=1)
-_ASK_AGAIN = _HOUR
 _AGAIN_AND_AGAIN = 2
 _TOLD = 10
 
@@ -24,17 +28,17 @@ class _Candidate:
 
     Attributes:
         reasons: why.
-        many_deleted: so many rows are deleted that its gain in files is no question.
+        whatever: so many rows are deleted, or files are of such a kind, that their number is no question.
     """
 
     one: PartitionState
     taken: Taken
     reasons: tuple[str, ...]
-    many_deleted: bool
+    whatever: bool
 
     @property
-    def rank(self) -> tuple[float, str, str]:
-        return (-self.taken.per_mib, self.one.partition.name, self.one.partition.key)
+    def rank(self) -> tuple[datetime, str, str]:
+        return (self.one.last_change or EPOCH, self.one.partition.name, self.one.partition.key)
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,8 @@ def _candidate(one: PartitionState, rewrite: Rewrite) -> _Candidate | None:
     if not reasons:
         return None
     many_deleted = _deleted_share(one) >= rewrite.delete_ratio_threshold
-    return _Candidate(one, taken(one, rewrite), reasons, many_deleted or bool(one.foreign or one.oversized))
+    whatever = many_deleted or bool(one.foreign or one.oversized)
+    return _Candidate(one, taken(one, rewrite), reasons, whatever)
 
 
 def _deleted_share(one: PartitionState) -> float:
@@ -110,23 +115,13 @@ def _no(asked: RuleInput, candidate: _Candidate, rewrite: Rewrite) -> _Rejection
     one = candidate.one
     if (trap := refused_partition(one, asked.policy)) is not None:
         return _Rejection(candidate, "refused", f"{type(trap).__name__}: {trap}")
-    if not candidate.many_deleted and candidate.taken.per_mib < rewrite.min_gain_per_mib:
-        return _Rejection(
-            candidate,
-            "gain",
-            f"{candidate.taken.fewer} files fewer for {sized(candidate.taken.bytes)} are less than "
-            f"{rewrite.min_gain_per_mib:g} for each MiB",
-        )
+    given = candidate.taken.files + candidate.taken.deletes
+    if not candidate.whatever and given < max(_FEWER * candidate.taken.written, 1):
+        told = f"of {given} files {candidate.taken.written} would be left; half of them have to go"
+        return _Rejection(candidate, "few", told)
     if one.last_change is not None and (quiet_at := one.last_change + rewrite.quiet_for) > asked.now:
         told = f"changed by a writer at {moment(one.last_change)}, so not quiet until {moment(quiet_at)}"
         return _Rejection(candidate, "quiet", told + _perhaps_never(asked, one, rewrite), quiet_at)
-    seconds = asked.known.speed(Operation.REWRITE).seconds(candidate.taken.bytes, candidate.taken.files)
-    if (likely := survival(asked.state, [one], seconds)) < LEAST_SURVIVAL:
-        told = (
-            f"rows are removed {one.removals_per_hour:g} times an hour, and a rewrite takes {seconds:.0f} s: it would "
-            f"be overtaken with probability {1 - likely:.0%}"
-        )
-        return _Rejection(candidate, "survival", told, asked.now + _ASK_AGAIN)
     return None
 
 
@@ -141,23 +136,16 @@ def _perhaps_never(asked: RuleInput, one: PartitionState, rewrite: Rewrite) -> s
 
 
 def _affordable(asked: RuleInput, ready: Sequence[_Candidate], rewrite: Rewrite) -> tuple[list[_Candidate], int | None]:
-    """The best that fit into one action; one that is too large alone is begun, with as much as fits."""
-    speed = asked.known.speed(Operation.REWRITE)
+    """The first that fit into one action; one that is too large alone is begun, with as much as fits."""
     most = min(rewrite.max_group_bytes, asked.budget.bytes)
-    if not ready or most <= 0:
+    if most < rewrite.target_file_size and not any(found.taken.bytes <= most for found in ready):
         return [], None
     chosen: list[_Candidate] = []
     for candidate in ready:
-        more = [*chosen, candidate]
-        size = sum(found.taken.bytes for found in more)
-        seconds = speed.seconds(size, sum(found.taken.files for found in more))
-        likely = survival(asked.state, [found.one for found in more], seconds)
-        if size <= most and likely >= LEAST_SURVIVAL:
-            chosen = more
-    if not chosen and most >= rewrite.target_file_size:
-        for candidate in ready:
-            if (part := begun(candidate.one, rewrite, most)) is not None:
-                return [replace(candidate, taken=part)], most
+        if sum(found.taken.bytes for found in (*chosen, candidate)) <= most:
+            chosen.append(candidate)
+        elif not chosen and (part := begun(candidate.one, rewrite, most)) is not None:
+            return [replace(candidate, taken=part)], most
     return chosen, None
 
 

@@ -1,7 +1,7 @@
 """What an action brings and costs, before it is done: from what was measured, and from what was learnt."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lakehouse.declarations import Rewrite
@@ -13,7 +13,6 @@ from lakehouse.steps.maintenance.plan.cost_model import Experience
 PLAN_MS_PER_MANIFEST = 1.0
 PLAN_MS_PER_FILE = 0.08
 COMMIT_MS_PER_SNAPSHOT = 0.3
-_HOUR = 3600.0
 _SECONDS_PER_SNAPSHOT = 0.001  # to find and delete what only an expired snapshot reached
 
 
@@ -37,11 +36,6 @@ class Taken:
     def fewer(self) -> int:
         """Files that there are less."""
         return self.files + self.deletes - self.written
-
-    @property
-    def per_mib(self) -> float:
-        """Files fewer for each MiB that is read, one of them at the least: opening a file costs too."""
-        return self.fewer / max(self.bytes / 1024**2, 1.0)
 
 
 def taken(one: PartitionState, rewrite: Rewrite) -> Taken:
@@ -98,21 +92,7 @@ def rewriting(state: MeasuredState, chosen: Sequence[tuple[PartitionState, Taken
         bytes=size,
         seconds=round(seconds, 1),
         plan_ms=round((fewer * PLAN_MS_PER_FILE + gone * PLAN_MS_PER_MANIFEST) * known.plan_factor, 1),
-        survives=survival(state, [one for one, _ in chosen], seconds),
     )
-
-
-def survival(state: MeasuredState, partitions: Sequence[PartitionState], seconds: float) -> float:
-    """The probability that nobody removes rows from these partitions for so long. Appends endanger no rewrite."""
-    rates = [one.removals_per_hour for one in partitions]
-    # A commit that removes rows from several of them is one.
-    rate = max(*rates, min(sum(rates), state.cadence.removals_per_hour), 0.0)
-    return round(math.exp(-seconds * rate / _HOUR), 3)
-
-
-def undisturbed(partitions: Iterable[PartitionState], seconds: float) -> float:
-    """The probability that nobody changes these partitions at all."""
-    return round(math.exp(-seconds * sum(one.changes_per_hour for one in partitions) / _HOUR), 3)
 
 
 def regrouping(state: MeasuredState, left: int, known: Experience) -> Predicted:

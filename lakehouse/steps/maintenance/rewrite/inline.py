@@ -109,7 +109,7 @@ def _touched(work: MaintenanceWork, since: set[int]) -> set[str]:
 def _action(
     work: MaintenanceWork, state: MeasuredState, rewrite: Rewrite, touched: set[str], commits: int
 ) -> Action | None:
-    """Quiet or not: the writer itself asks. Those with the most files fewer for each byte, up to one group of bytes."""
+    """Quiet or not: the writer itself asks. Those with the most files fewer first, up to one group of bytes."""
     worth = [
         (one, taken(one, rewrite))
         for one in state.partitions or ()
@@ -117,7 +117,7 @@ def _action(
     ]
     chosen: list[PartitionState] = []
     left = rewrite.max_group_bytes
-    for one, takes in sorted(worth, key=lambda pair: (-pair[1].per_mib, pair[0].partition.key)):
+    for one, takes in sorted(worth, key=lambda pair: (-pair[1].fewer, pair[0].partition.key)):
         if takes.bytes <= left:
             chosen.append(one)
             left -= takes.bytes

@@ -1,14 +1,11 @@
 """What is expected of an action, and how that is learnt from those that are done."""
 
-import math
-
 import pytest
 
 from lakehouse.declarations import Rewrite
 from lakehouse.steps.maintenance.model.action import Operation, Predicted, TableMeasure
-from lakehouse.steps.maintenance.model.state import Cadence
 from lakehouse.steps.maintenance.plan.cost_model import Done, Experience, Speed, learn, unlearnt
-from lakehouse.steps.maintenance.plan.predict import begun, expiring, rewriting, survival, taken, undisturbed
+from lakehouse.steps.maintenance.plan.predict import begun, expiring, rewriting, taken
 from lakehouse_tests.steps.maintenance.states import KNOWN, MIB, TARGET, part, state
 
 REWRITE = Rewrite()
@@ -46,14 +43,6 @@ def test_a_part_of_a_partition_brings_and_costs_a_part() -> None:
     assert half.bytes == whole.bytes // 2
     assert half.files_removed == whole.files_removed // 2
     assert half.seconds == pytest.approx(5 + 300 + 600 * 0.006, abs=0.1)  # 20 MiB/s by two cores
-
-
-def test_only_removals_endanger_a_rewrite_and_any_change_a_deduplication() -> None:
-    ones = [part(removals_per_hour=6.0, changes_per_hour=60.0), part("day=2", removals_per_hour=6.0)]
-    apart, together = (state(*ones, cadence=Cadence(removals_per_hour=rate)) for rate in (20.0, 6.0))
-    assert survival(apart, ones, 300) == pytest.approx(math.exp(-1), abs=0.001)
-    assert survival(together, ones, 300) == pytest.approx(math.exp(-0.5), abs=0.001)
-    assert undisturbed(ones[:1], 60) == pytest.approx(math.exp(-1), abs=0.001)
 
 
 def test_expiry_saves_each_commit_what_a_snapshot_costs_it() -> None:
