@@ -1,4 +1,4 @@
-"""`python -m benchmarks.upkeep`: predictions against what happened, rewrites and their proofs, and layouts."""
+"""`python -m benchmarks.upkeep`: a neglected table, rewrites and their proofs, and layouts."""
 
 import json
 import os
@@ -16,20 +16,20 @@ from rich.console import Console
 
 from benchmarks.lab import Limits, local_lab, open_lab
 from benchmarks.upkeep.layout import appends, ingests, write_table
-from benchmarks.upkeep.prediction import predict
+from benchmarks.upkeep.neglected import look_after
 from benchmarks.upkeep.proof import prove
 from benchmarks.upkeep.rewrite import rewrite
 from lakehouse.engines.spark import spark_session
 from lakehouse.protocol.catalog import open_catalog
 
 RESULTS = Path(__file__).parents[1] / "results"
-PARTS = ("prediction", "rewrite", "proof", "layout", "ingest")
+PARTS = ("neglected", "rewrite", "proof", "layout", "ingest")
 STRATEGIES = ("binpack", "sort", "zorder")
 
 
 def main(
     parts: Annotated[str, typer.Option(help="Which, by comma.")] = ",".join(PARTS),
-    files: Annotated[int, typer.Option(help="Data files of the table whose plan is compared.")] = 2_000,
+    files: Annotated[int, typer.Option(help="Data files of the neglected table.")] = 2_000,
     commits: Annotated[int, typer.Option(help="That it took.")] = 600,
     megabytes: Annotated[int, typer.Option(help="of the tables that are rewritten and proven.")] = 256,
     small: Annotated[int, typer.Option(help="Files that such a table lies in.")] = 64,
@@ -48,9 +48,9 @@ def main(
         catalog = open_catalog(settings.catalog)
         with spark_session(settings, app_name="upkeep") as spark:
             session: Callable[[], nullcontext[SparkSession]] = lambda: nullcontext(spark)  # noqa: E731
-            if "prediction" in wanted:
-                found["prediction"] = predict(catalog, session, files=files, commits=commits).to_dict()
-                console.print(found["prediction"]["factors"])
+            if "neglected" in wanted:
+                found["neglected"] = look_after(catalog, session, files=files, commits=commits).to_dict()
+                console.print(found["neglected"])
             if "rewrite" in wanted:
                 rewrite(catalog, session, "binpack", megabytes=max(megabytes // 8, 8), files=small)  # to warm up
                 found["rewrite"] = [
@@ -79,16 +79,12 @@ def main(
 def markdown(found: dict[str, Any]) -> str:
     """Tables, as the documentation has them."""
     lines: list[str] = []
-    if told := found.get("prediction"):
+    if told := found.get("neglected"):
         lines += ["| | before | after |", "|---|---:|---:|"]
         lines += [f"| {key} | {value:,} | {told['after'][key]:,} |" for key, value in told["before"].items()]
-        lines += ["", "| operation | predicted | happened |", "|---|---|---|"]
-        lines += [
-            f"| {one['operation']} | {one['files_removed_predicted']:,} fewer in {one['seconds_predicted']} s | "
-            f"{one['files_removed']:,} fewer in {one['seconds']} s |"
-            for one in told["operations"]
-        ]
-        lines += ["", "Factors: " + ", ".join(f"{what} {by}" for what, by in told["factors"].items()), ""]
+        lines += ["", "| operation | fewer | seconds |", "|---|---:|---:|"]
+        lines += [f"| {one['operation']} | {one['removed']:,} | {one['seconds']} |" for one in told["operations"]]
+        lines += [""]
     if told := found.get("rewrite"):
         lines += [
             "| strategy | MB | files | MB/s/core | with proof | proof, of time | of CPU |",

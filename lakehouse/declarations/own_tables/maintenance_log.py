@@ -48,8 +48,8 @@ class Decided(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]
     health: spark.DoubleType = pa.Field(nullable=True, description="0 to 100, in rows of earlier releases")
     state: str = pa.Field(description="What was measured, JSON")
     policy: str = pa.Field(description="What the table's declaration asks for, JSON")
-    predicted: str = pa.Field(description="What the action was expected to bring and to cost, JSON")
-    measured: str = pa.Field(nullable=True, description="Before and after it, in the same words, JSON")
+    predicted: str = pa.Field(nullable=True, description="What was expected of it, JSON, in rows of earlier releases")
+    measured: str = pa.Field(nullable=True, description="Before and after it, JSON")
     valid_until: spark.TimestampType = pa.Field(
         nullable=True, description="Until when this stands for a table whose metadata file is the same"
     )

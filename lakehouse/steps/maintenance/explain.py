@@ -79,7 +79,7 @@ def because(reasons: Iterable[str], blocked_by: Iterable[str]) -> Iterator[str]:
 
 def _action(action: Action, again: tuple[str, ...]) -> Iterator[str]:
     if action.operation is not Operation.NOTHING:
-        yield f"  {action.operation}{_places(action)}: {_expected(action)}"
+        yield f"  {action.operation}{_places(action)}{_size(action)}"
         yield from because(action.reasons, action.blocked_by)
     elif reasons := [reason for reason in action.reasons if not reason.startswith(again)]:
         yield "  nothing, because"
@@ -104,14 +104,9 @@ def _places(action: Action) -> str:
     return f" of {', '.join(names[:_MOST_PARTITIONS])}{more}" if names else ""
 
 
-def _expected(action: Action) -> str:
-    predicted = action.predicted
-    told = [f"{predicted.files_removed:,} files fewer"] if predicted.files_removed else []
-    told.append(f"{predicted.seconds:,.0f} s")
-    if predicted.bytes:
-        told.append(f"{sized(predicted.bytes)} {'written anew' if action.operation in _WRITTEN else 'to read'}")
-    if predicted.plan_ms >= 1:
-        told.append(f"{predicted.plan_ms:,.0f} ms off planning")
-    if predicted.commit_ms >= 1:
-        told.append(f"{predicted.commit_ms:,.0f} ms off each commit")
-    return ", ".join(told)
+def _size(action: Action) -> str:
+    return (
+        f": {sized(action.bytes)} {'written anew' if action.operation in _WRITTEN else 'to read'}"
+        if action.bytes
+        else ""
+    )

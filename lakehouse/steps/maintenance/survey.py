@@ -4,6 +4,7 @@ The sensor, the command and the step itself ask here, so that all three come to 
 """
 
 import math
+import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,7 +60,7 @@ class TableSurvey:
         now: the moment of the measurement.
         only: the operations that are asked for.
         waits: whether what failed lately waits; a person who asks for it does not have to.
-        cores: that work at once; those of this machine if None.
+        cores: that write at once; those of this machine if None.
         cache: manifests that were read before.
     """
 
@@ -79,8 +80,8 @@ class TableSurvey:
         if found is None:
             return None
         state = self._unreadable(declared, found) if isinstance(found, str) else self._measured(declared, found)
-        known = self.memory.experience(state.uuid, cores=self.cores)
-        plan = decide(state, declared.maintenance, self.budget, known, self.only)
+        cores = self.cores or os.cpu_count() or 1
+        plan = decide(state, declared.maintenance, self.budget, self.only, cores=cores)
         return Surveyed(declared, state, patient(plan, self.memory, state.uuid, self.now) if self.waits else plan)
 
     def _loaded(self, declared: Table) -> IcebergTable | str | None:

@@ -21,14 +21,12 @@ from lakehouse.steps.maintenance.model.state import (
     Traits,
 )
 from lakehouse.steps.maintenance.plan.budget import Budget
-from lakehouse.steps.maintenance.plan.cost_model import Experience, unlearnt
 from lakehouse.steps.maintenance.plan.decide import decide
 
 NOW = datetime(2013, 6, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MIB = 1024**2
 TARGET = 128 * MIB
-KNOWN = unlearnt(cores=2)
 
 
 def part(name: str = "day=1", files: int = 20, size: int = MIB, **more: Any) -> PartitionState:
@@ -97,10 +95,10 @@ def state(*partitions: PartitionState, **more: Any) -> MeasuredState:
 
 
 def decided(
-    measured: MeasuredState, policy: Maintenance | None = None, budget: Budget | None = None, known: Experience = KNOWN
+    measured: MeasuredState, policy: Maintenance | None = None, budget: Budget | None = None
 ) -> MaintenancePlan:
     """The plan, by the usual policy and budget if none is given."""
-    return decide(measured, policy or Maintenance(), budget or Budget(), known)
+    return decide(measured, policy or Maintenance(), budget or Budget(), cores=2)
 
 
 def operations(plan: MaintenancePlan) -> list[str]:

@@ -9,17 +9,16 @@ from lakehouse.orchestration.resources.maintenance_metadata import decision_meta
 from lakehouse.orchestration.resources.materialization import rows_shown, write_tags
 from lakehouse.orchestration.run_context import ALLOW_TAG, MAINTENANCE_TAG
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.steps.maintenance.model.action import ActionOutcome, Operation, fewer
+from lakehouse.steps.maintenance.model.action import ActionOutcome, Operation
 from lakehouse.steps.maintenance.report import MaintainReport
 from lakehouse.steps.maintenance.survey import Surveyed
 
-_WORDS = (
-    ("files fewer", "files_removed"),
-    ("bytes written", "bytes"),
-    ("seconds", "seconds"),
-    ("planning ms saved", "plan_ms"),
-    ("commit ms saved", "commit_ms"),
-)
+# Of what an operation changes: its name in `TableMeasure`, and as a person reads it.
+_OF_FILES = (("files", "files"), ("plan_ms", "ms to plan a scan"))
+_OF_OTHERS = {
+    Operation.MANIFESTS: (("files", "manifests"), ("plan_ms", "ms to read them")),
+    Operation.EXPIRE: (("snapshots", "snapshots"),),
+}
 
 
 def maintenance_result(report: MaintainReport, found: Surveyed, attempt: Attempt) -> dg.MaterializeResult[Any]:
@@ -43,7 +42,7 @@ def maintenance_result(report: MaintainReport, found: Surveyed, attempt: Attempt
     if any(one.result == "dry_run" for one in report.outcomes):
         metadata["to do what was only shown"] = f"run it again with the tag {ALLOW_TAG}={found.plan.state_digest}"
     if report.outcomes:
-        metadata["predicted and measured"] = dg.MetadataValue.md(compared_markdown(report.outcomes))
+        metadata["before and after"] = dg.MetadataValue.md(compared_markdown(report.outcomes))
     if report.completed:
         metadata["decisions of dead runs that were completed"] = report.completed
     return dg.MaterializeResult(
@@ -52,30 +51,18 @@ def maintenance_result(report: MaintainReport, found: Surveyed, attempt: Attempt
 
 
 def compared_markdown(outcomes: Sequence[ActionOutcome]) -> str:
-    """What each action was expected to bring and to cost, beside what it did."""
-    lines = ["| operation | | predicted | measured |", "|---|---|---:|---:|"]
+    """What each action has changed of the table, and what it cost."""
+    lines = ["| operation | | before | after |", "|---|---|---:|---:|"]
     for outcome in outcomes:
-        measured, operation = measured_of(outcome), outcome.action.operation
-        for told, word in _WORDS:
-            predicted = getattr(outcome.action.predicted, word)
-            if predicted or measured.get(word):
-                what = "snapshots fewer" if (operation, word) == (Operation.EXPIRE, "files_removed") else told
-                lines.append(f"| {operation} | {what} | {predicted:,.0f} | {_shown(measured.get(word))} |")
+        if (after := outcome.after) is None:
+            continue
+        operation, before = outcome.action.operation, outcome.before
+        for field, word in _OF_OTHERS.get(operation, _OF_FILES):
+            if getattr(before, field) or getattr(after, field):
+                lines.append(f"| {operation} | {word} | {getattr(before, field):,.0f} | {getattr(after, field):,.0f} |")
+        lines += [f"| {operation} | bytes written | | {after.bytes:,} |"] if after.bytes else []
+        lines += [f"| {operation} | seconds | | {after.seconds:,.1f} |"]
     return "\n".join(lines)
-
-
-def measured_of(outcome: ActionOutcome) -> dict[str, float]:
-    """What came of an action, in the words of its prediction; nothing for what nobody measured."""
-    before, after = outcome.before, outcome.after
-    if after is None:
-        return {}
-    measured: dict[str, float] = {"bytes": float(after.bytes), "seconds": after.seconds}
-    if any((before.files, after.files, before.snapshots, after.snapshots)):
-        measured["files_removed"] = float(fewer(outcome.action.operation, before, after))
-    for word in ("plan_ms", "commit_ms"):
-        if getattr(before, word) and getattr(after, word):
-            measured[word] = getattr(before, word) - getattr(after, word)
-    return measured
 
 
 def _outcomes(outcomes: Sequence[ActionOutcome]) -> dg.TableMetadataValue:
@@ -90,7 +77,3 @@ def _outcomes(outcomes: Sequence[ActionOutcome]) -> dg.TableMetadataValue:
         for one in outcomes
     ]
     return rows_shown(columns, rows)
-
-
-def _shown(number: float | None) -> str:
-    return "" if number is None else f"{number:,.0f}"

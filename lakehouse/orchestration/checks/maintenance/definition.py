@@ -16,7 +16,6 @@ from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import Declarations, Table
 from lakehouse.orchestration.checks.maintenance.orphans import deleted_too_early
-from lakehouse.orchestration.checks.maintenance.prediction import badly_predicted
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.maintenance_metadata import maintenance_key
 from lakehouse.orchestration.resources.materialization import rows_shown
@@ -28,7 +27,6 @@ from lakehouse.steps.maintenance.log.history import rows_about
 CONTENT = "content_kept"
 CONSUMERS = "consumers_can_plan"
 LEASES = "leases_in_time"
-PREDICTED = "predicted_well"
 ORPHANS = "orphans_remembered"
 _NOTHING_YET = "The table does not exist yet, so there is nothing to prove."
 
@@ -119,18 +117,6 @@ def _leases(asked: MaintenanceCheck) -> dg.AssetCheckResult:
     return asked.answer(LEASES, broken, told="No lease is overdue.", warn=True)
 
 
-def _predicted(asked: MaintenanceCheck) -> dg.AssetCheckResult:
-    return asked.answer(
-        PREDICTED,
-        [
-            (told, "nothing to do: what was measured is what the next prediction goes by")
-            for told in badly_predicted(asked.finished)
-        ],
-        told="What the newest runs brought and cost is near what was predicted.",
-        warn=True,
-    )
-
-
 def _orphans(asked: MaintenanceCheck) -> dg.AssetCheckResult:
     uuid = str(asked.loaded.metadata.table_uuid) if asked.loaded is not None else ""
     found = deleted_too_early(asked.lake.catalog, uuid) if uuid else []
@@ -152,7 +138,6 @@ _CHECKS: Mapping[str, tuple[str, Callable[[MaintenanceCheck], dg.AssetCheckResul
         _consumers,
     ),
     LEASES: ("Is a lease on old snapshots overdue? They stay, and nothing behind them can be expired.", _leases),
-    PREDICTED: ("Compares what the newest runs brought and cost with what was predicted of them.", _predicted),
     ORPHANS: ("Was every file that was deleted an orphan in an earlier look, longer ago than any run takes?", _orphans),
 }
 

@@ -1,4 +1,4 @@
-"""What the rows of earlier maintenance say: which decisions stand, what died half-way, what was learnt."""
+"""What the rows of earlier maintenance say: which decisions stand, and what died half-way."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,8 @@ from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of
 from lakehouse.steps.maintenance.log.record import DecisionFacts, Row, finished_row
 from lakehouse.steps.maintenance.measure.history import moment
-from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation, Predicted
+from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation
 from lakehouse.steps.maintenance.model.state import Depth, Partition, Remembered
-from lakehouse.steps.maintenance.plan.cost_model import Done, Experience, learn
 from lakehouse.steps.maintenance.plan.decide import LONGEST_VALID
 from lakehouse.steps.maintenance.plan.due_deduplicate import COUNTED_UNTIL
 
@@ -115,17 +114,9 @@ class History:
             deduplicated=dict(sorted(done.items())),
         )
 
-    def experience(self, uuid: str, *, cores: int | None = None) -> Experience:
-        """What was learnt."""
-        return learn(self._done, uuid, cores=cores)
-
     @cached_property
     def _newest(self) -> Mapping[str, Row]:
         return {row["table_name"]: row for row in reversed(self.rows) if row["phase"] == "decided"}
-
-    @cached_property
-    def _done(self) -> Sequence[Done]:
-        return [found for row in self.rows if (found := _done(row)) is not None]
 
     @cached_property
     def _by_table(self) -> Mapping[str, list[Row]]:
@@ -143,11 +134,6 @@ def rows_about(catalog: LakeCatalog, uuid: str, now: datetime) -> list[Row]:
     return _decisions(catalog, f"table_uuid = '{uuid}' and at >= '{(now - REMEMBERED_FOR).isoformat()}'")
 
 
-def experience(catalog: LakeCatalog, uuid: str, now: datetime, *, cores: int | None = None) -> Experience:
-    """What was learnt in a lake, for one of its tables."""
-    return History.read(catalog, now).experience(uuid, cores=cores)
-
-
 def completed(decided: Row, table: IcebergTable, *, at: datetime) -> Row:
     """What came of a decision whose run died: what it has published is in `main`, by its attempt's marks."""
     landed = next((s for s in ancestry(table, head_of(table)) if attempt_of(s) == decided["attempt"]), None)
@@ -157,7 +143,6 @@ def completed(decided: Row, table: IcebergTable, *, at: datetime) -> Row:
             Partition(key=key, name=name)
             for key, name in zip(_texts(decided["partition_keys"]), _texts(decided["partitions"]), strict=False)
         ),
-        predicted=msgspec.json.decode(decided["predicted"], type=Predicted),
     )
     if landed is not None:
         message = "its run died after it was published, and before it could say so"
@@ -199,16 +184,6 @@ def _texts(value: str) -> list[str]:
 
 def _told(row: Row) -> DecisionFacts:
     return msgspec.json.decode(row["measured"], type=DecisionFacts)
-
-
-def _done(row: Row) -> Done | None:
-    if row["phase"] != "finished" or row["result"] != "done" or not row["measured"]:
-        return None
-    told = _told(row)
-    if told.after is None:
-        return None
-    predicted = msgspec.json.decode(row["predicted"], type=Predicted)
-    return Done(row["table_uuid"], Operation(row["operation"]), predicted, told.before, told.after)
 
 
 def _candidates(rows: Sequence[Row], done: Collection[str]) -> Mapping[str, int]:

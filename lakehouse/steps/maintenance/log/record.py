@@ -87,7 +87,7 @@ def decided_rows(
             "blocked_by": _json(action.blocked_by),
             "result": _result(decided, action),
             "state": _brief(state, action),
-            "predicted": _json(action.predicted),
+            "predicted": None,
         }
         for action in decided.actions
     ]
@@ -190,6 +190,7 @@ def _brief(state: MeasuredState, action: Action) -> str:
     wanted = {partition.key for partition in action.partitions[:_MOST_PARTITIONS]}
     told = {
         "digest": state.digest,
+        "bytes": action.bytes,
         "depth": state.depth.name.lower(),
         "deeper_because": state.deeper_because,
         "totals": state.totals,

@@ -1,4 +1,4 @@
-"""What all of maintenance shares: an operation, what is expected of it, and what came of it."""
+"""What all of maintenance shares: an operation, and what came of it."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -50,25 +50,6 @@ class Operation(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predicted:
-    """What an action is expected to bring and to cost.
-
-    Attributes:
-        files_removed: data, delete or manifest files fewer than now; of orphans, files deleted; of expiry, snapshots.
-        bytes: that are read and written anew.
-        seconds: of work.
-        plan_ms: by which planning a scan gets shorter.
-        commit_ms: by which a commit gets shorter.
-    """
-
-    files_removed: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
-    plan_ms: float = 0.0
-    commit_ms: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
 class TableMeasure:
     """The table in the same words, before or after an action.
 
@@ -77,7 +58,6 @@ class TableMeasure:
         bytes: that were written anew by then.
         seconds: of work by then.
         plan_ms: to plan a scan.
-        commit_ms: to commit.
         snapshots: entries of the document.
     """
 
@@ -85,13 +65,7 @@ class TableMeasure:
     bytes: int = 0
     seconds: float = 0.0
     plan_ms: float = 0.0
-    commit_ms: float = 0.0
     snapshots: int = 0
-
-
-def fewer(operation: Operation, before: TableMeasure, after: TableMeasure) -> int:
-    """What there is less of, counted as `Predicted.files_removed` counts it."""
-    return before.snapshots - after.snapshots if operation is Operation.EXPIRE else before.files - after.files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +77,7 @@ class Action:
         partitions: where; none for what concerns the whole table.
         max_bytes: at most so much is read, where there is more than the policy or the budget allows at once; None
             where all of it is meant.
-        predicted: what it brings and costs.
+        bytes: that it reads, and of files writes anew: what the budget is spent on.
         reasons: in words, without the value of any row.
         blocked_by: who stands in the way, and until when.
     """
@@ -111,7 +85,7 @@ class Action:
     operation: Operation
     partitions: tuple[Partition, ...] = ()
     max_bytes: int | None = None
-    predicted: Predicted = field(default_factory=Predicted)
+    bytes: int = 0
     reasons: tuple[str, ...] = ()
     blocked_by: tuple[str, ...] = ()
 

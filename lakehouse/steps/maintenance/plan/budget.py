@@ -30,7 +30,7 @@ class Budget:
 
     def left(self, plan: MaintenancePlan) -> "Budget":
         """What is left when a plan is paid for."""
-        return Budget(self.bytes - sum(action.predicted.bytes for action in plan.actions), self.runs - 1)
+        return Budget(self.bytes - sum(action.bytes for action in plan.actions), self.runs - 1)
 
     def covers(self, plan: MaintenancePlan) -> bool:
         """Whether a plan can be paid for."""
@@ -67,11 +67,11 @@ def within(actions: Sequence[Action], budget: Budget) -> tuple[tuple[Action, ...
     over: list[Withheld] = []
     size = 0
     for action in actions:
-        if size + action.predicted.bytes <= budget.bytes:
+        if size + action.bytes <= budget.bytes:
             kept.append(action)
-            size += action.predicted.bytes
+            size += action.bytes
         else:
-            told = f"reads {action.predicted.bytes:,} bytes; a run may {budget.bytes:,}, all its actions together"
+            told = f"reads {action.bytes:,} bytes; a run may {budget.bytes:,}, all its actions together"
             over.append(Withheld(action=replace(action, reasons=(told, *action.reasons)), why="budget"))
     return tuple(kept), tuple(over)
 

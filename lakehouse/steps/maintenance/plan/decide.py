@@ -1,4 +1,4 @@
-"""What to do about a table: a pure function of its state, its policy, the budget and what was learnt.
+"""What to do about a table: a pure function of its state, its policy and the budget.
 
 There is no clock in it but the moment of the measurement, nothing random, and no order but that of names: the same
 state gives the same plan. Doing nothing is a decision, and has reasons too.
@@ -12,7 +12,6 @@ from lakehouse.steps.maintenance.expire.overdue import late
 from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation, Why, Withheld
 from lakehouse.steps.maintenance.model.state import MeasuredState
 from lakehouse.steps.maintenance.plan.budget import Budget, within
-from lakehouse.steps.maintenance.plan.cost_model import Experience
 from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, refused
 from lakehouse.steps.maintenance.plan.due_deduplicate import due_deduplicate
 from lakehouse.steps.maintenance.plan.due_rewrite import due_rewrite
@@ -59,8 +58,9 @@ def decide(
     state: MeasuredState,
     policy: Maintenance,
     budget: Budget,
-    known: Experience,
     only: Collection[Operation] = tuple(Operation),
+    *,
+    cores: int = 1,
 ) -> MaintenancePlan:
     """Decide what to do.
 
@@ -68,15 +68,15 @@ def decide(
         state: the table, as it was measured.
         policy: what is declared.
         budget: what one run may spend.
-        known: how long things take here.
         only: what is asked for; nothing else is looked at.
+        cores: that write at once, for what is recommended.
     """
     if state.unreadable:
         return _not_at_all(state, "unreadable", state.unreadable)
     if policy.excluded:
         told = f"excluded by its declaration: {policy.excluded}"
         return _not_at_all(state, "excluded", told)
-    asked = RuleInput(state, policy, budget, known)
+    asked = RuleInput(state, policy, budget)
     found = [refused(asked, due(asked)) for operation, due in _DUE.items() if operation in only]
     order = ordered([action for one in found for action in one.actions], state, policy)
     actions, over = within(order.actions, budget)
@@ -95,7 +95,7 @@ def decide(
         actions=actions or (nothing,),
         withheld=withheld,
         look_again_at=min(at for at in times if at is not None and at > state.measured_at),
-        recommendations=(*advise_layout(state, policy, known.cores), *advise_mode(state)),
+        recommendations=(*advise_layout(state, policy, cores), *advise_mode(state)),
     )
 
 

@@ -9,7 +9,6 @@ from lakehouse.steps.maintenance.model.action import Action, Why, Withheld
 from lakehouse.steps.maintenance.model.preconditions import refusals
 from lakehouse.steps.maintenance.model.state import MeasuredState
 from lakehouse.steps.maintenance.plan.budget import Budget
-from lakehouse.steps.maintenance.plan.cost_model import Experience
 
 MIB = 1024**2
 
@@ -22,13 +21,11 @@ class RuleInput:
         state: the table.
         policy: what is declared.
         budget: what one run may spend.
-        known: how long things take here.
     """
 
     state: MeasuredState
     policy: Maintenance
     budget: Budget
-    known: Experience
 
     @property
     def now(self) -> datetime:

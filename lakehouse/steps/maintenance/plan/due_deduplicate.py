@@ -13,7 +13,6 @@ from lakehouse.steps.maintenance.model.partitions import EPOCH, NEVER
 from lakehouse.steps.maintenance.model.preconditions import NotNameable
 from lakehouse.steps.maintenance.model.state import MeasuredState, PartitionState
 from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
-from lakehouse.steps.maintenance.plan.predict import reading
 
 _TOLD = 10
 COUNTED_UNTIL = "counted_until_ms"  # a fact of an outcome: the newest snapshot of `main` that was looked through
@@ -44,7 +43,7 @@ def due_deduplicate(asked: RuleInput) -> DueResult:
     action = Action(
         operation=Operation.DEDUPLICATE,
         partitions=tuple(one.partition for one in chosen),
-        predicted=reading(sum(one.bytes for one in chosen), Operation.DEDUPLICATE, asked.known),
+        bytes=sum(one.bytes for one in chosen),
         reasons=tuple(f"{one.partition.name}: closed, {sized(one.bytes)} to look through" for one in chosen[:_TOLD]),
     )
     return DueResult((action,), withheld)

@@ -13,7 +13,7 @@ from lakehouse.steps.maintenance.model.partitions import EPOCH
 from lakehouse.steps.maintenance.model.preconditions import refused_partition
 from lakehouse.steps.maintenance.model.state import PartitionState
 from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
-from lakehouse.steps.maintenance.plan.predict import Taken, begun, rewriting, taken
+from lakehouse.steps.maintenance.plan.file_group import FileGroup, file_group, first_files
 
 # One file comes out of so many at the most: a rewrite that leaves about as many as it takes would be due again.
 _FEWER = 2
@@ -32,7 +32,7 @@ class _Candidate:
     """
 
     one: PartitionState
-    taken: Taken
+    group: FileGroup
     reasons: tuple[str, ...]
     whatever: bool
 
@@ -72,7 +72,7 @@ def due_rewrite(asked: RuleInput) -> DueResult:
     chosen, most = _affordable(asked, ready, rewrite)
     places = [found.one for found in chosen]
     noes += [_Rejection(found, "budget", _over(asked, found, rewrite)) for found in ready if found.one not in places]
-    actions = (_action(asked, chosen, most),) if chosen else ()
+    actions = (_action(chosen, most),) if chosen else ()
     return DueResult(actions, tuple(_grouped(noes)))
 
 
@@ -103,7 +103,7 @@ def _candidate(one: PartitionState, rewrite: Rewrite) -> _Candidate | None:
         return None
     many_deleted = _deleted_share(one) >= rewrite.delete_ratio_threshold
     whatever = many_deleted or bool(one.foreign or one.oversized)
-    return _Candidate(one, taken(one, rewrite), reasons, whatever)
+    return _Candidate(one, file_group(one, rewrite), reasons, whatever)
 
 
 def _deleted_share(one: PartitionState) -> float:
@@ -115,9 +115,9 @@ def _no(asked: RuleInput, candidate: _Candidate, rewrite: Rewrite) -> _Rejection
     one = candidate.one
     if (trap := refused_partition(one, asked.policy)) is not None:
         return _Rejection(candidate, "refused", f"{type(trap).__name__}: {trap}")
-    given = candidate.taken.files + candidate.taken.deletes
-    if not candidate.whatever and given < max(_FEWER * candidate.taken.written, 1):
-        told = f"of {given} files {candidate.taken.written} would be left; half of them have to go"
+    given = candidate.group.files + candidate.group.deletes
+    if not candidate.whatever and given < max(_FEWER * candidate.group.written, 1):
+        told = f"of {given} files {candidate.group.written} would be left; half of them have to go"
         return _Rejection(candidate, "few", told)
     if one.last_change is not None and (quiet_at := one.last_change + rewrite.quiet_for) > asked.now:
         told = f"changed by a writer at {moment(one.last_change)}, so not quiet until {moment(quiet_at)}"
@@ -138,36 +138,36 @@ def _perhaps_never(asked: RuleInput, one: PartitionState, rewrite: Rewrite) -> s
 def _affordable(asked: RuleInput, ready: Sequence[_Candidate], rewrite: Rewrite) -> tuple[list[_Candidate], int | None]:
     """The first that fit into one action; one that is too large alone is begun, with as much as fits."""
     most = min(rewrite.max_group_bytes, asked.budget.bytes)
-    if most < rewrite.target_file_size and not any(found.taken.bytes <= most for found in ready):
+    if most < rewrite.target_file_size and not any(found.group.bytes <= most for found in ready):
         return [], None
     chosen: list[_Candidate] = []
     for candidate in ready:
-        if sum(found.taken.bytes for found in (*chosen, candidate)) <= most:
+        if sum(found.group.bytes for found in (*chosen, candidate)) <= most:
             chosen.append(candidate)
-        elif not chosen and (part := begun(candidate.one, rewrite, most)) is not None:
-            return [replace(candidate, taken=part)], most
+        elif not chosen and (part := first_files(candidate.one, rewrite, most)) is not None:
+            return [replace(candidate, group=part)], most
     return chosen, None
 
 
 def _over(asked: RuleInput, candidate: _Candidate, rewrite: Rewrite) -> str:
     most = min(rewrite.max_group_bytes, asked.budget.bytes)
     told = f"one takes at most {sized(most)}"
-    if candidate.one.foreign and candidate.taken.bytes > most:
-        return f"{told}, but all {sized(candidate.taken.bytes)} have to be written in the new format at once"
+    if candidate.one.foreign and candidate.group.bytes > most:
+        return f"{told}, but all {sized(candidate.group.bytes)} have to be written in the new format at once"
     return f"waits for a later run: {told}"
 
 
-def _action(asked: RuleInput, chosen: Sequence[_Candidate], most: int | None) -> Action:
+def _action(chosen: Sequence[_Candidate], most: int | None) -> Action:
     reasons = [f"{candidate.one.partition.name}: {', '.join(candidate.reasons)}" for candidate in chosen[:_TOLD]]
     if len(chosen) > _TOLD:
         reasons.append(f"and {len(chosen) - _TOLD} partitions more")
     if most is not None:
-        reasons.append(f"the first {sized(chosen[0].taken.bytes)} of {sized(chosen[0].one.bytes)}")
+        reasons.append(f"the first {sized(chosen[0].group.bytes)} of {sized(chosen[0].one.bytes)}")
     return Action(
         operation=Operation.REWRITE,
         partitions=tuple(candidate.one.partition for candidate in chosen),
         max_bytes=most,
-        predicted=rewriting(asked.state, [(found.one, found.taken) for found in chosen], asked.known),
+        bytes=sum(found.group.bytes for found in chosen),
         reasons=tuple(reasons),
     )
 

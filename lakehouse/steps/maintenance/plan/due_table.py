@@ -9,10 +9,9 @@ from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
 from lakehouse.steps.maintenance.expire.overdue import droppable, ending
 from lakehouse.steps.maintenance.expire.snapshot_selection import Cut, cut
 from lakehouse.steps.maintenance.measure.history import MAINTAINS
-from lakehouse.steps.maintenance.model.action import Action, Operation, Predicted
+from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.state import RefState, SnapshotHold
 from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
-from lakehouse.steps.maintenance.plan.predict import expiring, reading, regrouping
 
 _WORTH_REGROUPING = 2  # at least so many times fewer
 _TOLD = 10
@@ -30,7 +29,6 @@ def due_branches(asked: RuleInput) -> DueResult:
         return DueResult(again_at=again_at)
     action = Action(
         operation=Operation.BRANCHES,
-        predicted=Predicted(seconds=float(len(dead))),
         reasons=tuple(f"{name} was left behind by a run that died" for name in dead[:_TOLD]),
     )
     return DueResult((action,), again_at=again_at)
@@ -52,7 +50,7 @@ def due_leases(asked: RuleInput) -> DueResult:
         return DueResult(again_at=again_at)
     told = tuple(f"{describe(one)}, and {grace} of grace are over" for one in dropped)
     return DueResult(
-        (Action(operation=Operation.LEASES, predicted=Predicted(seconds=float(len(dropped))), reasons=told),),
+        (Action(operation=Operation.LEASES, reasons=told),),
         again_at=again_at,
     )
 
@@ -84,8 +82,7 @@ def due_manifests(asked: RuleInput) -> DueResult:
             f"manifests: {totals.manifests} of {sized(totals.manifest_bytes)} together are few enough"
         )
     reason = f"{totals.manifests} manifests of {sized(totals.manifest_bytes)} together; {left} would do"
-    predicted = regrouping(asked.state, left, asked.known)
-    return DueResult((Action(operation=Operation.MANIFESTS, predicted=predicted, reasons=(reason,)),))
+    return DueResult((Action(operation=Operation.MANIFESTS, bytes=totals.manifest_bytes, reasons=(reason,)),))
 
 
 def due_statistics(asked: RuleInput) -> DueResult:
@@ -104,8 +101,7 @@ def due_statistics(asked: RuleInput) -> DueResult:
         reason = f"{measured:,} rows when the statistics were made, {totals.records:,} now"
     else:
         reason = "there are no statistics"
-    predicted = reading(totals.bytes, Operation.STATISTICS, asked.known)
-    return DueResult((Action(operation=Operation.STATISTICS, predicted=predicted, reasons=(reason,)),))
+    return DueResult((Action(operation=Operation.STATISTICS, bytes=totals.bytes, reasons=(reason,)),))
 
 
 def due_expire(asked: RuleInput) -> DueResult:
@@ -137,7 +133,6 @@ def _expiry(asked: RuleInput, found: Cut, blocked: tuple[str, ...], again_at: da
     reasons += [f"{len(found.ended)} pins of runs are over"] if found.ended else []
     action = Action(
         operation=Operation.EXPIRE,
-        predicted=expiring(len(found.gone), asked.known),
         reasons=tuple(reasons),
         blocked_by=blocked,
     )
@@ -180,9 +175,7 @@ def due_orphans(asked: RuleInput) -> DueResult:
         "the files have never been listed" if looked is None else f"the last look was at {moment(looked)}",
         *([f"{candidates} candidates of earlier looks"] if candidates else ()),
     )
-    seconds = 1 + (state.totals.files + state.totals.delete_files) / 1000
-    predicted = Predicted(files_removed=candidates if policy.delete else 0, seconds=round(seconds, 1))
-    return DueResult((Action(operation=Operation.ORPHANS, predicted=predicted, reasons=reasons),))
+    return DueResult((Action(operation=Operation.ORPHANS, reasons=reasons),))
 
 
 def _oldest(asked: RuleInput) -> datetime | None:

@@ -1,4 +1,4 @@
-"""The table before and after a rewrite, in the words of its prediction."""
+"""The table before and after a rewrite, in the same words."""
 
 import time
 from collections.abc import Sequence

@@ -16,7 +16,6 @@ from lakehouse.declarations import Rewrite
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.entries import is_data, live_entries, partition_of
 from lakehouse.protocol.seals.history import ancestry, head_of, is_rewrite, summary_of
-from lakehouse.steps.maintenance.log.history import experience
 from lakehouse.steps.maintenance.log.record import Row, decided_rows, finished_row, record
 from lakehouse.steps.maintenance.measure.measure import measure
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenancePlan, MaintenanceWork, Operation
@@ -24,7 +23,7 @@ from lakehouse.steps.maintenance.model.partitions import partition_named
 from lakehouse.steps.maintenance.model.preconditions import refused_partition
 from lakehouse.steps.maintenance.model.state import Depth, MeasuredState, PartitionState
 from lakehouse.steps.maintenance.plan.due_rewrite import worth_it
-from lakehouse.steps.maintenance.plan.predict import rewriting, taken
+from lakehouse.steps.maintenance.plan.file_group import file_group
 from lakehouse.steps.maintenance.rewrite import compact
 
 log = structlog.get_logger(__name__)
@@ -111,7 +110,7 @@ def _action(
 ) -> Action | None:
     """Quiet or not: the writer itself asks. Those with the most files fewer first, up to one group of bytes."""
     worth = [
-        (one, taken(one, rewrite))
+        (one, file_group(one, rewrite))
         for one in state.partitions or ()
         if one.partition.key in touched and worth_it(one, rewrite) and refused_partition(one, work.policy) is None
     ]
@@ -123,11 +122,10 @@ def _action(
             left -= takes.bytes
     if not chosen:
         return None
-    known = experience(work.catalog, state.uuid, state.measured_at)
     return Action(
         operation=Operation.REWRITE,
         partitions=tuple(one.partition for one in chosen),
-        predicted=rewriting(state, [(one, taken(one, rewrite)) for one in chosen], known),
+        bytes=sum(file_group(one, rewrite).bytes for one in chosen),
         reasons=(
             f"{commits} appends since the last rewrite, by the ingest itself",
             *(f"{one.partition.name}: {', '.join(worth_it(one, rewrite))}" for one in chosen[:_TOLD]),

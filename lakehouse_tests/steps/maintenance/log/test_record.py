@@ -12,9 +12,9 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from lakehouse.declarations import MAINTENANCE_LOG, ORPHANS, Deduplicate, Expire, Maintenance, Rewrite, apply, plan
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.maintenance.log.history import History, completed, experience
+from lakehouse.steps.maintenance.log.history import History, completed
 from lakehouse.steps.maintenance.log.record import Row, decided_rows, finished_row, record
-from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation, Predicted, TableMeasure
+from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation
 from lakehouse.steps.maintenance.model.state import Depth, MeasuredState, Partition
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.plan.due_deduplicate import COUNTED_UNTIL
@@ -62,11 +62,11 @@ def test_a_decision_is_a_row_with_its_reasons(home: Lake) -> None:
     assert msgspec.json.decode(row["reasons"]) == ["day=1: 20 of 20 files are below 96.0 MiB, 20 of them fragments"]
     [waiting] = msgspec.json.decode(row["withheld"])
     assert (waiting["operation"], waiting["why"]) == ("expire", "after")
-    assert msgspec.json.decode(row["predicted"], type=Predicted).files_removed == 19
+    assert (row["health"], row["predicted"]) == (None, None)
     told = msgspec.json.decode(row["state"])
     assert told["totals"]["files"] == 20
     assert [one["partition"]["name"] for one in told["chosen"]] == ["day=1"]
-    assert msgspec.json.decode(row["policy"], type=Maintenance) == POLICY
+    assert msgspec.json.decode(row["policy"])["rewrite"]["target_file_size"] == TARGET
     assert row["valid_until"] is None
 
 
@@ -243,22 +243,24 @@ def test_when_files_were_counted_is_remembered_while_nothing_is_due(home: Lake) 
     assert counted_at() is None, "what waits is looked at when its time has come"
 
 
-def test_what_was_done_teaches_how_long_it_takes(home: Lake) -> None:
-    [row] = rows_of(UNSOUND, attempt="a")
-    mib = 1024**2
-    done = outcome(
-        row,
-        before=TableMeasure(files=20, plan_ms=50.0, commit_ms=9.0),
-        after=TableMeasure(files=1, bytes=400 * mib, seconds=25.0, plan_ms=48.0, commit_ms=9.0),
-        facts={"proof_seconds": 1.5},
-    )
-    record(home.catalog, [row, finished_row(row, done, at=NOW + HOUR)], writer="run")
-    known = experience(home.catalog, "the uuid", NOW + DAY, cores=2)
-    assert known.speed(Operation.REWRITE).bytes_per_second == pytest.approx(20 * mib, rel=0.01)
-    assert known.speed(Operation.REWRITE).overhead == 5.0
-    assert known.plan_factor == pytest.approx(2.0 / msgspec.json.decode(row["predicted"])["plan_ms"], rel=0.01)
-    # Rows of a month ago are not read any more.
-    assert experience(home.catalog, "the uuid", NOW + 40 * DAY, cores=2).speeds == {}
+def test_rows_of_earlier_releases_are_read_and_what_they_had_is_null_from_now_on(home: Lake) -> None:
+    """They have a health, and what was expected of the action, which no row of theirs was without."""
+    apply(plan(MAINTENANCE_LOG, home.catalog), home.catalog)
+    with home.load(MAINTENANCE_LOG.name).update_schema(allow_incompatible_changes=True) as schema:
+        schema.update_column("predicted", required=True)
+    expected = '{"bytes":1,"commit_ms":0.0,"files_removed":9,"plan_ms":1.0,"seconds":5.0,"survives":1.0}'
+    measured = '{"after":{"bytes":1,"commit_ms":2.0,"files":1,"seconds":3.0},"before":{"files":20},"facts":{}}'
+    [decided_then] = [{**row, "health": 61.5, "predicted": expected} for row in rows_of(UNSOUND, attempt="a")]
+    ended = finished_row(decided_then, outcome(decided_then), at=NOW + MINUTE)
+    old = [decided_then, {**ended, "measured": measured}]
+    table = home.load(MAINTENANCE_LOG.name)
+    table.append(pa.Table.from_pylist(old, schema_to_pyarrow(table.schema(), include_field_ids=False)))
+    assert record(home.catalog, rows_of(replace(UNSOUND, measured_at=NOW + HOUR)), writer="run") == 1
+    assert not home.load(MAINTENANCE_LOG.name).schema().find_field("predicted").required
+    assert {(row["health"], row["predicted"]) for row in kept(home)} == {(61.5, expected), (None, None)}
+    memory = History.read(home.catalog, NOW + HOUR)
+    assert memory.done_since("the uuid", Operation.REWRITE, NOW)
+    assert memory.unfinished("the uuid") == ()
 
 
 def test_nothing_is_remembered_where_nothing_was_ever_decided(sql_lake: Lake) -> None:

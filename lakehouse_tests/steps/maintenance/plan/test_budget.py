@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakehouse.settings import MaintenanceSettings
-from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation, Predicted
+from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation
 from lakehouse.steps.maintenance.plan.budget import Budget, allot
 from lakehouse_tests.steps.maintenance.states import DAY, HOUR, MIB, NOW
 
@@ -16,7 +16,7 @@ BUDGET = Budget(bytes=1000, runs=2)
 
 def wants(table: str, size: int = 100) -> MaintenancePlan:
     """The plan of a table with one thing to do."""
-    action = Action(operation=Operation.REWRITE, predicted=Predicted(bytes=size), reasons=("small files",))
+    action = Action(operation=Operation.REWRITE, bytes=size, reasons=("small files",))
     return MaintenancePlan(table=table, state_digest="x", actions=(action,), look_again_at=NOW)
 
 
@@ -72,7 +72,7 @@ def test_the_budget_is_never_exceeded_and_the_order_of_tables_does_not_matter(
     plans: list[MaintenancePlan], order: Random
 ) -> None:
     found = allot(plans, BUDGET)
-    spent = [action.predicted for plan in found.chosen for action in plan.actions]
+    spent = [action for plan in found.chosen for action in plan.actions]
     assert sum(one.bytes for one in spent) <= BUDGET.bytes
     assert len(found.chosen) <= BUDGET.runs
     assert sorted(plan.table for plan in found.plans) == sorted(plan.table for plan in plans)

@@ -1,4 +1,4 @@
-"""What a plan predicts for a table of many small files and commits, and what then happens."""
+"""A table of many small files and commits that nobody has looked after: before, and when nothing is due any more."""
 
 import statistics
 import time
@@ -17,7 +17,7 @@ from lakehouse.protocol.commit import publish, seal_branch, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.maintenance.model.action import ActionOutcome, MaintenancePlan, Predicted, fewer
+from lakehouse.steps.maintenance.model.action import ActionOutcome, Operation
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.step import MaintainStep, maintain
 from lakehouse.steps.maintenance.survey import Surveyed
@@ -52,54 +52,33 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Foreseen:
-    """One operation, as it was predicted and as it came."""
+class Done:
+    """One operation.
+
+    Args:
+        removed: files fewer; of an expiry, snapshots.
+    """
 
     operation: str
-    files_removed: int
-    files_removed_predicted: int
+    removed: int
     seconds: float
-    seconds_predicted: float
-    plan_ms_predicted: float
-    commit_ms_predicted: float
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """Before, after, and what each operation was expected to bring."""
+class Upkeep:
+    """Before, after, and what was done in between."""
 
     before: Size
     after: Size
-    operations: tuple[Foreseen, ...]
+    operations: tuple[Done, ...]
     nothing_because: tuple[str, ...]
-
-    @property
-    def factors(self) -> dict[str, float]:
-        """How far the plan's sums are from what happened: the larger over the smaller."""
-        told = self.operations
-        gone = {
-            "files removed": (
-                sum(one.files_removed_predicted for one in told),
-                sum(one.files_removed for one in told),
-            ),
-            "planning saved": (
-                sum(one.plan_ms_predicted for one in told),
-                self.before.plan_ms - self.after.plan_ms,
-            ),
-            "commit saved": (
-                sum(one.commit_ms_predicted for one in told),
-                self.before.commit_ms - self.after.commit_ms,
-            ),
-            "seconds": (sum(one.seconds_predicted for one in told), sum(one.seconds for one in told)),
-        }
-        return {what: round(_factor(*pair), 2) for what, pair in gone.items()}
 
     def to_dict(self) -> dict[str, object]:
         """For the file with the results."""
-        return {**asdict(self), "factors": self.factors}
+        return asdict(self)
 
 
-def predict(catalog: LakeCatalog, session: Session, *, files: int, commits: int) -> Prediction:
+def look_after(catalog: LakeCatalog, session: Session, *, files: int, commits: int) -> Upkeep:
     """Make the table, let it be maintained until there is nothing to do, and compare.
 
     Args:
@@ -113,7 +92,7 @@ def predict(catalog: LakeCatalog, session: Session, *, files: int, commits: int)
     create(catalog, table)
     _fill(catalog, files, commits)
     before = measure_size(catalog)
-    told: list[Foreseen] = []
+    told: list[Done] = []
     for number in range(_MOST_ROUNDS):
         report = maintain(
             MaintainStep(
@@ -131,10 +110,10 @@ def predict(catalog: LakeCatalog, session: Session, *, files: int, commits: int)
         assert report.found is not None
         if report.found.plan.nothing:
             break
-        told += [_foreseen(report.found.plan, outcome) for outcome in report.outcomes]
+        told += [_done(outcome) for outcome in report.outcomes]
     else:
         raise RuntimeError(f"{NAME} was never found healthy: {_why(report.found)}")
-    return Prediction(before, measure_size(catalog), tuple(told), _why(report.found))
+    return Upkeep(before, measure_size(catalog), tuple(told), _why(report.found))
 
 
 def measure_size(catalog: LakeCatalog) -> Size:
@@ -180,17 +159,13 @@ def _file(table: IcebergTable, number: int) -> list[object]:
     return list(_dataframe_to_data_files(table.metadata, rows, table.io))
 
 
-def _foreseen(plan: MaintenancePlan, outcome: ActionOutcome) -> Foreseen:
-    expected = next((a.predicted for a in plan.actions if a.operation is outcome.action.operation), Predicted())
-    after = outcome.after or outcome.before
-    return Foreseen(
+def _done(outcome: ActionOutcome) -> Done:
+    before, after = outcome.before, outcome.after or outcome.before
+    snapshots = outcome.action.operation is Operation.EXPIRE
+    return Done(
         operation=outcome.action.operation.value,
-        files_removed=fewer(outcome.action.operation, outcome.before, after),
-        files_removed_predicted=expected.files_removed,
+        removed=before.snapshots - after.snapshots if snapshots else before.files - after.files,
         seconds=round(after.seconds, 2),
-        seconds_predicted=expected.seconds,
-        plan_ms_predicted=expected.plan_ms,
-        commit_ms_predicted=expected.commit_ms,
     )
 
 
@@ -200,11 +175,6 @@ def _why(found: Surveyed | None) -> tuple[str, ...]:
 
 def _load(catalog: LakeCatalog) -> IcebergTable:
     return catalog.load_table(tuple(NAME.split(".")))
-
-
-def _factor(expected: float, came: float) -> float:
-    small, large = sorted((max(expected, 0.001), max(came, 0.001)))
-    return large / small
 
 
 def _milliseconds(ask: Callable[[], object]) -> float:
