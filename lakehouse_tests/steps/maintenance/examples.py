@@ -54,7 +54,7 @@ def held_up() -> str:
 
 def _manifests(measured: MeasuredState, count: int) -> MeasuredState:
     totals: Totals = replace(measured.totals, manifests=count, manifest_bytes=count * 8_000)
-    return replace(measured, totals=totals, cadence=Cadence(commits_per_hour=3.0, commit_ms=900.0))
+    return replace(measured, totals=totals, cadence=Cadence(commit_ms=900.0))
 
 
 EXAMPLES = {"neglected": neglected, "healthy": healthy, "held up": held_up}

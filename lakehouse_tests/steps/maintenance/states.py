@@ -146,7 +146,6 @@ def partition_states(draw: st.DrawFn) -> PartitionState:
         equality_deletes=draw(st.sampled_from([0, 0, 0, 7])),
         last_change=draw(st.none() | _TIMES),
         changes_per_hour=draw(st.floats(0, 100)),
-        removals_per_hour=draw(st.floats(0, 2000)),
         ends=draw(st.none() | _TIMES),
         touched=draw(st.none() | st.integers(0, files)),
         touched_bytes=draw(st.integers(0, 100 * MIB)),

@@ -1,6 +1,6 @@
-"""How often a table and its partitions change, and how long a commit takes, from what the history still says."""
+"""What the newest commits of a table were like, and how long one takes, from what the history still says."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
@@ -17,23 +17,7 @@ from lakehouse.steps.maintenance.model.state import Cadence, SnapshotState
 
 _NEWEST = 20
 _SHORTEST = timedelta(minutes=1)  # a table that is younger than this tells nothing of an hour
-_FEWEST_FOR_A_TREND = 4
 _REMOVED = ("deleted-data-files", "added-delete-files")
-
-
-@dataclass(frozen=True)
-class Rhythm:
-    """How a partition changes.
-
-    Attributes:
-        last: its last change; None where it is older than the history.
-        changes: that the history knows, per hour.
-        removals: those of them that removed rows, per hour.
-    """
-
-    last: datetime | None
-    changes: float
-    removals: float
 
 
 def removes(snapshot: Snapshot) -> bool:
@@ -41,23 +25,19 @@ def removes(snapshot: Snapshot) -> bool:
     return any(int(summary_of(snapshot).get(key, 0)) for key in _REMOVED)
 
 
-def cadence_of(table: Table, history: Sequence[SnapshotState], now: datetime) -> Cadence:
+def cadence_of(table: Table, history: Sequence[SnapshotState]) -> Cadence:
     """Read the cadence of a table from the summaries of its snapshots."""
     main = list(ancestry(table, head_of(table)))
     own = own_snapshots(table, history)
     foreign = [snapshot for snapshot in main if snapshot.snapshot_id not in own]
     writes = [snapshot for snapshot in foreign if not is_seal_only(snapshot)]
     removing = [snapshot for snapshot in writes if removes(snapshot)]
-    hours = hours_of(history, now)
     times = _step_times(foreign)
     adding = [added for added in (_Added.by(snapshot) for snapshot in writes if not removes(snapshot)) if added.files]
     merges = [found for found in (_merge(table, snapshot) for snapshot in removing[:_NEWEST]) if found is not None]
     return Cadence(
-        commits_per_hour=len({_who(snapshot) for snapshot in writes}) / hours,
-        removals_per_hour=len({_who(snapshot) for snapshot in removing}) / hours,
         appends_since_rewrite=_since_rewrite(main),
         commit_ms=median(times) if times else None,
-        commit_ms_trend=_trend(times),
         append_bytes=int(median(one.bytes for one in adding[:_NEWEST])) if adding else None,
         append_files=int(median(one.files for one in adding[:_NEWEST])) if adding else None,
         append_partitions=int(median(one.partitions for one in adding[:_NEWEST])) if adding else None,
@@ -66,19 +46,10 @@ def cadence_of(table: Table, history: Sequence[SnapshotState], now: datetime) ->
     )
 
 
-def rhythm(moments: Collection[datetime], removals: Collection[datetime], hours: float, removal_hours: float) -> Rhythm:
-    """Of a partition, from the times of its changes, and in how many hours these were."""
-    return Rhythm(max(moments, default=None), len(moments) / hours, len(removals) / removal_hours)
-
-
 def hours_of(history: Iterable[SnapshotState], now: datetime) -> float:
     """How far back the history of `main` goes."""
     oldest = min((snapshot.at for snapshot in history if snapshot.on_main), default=now)
     return max(now - oldest, _SHORTEST) / timedelta(hours=1)
-
-
-def _who(snapshot: Snapshot) -> str:
-    return attempt_of(snapshot) or str(snapshot.snapshot_id)
 
 
 def _since_rewrite(main: Sequence[Snapshot]) -> int | None:
@@ -99,13 +70,6 @@ def _step_times(foreign: Sequence[Snapshot]) -> list[float]:
         if PREFIX + "kind" in summary_of(snapshot) and (begun := begun_ms(f"_{attempt_of(snapshot) or ''}"))
     ]
     return [time for time in times if time >= 0]
-
-
-def _trend(newest_first: Sequence[float]) -> float:
-    if len(newest_first) < _FEWEST_FOR_A_TREND:
-        return 1.0
-    half = len(newest_first) // 2
-    return round(median(newest_first[:half]) / max(median(newest_first[half:]), 1.0), 3)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def measure(
         totals=_totals(table, snapshot),
         history=history,
         refs=refs_of(table),
-        cadence=cadence_of(table, history, now),
+        cadence=cadence_of(table, history),
         traits=traits_of(table, declared, declarations),
         holders=holders,
         remembered=remembered or Remembered(),

@@ -13,11 +13,10 @@ from lakehouse.declarations import Rewrite, Table
 from lakehouse.iceberg.entries import PartitionKey
 from lakehouse.iceberg.manifest_files import ManifestCache, MeasuredFile
 from lakehouse.protocol.seals.history import ancestry, head_of
-from lakehouse.steps.maintenance.measure.cadence import hours_of, removes, rhythm
+from lakehouse.steps.maintenance.measure.cadence import hours_of, removes
 from lakehouse.steps.maintenance.measure.history import moment, own_snapshots
 from lakehouse.steps.maintenance.model.partition_filter import where
 from lakehouse.steps.maintenance.model.partitions import partition_end, partition_named
-from lakehouse.steps.maintenance.model.past import SnapshotState
 from lakehouse.steps.maintenance.model.preconditions import NotNameable
 from lakehouse.steps.maintenance.model.state import MeasuredState, PartitionState, Totals
 
@@ -92,16 +91,12 @@ def measured_partitions(
     own = own_snapshots(table, state.history)
     at = {one.snapshot_id: one.at for one in state.history if one.on_main}
     times = {by: when for by, when in at.items() if by not in own}
-    now = state.measured_at
-    hours = hours_of(state.history, now)
-    removing = _removing(table, own)
-    removals = _removals(table, removing[:_REMOVALS], cache)
-    removal_hours = hours_of(_since(removing[:_REMOVALS], state) if removing[_REMOVALS:] else state.history, now)
+    hours = hours_of(state.history, state.measured_at)
+    removals = _removals(table, _removing(table, own)[:_REMOVALS], cache)
     found: list[PartitionState] = []
     for key, one in counts.items():
-        taken = removals.get(key, set())
-        moments = {times[by] for by in one.changed_by if by in times} | taken
-        beat = rhythm(moments, taken, hours, removal_hours)
+        # A removal may have left no file behind that is of its snapshot.
+        changes = {times[by] for by in one.changed_by if by in times} | removals.get(key, set())
         found.append(
             PartitionState(
                 partition=partition_named(table, declared, *key),
@@ -120,9 +115,8 @@ def measured_partitions(
                 formats=dict(sorted(one.formats.items())),
                 foreign=one.foreign,
                 foreign_bytes=one.foreign_bytes,
-                last_change=beat.last,
-                changes_per_hour=round(beat.changes, 3),
-                removals_per_hour=round(beat.removals, 3),
+                last_change=max(changes, default=None),
+                changes_per_hour=round(len(changes) / hours, 3),
                 rewritten=max((at[by] for by in one.changed_by if by in at and by in own), default=None),
                 ends=partition_end(table, *key),
                 unnameable=_unnameable(table, key),
@@ -177,11 +171,6 @@ def _live(table: IcebergTable, snapshot: Snapshot, cache: ManifestCache) -> Iter
 def _removing(table: IcebergTable, own: frozenset[int]) -> list[Snapshot]:
     """Commits of others that removed rows, newest first."""
     return [one for one in ancestry(table, head_of(table)) if one.snapshot_id not in own and removes(one)]
-
-
-def _since(removing: Sequence[Snapshot], state: MeasuredState) -> list[SnapshotState]:
-    """The history that is as long as these commits, where there are more: their rate is that of this time."""
-    return [one for one in state.history if one.at >= moment(removing[-1].timestamp_ms)]
 
 
 def _removals(

@@ -67,7 +67,6 @@ class PartitionState:
             They are not among those of a wrong size.
         last_change: when a commit last added or removed files here, maintenance aside.
         changes_per_hour: such commits.
-        removals_per_hour: those of them that removed rows, and so could overtake a rewrite.
         rewritten: when files here were last written anew with the same rows; its last change may be hidden by that.
         ends: when the time that it stands for is over; None where it stands for none.
         unnameable: what of it Spark cannot be told; empty where it can.
@@ -92,7 +91,6 @@ class PartitionState:
     foreign_bytes: int = 0
     last_change: datetime | None = None
     changes_per_hour: float = 0.0
-    removals_per_hour: float = 0.0
     rewritten: datetime | None = None
     ends: datetime | None = None
     unnameable: str = ""

@@ -40,22 +40,16 @@ class Cadence:
     """How the table is written: from its history, as far as that goes.
 
     Attributes:
-        commits_per_hour: all but maintenance.
-        removals_per_hour: those of them that removed or deleted rows.
         appends_since_rewrite: commits that added files since the last rewrite; None where it is further back than
             the history goes.
         commit_ms: median time from the beginning of an attempt to its seal; None where nobody knows.
-        commit_ms_trend: the same of the newer half, divided by that of the older half; 1 is steady.
         append_bytes: median bytes of the newest appends; `append_files` that one adds, `append_partitions` it touches.
         changed_share: median share of the rows that one of the newest merges updates or deletes; None without any.
         copied_share: median share of the rows that one of them writes anew to do so.
     """
 
-    commits_per_hour: float = 0.0
-    removals_per_hour: float = 0.0
     appends_since_rewrite: int | None = None
     commit_ms: float | None = None
-    commit_ms_trend: float = 1.0
     append_bytes: int | None = None
     append_files: int | None = None
     append_partitions: int | None = None

@@ -16,7 +16,6 @@ from lakehouse.protocol.commit import publish, stage_replacement
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.log.history import History
-from lakehouse.steps.maintenance.measure import measured_partitions
 from lakehouse.steps.maintenance.measure.measure import measure
 from lakehouse.steps.maintenance.model.state import Depth, MeasuredState, Remembered
 from lakehouse.steps.maintenance.plan.budget import Budget
@@ -251,31 +250,12 @@ def test_who_changed_which_partition_and_how_often_is_read_from_the_history(sql_
     assert first.last_change is not None
     assert second.last_change is not None
     assert first.last_change > second.last_change
-    assert (first.removals_per_hour, round(first.changes_per_hour)) == (0, 3)
-    assert round(second.removals_per_hour) == 1
-    assert (round(state.cadence.commits_per_hour), round(state.cadence.removals_per_hour)) == (4, 1)
+    assert round(first.changes_per_hour) == 3
+    [removed] = [one.at for one in state.main if one.operation in ("overwrite", "delete")]
+    assert second.last_change == removed, "it counts, though no file is left of it"
     assert state.cadence.appends_since_rewrite == 3
     assert state.cadence.commit_ms is not None
     assert state.cadence.append_partitions is not None
-
-
-def test_how_often_rows_are_removed_is_told_by_the_time_that_the_counted_removals_took(
-    sql_lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measured_partitions, "_REMOVALS", 2)
-    name = create(sql_lake)
-    many(sql_lake, name, 1, days=1)
-    for number in range(3):
-        [file] = [entry.data_file for entry in entries(sql_lake.load(name)).values()]
-        publish(sql_lake.catalog, [replace_file(sql_lake, name, file, {number: 0})])
-    state = measured(sql_lake, name, SMALL, now=datetime.now(UTC) + timedelta(hours=1))
-    first, *others = state.history
-    older = replace(state, history=(replace(first, at=first.at - timedelta(days=5)), *others))
-    table = sql_lake.load(name)
-    snapshot = table.current_snapshot()
-    assert snapshot is not None
-    [one] = measured_partitions.measured_partitions(table, declared(name, SMALL), snapshot, older, ManifestCache())
-    assert round(one.removals_per_hour) == 2
 
 
 def test_maintenance_is_no_change_of_a_partition(sql_lake: Lake) -> None:
@@ -287,9 +267,8 @@ def test_maintenance_is_no_change_of_a_partition(sql_lake: Lake) -> None:
     state = measured(sql_lake, name, SMALL, depth=Depth.PARTITIONS)
     assert state.partitions is not None
     assert [(one.files, one.last_change is None) for one in state.partitions] == [(1, True), (2, False)]
-    assert [one.removals_per_hour for one in state.partitions] == [0, 0]
     assert [one.rewritten for one in state.partitions] == [state.main[-2].at, None], "but it hides what was one"
-    assert (state.cadence.removals_per_hour, state.cadence.appends_since_rewrite) == (0, 0)
+    assert state.cadence.appends_since_rewrite == 0
 
 
 def test_a_partition_of_a_sensitive_column_is_told_without_its_value(sql_lake: Lake) -> None:
