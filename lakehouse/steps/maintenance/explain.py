@@ -105,8 +105,6 @@ def _places(action: Action) -> str:
 
 
 def _size(action: Action) -> str:
-    return (
-        f": {sized(action.bytes)} {'written anew' if action.operation in _WRITTEN else 'to read'}"
-        if action.bytes
-        else ""
-    )
+    if not action.bytes:
+        return ""
+    return f": {sized(action.bytes)} {'written anew' if action.operation in _WRITTEN else 'to read'}"

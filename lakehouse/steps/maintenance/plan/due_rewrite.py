@@ -28,13 +28,13 @@ class _Candidate:
 
     Attributes:
         reasons: why.
-        whatever: so many rows are deleted, or files are of such a kind, that their number is no question.
+        unconditional: so many rows are deleted, or files are of such a kind, that their number is no question.
     """
 
     one: PartitionState
     group: FileGroup
     reasons: tuple[str, ...]
-    whatever: bool
+    unconditional: bool
 
     @property
     def rank(self) -> tuple[datetime, str, str]:
@@ -102,8 +102,8 @@ def _candidate(one: PartitionState, rewrite: Rewrite) -> _Candidate | None:
     if not reasons:
         return None
     many_deleted = _deleted_share(one) >= rewrite.delete_ratio_threshold
-    whatever = many_deleted or bool(one.foreign or one.oversized)
-    return _Candidate(one, file_group(one, rewrite), reasons, whatever)
+    unconditional = many_deleted or bool(one.foreign or one.oversized)
+    return _Candidate(one, file_group(one, rewrite), reasons, unconditional)
 
 
 def _deleted_share(one: PartitionState) -> float:
@@ -116,7 +116,7 @@ def _no(asked: RuleInput, candidate: _Candidate, rewrite: Rewrite) -> _Rejection
     if (trap := refused_partition(one, asked.policy)) is not None:
         return _Rejection(candidate, "refused", f"{type(trap).__name__}: {trap}")
     given = candidate.group.files + candidate.group.deletes
-    if not candidate.whatever and given < max(_FEWER * candidate.group.written, 1):
+    if not candidate.unconditional and given < max(_FEWER * candidate.group.written, 1):
         told = f"of {given} files {candidate.group.written} would be left; half of them have to go"
         return _Rejection(candidate, "few", told)
     if one.last_change is not None and (quiet_at := one.last_change + rewrite.quiet_for) > asked.now:
@@ -138,13 +138,12 @@ def _perhaps_never(asked: RuleInput, one: PartitionState, rewrite: Rewrite) -> s
 def _affordable(asked: RuleInput, ready: Sequence[_Candidate], rewrite: Rewrite) -> tuple[list[_Candidate], int | None]:
     """The first that fit into one action; one that is too large alone is begun, with as much as fits."""
     most = min(rewrite.max_group_bytes, asked.budget.bytes)
-    if most < rewrite.target_file_size and not any(found.group.bytes <= most for found in ready):
-        return [], None
+    begins = most >= rewrite.target_file_size
     chosen: list[_Candidate] = []
     for candidate in ready:
         if sum(found.group.bytes for found in (*chosen, candidate)) <= most:
             chosen.append(candidate)
-        elif not chosen and (part := first_files(candidate.one, rewrite, most)) is not None:
+        elif begins and not chosen and (part := first_files(candidate.one, rewrite, most)) is not None:
             return [replace(candidate, group=part)], most
     return chosen, None
 

@@ -52,7 +52,7 @@ def test_a_plan_says_what_is_due_why_and_why_not_and_changes_nothing(house: Hous
     shown = call("--plan")
     assert shown.exit_code == 0, shown.output
     assert f"{LOG}: " in shown.stdout
-    assert "  expire: " in shown.stdout
+    assert "  expire\n" in shown.stdout
     assert f"\n{MIRROR}: nothing to do\n" in shown.stdout
     assert shown.stdout.splitlines()[-1].startswith(f"{len(_names(house))} tables: 1 needs something, 0 wait, ")
     for whole in (call("--plan", "-v").stdout, call(MIRROR, "--plan").stdout):
