@@ -8,10 +8,11 @@ from pyiceberg.catalog.sql import IcebergTables
 from pyiceberg.table.update import AssertRefSnapshotId
 from sqlalchemy import select
 
+from lakehouse import seal_keys
 from lakehouse.protocol.commit.conflict_check import ConflictVerdict
 from lakehouse.protocol.errors import ClockSkew, SchemaChanged, TableReplaced
 from lakehouse.protocol.seals.history import attempt_of
-from lakehouse.protocol.seals.seal import DIGEST_KEY, PREFIX, _digest
+from lakehouse.protocol.seals.seal import _digest
 from lakehouse_tests.mechanisms.mechanism import Breaking, Function, Mechanism, answers, gives, ignores
 
 
@@ -60,8 +61,10 @@ def _undigested(original: Function) -> Function:
     """A seal that was edited has the digest that it should have."""
 
     def passing(kind: Any, summary: Any, **named: Any) -> Any:
-        body = {key: value for key, value in summary.items() if key.startswith(PREFIX) and key != DIGEST_KEY}
-        return original(kind, {**summary, DIGEST_KEY: _digest(body)}, **named)
+        body = {
+            key: value for key, value in summary.items() if key.startswith(seal_keys.PREFIX) and key != seal_keys.DIGEST
+        }
+        return original(kind, {**summary, seal_keys.DIGEST: _digest(body)}, **named)
 
     return passing
 

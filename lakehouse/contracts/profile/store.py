@@ -15,6 +15,7 @@ from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.contracts.profile.statistics import ColumnProfile
 from lakehouse.declarations import STATISTICS, apply, plan
 from lakehouse.protocol.catalog import LakeCatalog
@@ -146,7 +147,7 @@ def _unkept(
         for column, statistics in measured.items()
         if column not in there
     ]
-    return Missing(rows, {"statistics.added": str(len(rows))})
+    return Missing(rows, {seal_keys.STATISTICS_ADDED: str(len(rows))})
 
 
 def _rows(base: Base, table_name: str, *columns: str) -> list[dict[str, Any]]:

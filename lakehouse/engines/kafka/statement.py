@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Ledger
 from lakehouse.engines.kafka.tally import Tally, added
 
@@ -99,50 +100,54 @@ class KafkaStatement:
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
         return {
-            "kafka.cluster_id": self.cluster_id,
-            "kafka.topic": self.topic,
-            "kafka.topic_id": self.topic_id,
-            "kafka.start": _text(self.start),
-            "kafka.end": _text(self.end),
-            "kafka.tallies": _text(self.tallies),
-            "kafka.totals": _text(self.totals),
-            "kafka.origin": _text(self.origin),
-            "kafka.lost": _text(self.lost),
-            "kafka.counts": _text(self.counts),
-            "kafka.total_counts": _text(self.total_counts),
-            "kafka.valid_through_ms": str(self.valid_through_ms),
-            **({"kafka.retired": _text(self.retired)} if self.retired else {}),
-            **({"kafka.refused_last": _text(self.refused_last)} if self.refused_last is not None else {}),
-            **({"kafka.losses": msgspec.json.encode(self.losses).decode()} if self.losses else {}),
-            **({"kafka.reprocessed": _text(self.reprocessed)} if self.reprocessed else {}),
-            **({"kafka.without_record": _text(self.without_record)} if self.without_record is not None else {}),
-            **({"kafka.without_record_because": self.because} if self.because else {}),
+            seal_keys.KAFKA_CLUSTER_ID: self.cluster_id,
+            seal_keys.KAFKA_TOPIC: self.topic,
+            seal_keys.KAFKA_TOPIC_ID: self.topic_id,
+            seal_keys.KAFKA_START: _text(self.start),
+            seal_keys.KAFKA_END: _text(self.end),
+            seal_keys.KAFKA_TALLIES: _text(self.tallies),
+            seal_keys.KAFKA_TOTALS: _text(self.totals),
+            seal_keys.KAFKA_ORIGIN: _text(self.origin),
+            seal_keys.KAFKA_LOST: _text(self.lost),
+            seal_keys.KAFKA_COUNTS: _text(self.counts),
+            seal_keys.KAFKA_TOTAL_COUNTS: _text(self.total_counts),
+            seal_keys.KAFKA_VALID_THROUGH_MS: str(self.valid_through_ms),
+            **({seal_keys.KAFKA_RETIRED: _text(self.retired)} if self.retired else {}),
+            **({seal_keys.KAFKA_REFUSED_LAST: _text(self.refused_last)} if self.refused_last is not None else {}),
+            **({seal_keys.KAFKA_LOSSES: msgspec.json.encode(self.losses).decode()} if self.losses else {}),
+            **({seal_keys.KAFKA_REPROCESSED: _text(self.reprocessed)} if self.reprocessed else {}),
+            **({seal_keys.KAFKA_WITHOUT_RECORD: _text(self.without_record)} if self.without_record is not None else {}),
+            **({seal_keys.KAFKA_WITHOUT_RECORD_BECAUSE: self.because} if self.because else {}),
         }
 
     @classmethod
     def from_keys(cls, keys: Mapping[str, str]) -> "KafkaStatement | None":
         """Read a statement back, or None where the keys are not about Kafka."""
-        if "kafka.end" not in keys:
+        if seal_keys.KAFKA_END not in keys:
             return None
         return cls(
-            cluster_id=keys["kafka.cluster_id"],
-            topic=keys["kafka.topic"],
-            topic_id=keys["kafka.topic_id"],
-            start=msgspec.json.decode(keys["kafka.start"], type=dict[int, int]),
-            end=msgspec.json.decode(keys["kafka.end"], type=dict[int, int]),
-            tallies=_tallies(keys["kafka.tallies"]),
-            totals=_tallies(keys["kafka.totals"]),
-            origin=msgspec.json.decode(keys["kafka.origin"], type=dict[int, int]),
-            lost=msgspec.json.decode(keys["kafka.lost"], type=dict[int, list[tuple[int, int]]]),
-            counts=msgspec.json.decode(keys["kafka.counts"], type=Counts),
-            total_counts=msgspec.json.decode(keys["kafka.total_counts"], type=Counts),
-            valid_through_ms=int(keys["kafka.valid_through_ms"]),
-            retired=_tallies(keys.get("kafka.retired", "{}")),
-            without_record=msgspec.json.decode(keys.get("kafka.without_record", "null"), type=dict[int, int] | None),
-            because=keys.get("kafka.without_record_because", ""),
-            refused_last=msgspec.json.decode(keys.get("kafka.refused_last", "null"), type=dict[int, int] | None),
-            losses=msgspec.json.decode(keys.get("kafka.losses", "[]"), type=tuple[AcceptedLoss, ...]),
-            reprocessed=_tallies(keys.get("kafka.reprocessed", "{}")),
+            cluster_id=keys[seal_keys.KAFKA_CLUSTER_ID],
+            topic=keys[seal_keys.KAFKA_TOPIC],
+            topic_id=keys[seal_keys.KAFKA_TOPIC_ID],
+            start=msgspec.json.decode(keys[seal_keys.KAFKA_START], type=dict[int, int]),
+            end=msgspec.json.decode(keys[seal_keys.KAFKA_END], type=dict[int, int]),
+            tallies=_tallies(keys[seal_keys.KAFKA_TALLIES]),
+            totals=_tallies(keys[seal_keys.KAFKA_TOTALS]),
+            origin=msgspec.json.decode(keys[seal_keys.KAFKA_ORIGIN], type=dict[int, int]),
+            lost=msgspec.json.decode(keys[seal_keys.KAFKA_LOST], type=dict[int, list[tuple[int, int]]]),
+            counts=msgspec.json.decode(keys[seal_keys.KAFKA_COUNTS], type=Counts),
+            total_counts=msgspec.json.decode(keys[seal_keys.KAFKA_TOTAL_COUNTS], type=Counts),
+            valid_through_ms=int(keys[seal_keys.KAFKA_VALID_THROUGH_MS]),
+            retired=_tallies(keys.get(seal_keys.KAFKA_RETIRED, "{}")),
+            without_record=msgspec.json.decode(
+                keys.get(seal_keys.KAFKA_WITHOUT_RECORD, "null"), type=dict[int, int] | None
+            ),
+            because=keys.get(seal_keys.KAFKA_WITHOUT_RECORD_BECAUSE, ""),
+            refused_last=msgspec.json.decode(
+                keys.get(seal_keys.KAFKA_REFUSED_LAST, "null"), type=dict[int, int] | None
+            ),
+            losses=msgspec.json.decode(keys.get(seal_keys.KAFKA_LOSSES, "[]"), type=tuple[AcceptedLoss, ...]),
+            reprocessed=_tallies(keys.get(seal_keys.KAFKA_REPROCESSED, "{}")),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":

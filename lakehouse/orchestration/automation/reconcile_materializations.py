@@ -13,6 +13,7 @@ import structlog
 from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterInstance
 from pyiceberg.table import Table as IcebergTable
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Declarations, Mirror, Stream, Table
 from lakehouse.orchestration.automation.run_history import FINISHED
 from lakehouse.orchestration.resources.materialization import table_metadata
@@ -25,7 +26,6 @@ from lakehouse.protocol.seals.row_count import row_count
 _log = structlog.get_logger(__name__)
 # So many stored materializations are compared; a rollback by hand makes an old one the newest again.
 _LOOKED_BACK = 50
-_PARTITION = "derived.partition"
 # Seals that say something of a table without having written its rows for an asset.
 _NO_MATERIALIZATION = ("maintenance", "retire", "deduplicate")
 
@@ -70,7 +70,7 @@ def _newest(table: IcebergTable) -> list[Sealed]:
     try:
         for sealed in seals(table, head_of(table)):
             if _of_an_asset(sealed):
-                found.setdefault(sealed.seal.statement.get(_PARTITION, ""), sealed)
+                found.setdefault(sealed.seal.statement.get(seal_keys.DERIVED_PARTITION, ""), sealed)
     except SealBroken:
         return []
     return list(found.values())
@@ -135,7 +135,7 @@ def _told(
 
 def _partitions(sealed: Sealed) -> list[str | None]:
     """The partition keys that a step computed; of a range of them only the table is told."""
-    keys = msgspec.json.decode(sealed.seal.statement.get(_PARTITION, "[]"), type=list[str])
+    keys = msgspec.json.decode(sealed.seal.statement.get(seal_keys.DERIVED_PARTITION, "[]"), type=list[str])
     return [None] if not keys or any(".." in key for key in keys) else list(keys)
 
 

@@ -11,13 +11,14 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Table
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.resources.contract import Verdicts
 from lakehouse.orchestration.resources.fit_to_schema import fitted
 from lakehouse.orchestration.resources.staging import stage_arrow, staged_batches
 from lakehouse.proofs.lineage.computations import computations_of
-from lakehouse.proofs.lineage.newer import KEY, NewerRows, TableRead, newer_dates, newer_inputs
+from lakehouse.proofs.lineage.newer import NewerRows, TableRead, newer_dates, newer_inputs
 from lakehouse.proofs.lineage.origins import origins_of
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.catalog import LakeCatalog
@@ -101,13 +102,13 @@ def write_table(
         stage_arrow(catalog, fitting, base, attempt, replacing=mode == "overwrite")
     added, total = staged_rows(catalog.load_table(base.identifier), base, attempt)
     statement = {
-        "write.mode": mode,
-        "write.added": str(added),
-        "write.total": str(total),
-        "quality.rules": msgspec.json.encode(verdicts.told()).decode(),
+        seal_keys.WRITE_MODE: mode,
+        seal_keys.WRITE_ADDED: str(added),
+        seal_keys.WRITE_TOTAL: str(total),
+        seal_keys.QUALITY_RULES: msgspec.json.encode(verdicts.told()).decode(),
     }
     if newer:
-        statement[f"write.{KEY}"] = backfill
+        statement[seal_keys.WRITE_REPLACES_NEWER] = backfill
     previous = base.sealed.seal if base.sealed else None
     seal = Seal.of(attempt, "write", statement=statement, previous=previous, inputs=inputs)
     published = publish(catalog, [seal_branch(catalog, base, attempt, seal)])

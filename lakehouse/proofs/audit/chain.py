@@ -13,6 +13,7 @@ from itertools import pairwise
 from msgspec import MsgspecError
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import is_accepted
 from lakehouse.engines.kafka.statement import LOST, WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added, over_tables
@@ -24,7 +25,6 @@ from lakehouse.protocol.seals.seal import Seal
 
 KIND_DEDUPLICATE = "deduplicate"
 KIND_REPROCESS = "reprocess"
-REMOVED_FROM_KEY, REMOVED_KEY = "deduplicate.table", "deduplicate.removed"
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,9 @@ def _judge_retired(name: str, before: Link, after: Link) -> Iterator[Finding]:
         if not _may_go(after, table) or went.count <= 0:
             told = f"{name}: by the seal of run {run} ({after.kind}), {went.count} rows of {table} were retired."
             yield Finding("balance", told, table, partition)
-    if after.kind == KIND_DEDUPLICATE and str(counted) != (said := after.sealed.seal.statement.get(REMOVED_KEY)):
+    if after.kind == KIND_DEDUPLICATE and str(counted) != (
+        said := after.sealed.seal.statement.get(seal_keys.DEDUPLICATE_REMOVED)
+    ):
         told = f"{name}: by the seal of run {run}, {said} rows were there twice, and {counted} were retired."
         yield Finding("balance", told, name)
 
@@ -145,7 +147,7 @@ def _judge_retired(name: str, before: Link, after: Link) -> Iterator[Finding]:
 def _may_go(link: Link, table: str) -> bool:
     """Whether rows of a table may go by a step of this kind: of a deduplicated table alone, by its name."""
     if link.kind == KIND_DEDUPLICATE:
-        return link.sealed.seal.statement.get(REMOVED_FROM_KEY) == table
+        return link.sealed.seal.statement.get(seal_keys.DEDUPLICATE_TABLE) == table
     return link.kind == "retire"
 
 

@@ -14,13 +14,13 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import PrimitiveType
 
+from lakehouse import seal_keys
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, coordinates_there
 from lakehouse.proofs.audit.proof import DecidedBy
 from lakehouse.protocol.seals.attempt import written_by_attempt
 from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, summary_of
-from lakehouse.protocol.seals.seal import PREFIX
 
 
 @dataclass
@@ -98,7 +98,7 @@ def _sealed_files(table: Table, snapshot_id: int) -> set[str]:
     snapshot = history.get(snapshot_id)
     if snapshot is None:
         return set()
-    rewrote = {attempt_of(s) for s in history.values() if summary_of(s).get(PREFIX + "kind") == KIND_DEDUPLICATE}
+    rewrote = {attempt_of(s) for s in history.values() if summary_of(s).get(seal_keys.KIND) == KIND_DEDUPLICATE}
     ours = {i for i, s in history.items() if attempt_of(s) not in {None, *rewrote} and not is_rewrite(s)}
     return {
         entry.data_file.file_path

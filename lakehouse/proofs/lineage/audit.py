@@ -8,6 +8,7 @@ from typing import Any
 
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Derived
 from lakehouse.proofs.lineage.dates import DatesReport, check_dates, foreign_commits
 from lakehouse.proofs.lineage.inputs import Given, disagreements, inputs_of
@@ -18,8 +19,6 @@ from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.row_count import rows_by_summary
-
-_TOTAL = "derived.total"  # rows of the table after the run, see `derived.statement`
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def _rows(table: Table, snapshot_id: int, dates: DatesReport) -> list[Broken]:
         snapshot, step = table.metadata.snapshot_by_id(snapshot_id), made(table, snapshot_id)
     except SealBroken:  # a finding of its own
         return []
-    total = step.seal.statement.get(_TOTAL, "") if step.seal is not None else ""
+    total = step.seal.statement.get(seal_keys.DERIVED_TOTAL, "") if step.seal is not None else ""
     if snapshot is None or rows_by_summary(snapshot) is None or not total.isdecimal() or int(total) == dates.rows:
         return []
     name = ".".join(table.name())

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.proofs.lineage.origins import REST, part_in_words
 from lakehouse.protocol.seals.seal import Seal
-
-KEY = "derived.computed_by"
 
 
 @dataclass(frozen=True)
@@ -60,4 +59,4 @@ def computations_of(seal: Seal | None) -> tuple[Computation, ...]:
 
 def computations_in(statement: Mapping[str, str]) -> tuple[Computation, ...]:
     """The computations that a statement lists."""
-    return msgspec.json.decode(statement.get(KEY, "[]"), type=tuple[Computation, ...])
+    return msgspec.json.decode(statement.get(seal_keys.DERIVED_COMPUTED_BY, "[]"), type=tuple[Computation, ...])

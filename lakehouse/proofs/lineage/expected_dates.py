@@ -7,13 +7,13 @@ from typing import Protocol
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Derived
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.lineage.sealed import DERIVE, made
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
-from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
 from lakehouse.protocol.seals.history import ancestry, is_rewrite, summary_of
-from lakehouse.protocol.seals.seal import PREFIX, VERSION_KEY, Seal
+from lakehouse.protocol.seals.seal import Seal
 
 
 class CannotCheckDates(LakehouseError):
@@ -77,9 +77,9 @@ class _OfEachAttempt:
         self._history = {each.snapshot_id: each for each in ancestry(table, snapshot.snapshot_id)}
         self._said = {number: summary_of(each) for number, each in self._history.items()}
         self._sealed = {
-            said[ATTEMPT_KEY]: number
+            said[seal_keys.ATTEMPT]: number
             for number, said in self._said.items()
-            if VERSION_KEY in said and said[PREFIX + "kind"] == DERIVE
+            if seal_keys.VERSION in said and said[seal_keys.KIND] == DERIVE
         }
         self._whole = any(each.parent_snapshot_id is None for each in self._history.values())
         self._known: dict[str, ExpectedDates] = {}
@@ -87,7 +87,7 @@ class _OfEachAttempt:
     def __call__(self, added_by: int | None) -> ExpectedDates | None:
         if added_by is None or added_by not in self._history:
             return ExpectedDates(frozenset(), "a run whose seal has expired", sure=False)
-        attempt = self._said[added_by].get(ATTEMPT_KEY)
+        attempt = self._said[added_by].get(seal_keys.ATTEMPT)
         if attempt in self._sealed:
             return self._of(attempt)
         if is_rewrite(self._history[added_by]):  # the rows of several runs, in new files

@@ -16,9 +16,6 @@ from lakehouse.proofs.lineage.content import ContentChange, compare
 from lakehouse.proofs.lineage.origins import Origin
 from lakehouse.protocol.seals.history import Sealed, head_of
 
-KEY = "replaces_newer"
-"""In a statement, after the name of the step's kind: why newer rows were replaced, where they were."""
-
 
 class NewerRows(LakehouseError):
     """The table holds newer rows than the run would put in their place."""

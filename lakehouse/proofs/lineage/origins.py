@@ -9,11 +9,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.protocol.seals.seal import Seal
 
-KEY = "derived.computed_from"
-KEYED_KEY = "derived.partitioned_by"
-FOLLOWS_KEY = "derived.follows"
 REST = "*"  # every partition that is named nowhere else; of a table without partitions, some of its rows
 _SHOWN = 20  # whoever is told to compute them has to see them all; neighbours are one range
 
@@ -61,14 +59,14 @@ def origins_of(seal: Seal | None) -> tuple[Origin, ...]:
 
 def origins_in(statement: Mapping[str, str]) -> tuple[Origin, ...]:
     """The origins that a statement lists."""
-    return msgspec.json.decode(statement.get(KEY, "[]"), type=tuple[Origin, ...])
+    return msgspec.json.decode(statement.get(seal_keys.DERIVED_COMPUTED_FROM, "[]"), type=tuple[Origin, ...])
 
 
 def keyed_in(statement: Mapping[str, str]) -> str:
     """What partition keys in a statement mean, such as `day(bought_at)`; empty if it does not say."""
-    return statement.get(KEYED_KEY, "")
+    return statement.get(seal_keys.DERIVED_PARTITIONED_BY, "")
 
 
 def follows_in(statement: Mapping[str, str]) -> str:
     """The input of which an incremental table reads each row once; empty for a table that is computed in full."""
-    return statement.get(FOLLOWS_KEY, "")
+    return statement.get(seal_keys.DERIVED_FOLLOWS, "")

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import msgspec
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
 from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
-from lakehouse.protocol.seals.seal import PREFIX, Seal
+from lakehouse.protocol.seals.seal import Seal
 
 DERIVE = "derive"
-_INPUTS = PREFIX + "inputs"
 _EMPTY = "{}"
 
 
@@ -60,7 +60,7 @@ def reads_nothing(table: Table) -> bool:
 
     A table has one writer, so what holds for the seals that are left holds for those that have expired.
     """
-    inputs = [found for s in table.metadata.snapshots if (found := summary_of(s).get(_INPUTS)) is not None]
+    inputs = [found for s in table.metadata.snapshots if (found := summary_of(s).get(seal_keys.INPUTS)) is not None]
     return bool(inputs) and all(found == _EMPTY for found in inputs)
 
 
@@ -84,11 +84,11 @@ class Derivation:
     def of(cls, seal: Seal) -> "Derivation | None":
         """Read it, or None where the seal is of no derived table."""
         said = seal.statement
-        if "derived.scanned" not in said:
+        if seal_keys.DERIVED_SCANNED not in said:
             return None
         return cls(
-            declared=msgspec.json.decode(said.get("derived.declared", _EMPTY), type=dict[str, str]),
-            scanned=msgspec.json.decode(said["derived.scanned"], type=dict[str, int]),
-            dates=msgspec.json.decode(said.get("derived.dates", _EMPTY), type=dict[str, str]),
-            differs=said.get("derived.differs", ""),
+            declared=msgspec.json.decode(said.get(seal_keys.DERIVED_DECLARED, _EMPTY), type=dict[str, str]),
+            scanned=msgspec.json.decode(said[seal_keys.DERIVED_SCANNED], type=dict[str, int]),
+            dates=msgspec.json.decode(said.get(seal_keys.DERIVED_DATES, _EMPTY), type=dict[str, str]),
+            differs=said.get(seal_keys.DERIVED_DIFFERS, ""),
         )

@@ -6,6 +6,7 @@ from enum import Enum
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.protocol.commit.stage import Staged, require_descent
 from lakehouse.protocol.errors import (
     ClockSkew,
@@ -17,7 +18,7 @@ from lakehouse.protocol.errors import (
     TableReplaced,
 )
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, is_seal_only, summary_of
-from lakehouse.protocol.seals.seal import MAINTENANCE, PREFIX
+from lakehouse.protocol.seals.seal import MAINTENANCE
 
 _SKEW_LIMIT_MS = 60_000
 
@@ -113,7 +114,7 @@ def _refuse_twin(name: str, snapshot: Snapshot, staged: Staged) -> None:
     if staged.maintains:
         return
     other = attempt_of(snapshot)
-    kind = summary_of(snapshot).get(PREFIX + "kind")
+    kind = summary_of(snapshot).get(seal_keys.KIND)
     if other not in (None, staged.attempt.id) and kind != MAINTENANCE and not is_rewrite(snapshot):
         raise Superseded(
             f"{name}: attempt {other} published snapshot {snapshot.snapshot_id} first.",
@@ -127,7 +128,7 @@ def _require_harmless(staged: Staged, snapshot: Snapshot) -> None:
         return
     name, summary = staged.base.name, summary_of(snapshot)
     if attempt_of(snapshot) is not None:
-        if staged.maintains or (is_seal_only(snapshot) and summary[PREFIX + "kind"] == MAINTENANCE):
+        if staged.maintains or (is_seal_only(snapshot) and summary[seal_keys.KIND] == MAINTENANCE):
             return
         raise Superseded(
             f"{name}: attempt {attempt_of(snapshot)} published snapshot {snapshot.snapshot_id} first.",

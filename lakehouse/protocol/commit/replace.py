@@ -7,6 +7,7 @@ from pyiceberg.table import Transaction
 from pyiceberg.table.update import TableRequirement
 from pyiceberg.table.update.snapshot import ManageSnapshots
 
+from lakehouse import seal_keys
 from lakehouse.protocol.catalog import LakeCatalog, ref_is
 from lakehouse.protocol.commit.replace_snapshot import Regrouped, ReplaceFiles
 from lakehouse.protocol.commit.replacement import Replacement
@@ -16,9 +17,9 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.protocol.seals.seal import PREFIX, Seal
+from lakehouse.protocol.seals.seal import Seal
 
-NOTES = PREFIX + "maintenance."
+NOTES = seal_keys.PREFIX + "maintenance."
 
 
 def stage_replacement(

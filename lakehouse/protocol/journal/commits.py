@@ -10,21 +10,36 @@ from collections.abc import Mapping, Sequence
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.journal.event import Event, moment
 from lakehouse.protocol.seals.history import attempt_of, is_rewrite, summary_of
 from lakehouse.protocol.seals.row_count import rows_by_summary
-from lakehouse.protocol.seals.seal import VERSION_KEY, Seal
+from lakehouse.protocol.seals.seal import Seal
 
 # What a seal says of its step and is worth keeping when the seal is trimmed. No parameter's value is in it.
 _KEPT = (
-    *("kafka.start", "kafka.end", "kafka.counts", "kafka.lost", "loss.reason", "write.mode"),
-    *("reprocess.offsets", "reprocess.reason"),
-    *("mirror.changelog", "mirror.start", "mirror.end", "mirror.build"),
-    *("derived.mode", "derived.partition", "derived.differs", "derived.dates", "derived.scanned"),
-    *("release.current", "release.members", "release.newest"),
+    seal_keys.KAFKA_START,
+    seal_keys.KAFKA_END,
+    seal_keys.KAFKA_COUNTS,
+    seal_keys.KAFKA_LOST,
+    seal_keys.LOSS_REASON,
+    seal_keys.WRITE_MODE,
+    seal_keys.REPROCESS_OFFSETS,
+    seal_keys.REPROCESS_REASON,
+    seal_keys.MIRROR_CHANGELOG,
+    seal_keys.MIRROR_START,
+    seal_keys.MIRROR_END,
+    seal_keys.MIRROR_BUILD,
+    seal_keys.DERIVED_MODE,
+    seal_keys.DERIVED_PARTITION,
+    seal_keys.DERIVED_DIFFERS,
+    seal_keys.DERIVED_DATES,
+    seal_keys.DERIVED_SCANNED,
+    seal_keys.RELEASE_CURRENT,
+    seal_keys.RELEASE_MEMBERS,
+    seal_keys.RELEASE_NEWEST,
 )
-_RELEASE = "release.current"
 # Rows that an attempt added, and removed; None where nobody can know.
 Moved = tuple[int, int] | tuple[None, None]
 
@@ -61,7 +76,7 @@ def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, Moved]) -> Event
     seal = seal_of(table, snapshot)
     if seal is not None:
         return _sealed(table, snapshot, seal, rows)
-    if VERSION_KEY in summary_of(snapshot):
+    if seal_keys.VERSION in summary_of(snapshot):
         return _unsealed(table, snapshot, "broken", "its seal was changed after it was written", "ERROR")
     if attempt_of(snapshot) is not None:
         return None  # the seal on top of it tells of it
@@ -73,11 +88,13 @@ def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, Moved]) -> Event
 def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, Moved]) -> Event:
     name = _name(table)
     added, removed = rows.get(seal.attempt, (0, 0))
-    is_release = _RELEASE in seal.statement
+    is_release = seal_keys.RELEASE_CURRENT in seal.statement
     said = (
-        f"{seal.kind}: now at {seal.statement[_RELEASE]}" if is_release else f"{seal.kind}: {_describe(added, removed)}"
+        f"{seal.kind}: now at {seal.statement[seal_keys.RELEASE_CURRENT]}"
+        if is_release
+        else f"{seal.kind}: {_describe(added, removed)}"
     )
-    if differs := seal.statement.get("derived.differs"):
+    if differs := seal.statement.get(seal_keys.DERIVED_DIFFERS):
         said += f"; declared to differ: {differs}"
     return Event(
         id=commit_id(name, snapshot.snapshot_id),

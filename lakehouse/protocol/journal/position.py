@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.protocol.journal.event import Event
 from lakehouse.protocol.seals.history import Sealed
 
-TABLES_KEY = "journal.tables"
-RUNS_KEY = "journal.runs"
 # Instances that nobody has heard of for long do not stay in every seal.
 _MOST_INSTANCES = 16
 
@@ -69,19 +68,19 @@ class JournalPosition:
     def to_keys(self) -> dict[str, str]:
         """The position as flat keys of a seal."""
         return {
-            TABLES_KEY: msgspec.json.encode(self.tables, order="sorted").decode(),
-            RUNS_KEY: msgspec.json.encode(self.runs, order="sorted").decode(),
+            seal_keys.JOURNAL_TABLES: msgspec.json.encode(self.tables, order="sorted").decode(),
+            seal_keys.JOURNAL_RUNS: msgspec.json.encode(self.runs, order="sorted").decode(),
         }
 
     @classmethod
     def of(cls, sealed: Sealed | None) -> "JournalPosition":
         """What the log's newest seal says; nothing seen yet if there is none."""
         keys = sealed.seal.statement if sealed else {}
-        if TABLES_KEY not in keys:
+        if seal_keys.JOURNAL_TABLES not in keys:
             return cls()
         return cls(
-            tables=msgspec.json.decode(keys[TABLES_KEY], type=dict[str, Seen]),
-            runs=msgspec.json.decode(keys[RUNS_KEY], type=dict[str, int]),
+            tables=msgspec.json.decode(keys[seal_keys.JOURNAL_TABLES], type=dict[str, Seen]),
+            runs=msgspec.json.decode(keys[seal_keys.JOURNAL_RUNS], type=dict[str, int]),
         )
 
 

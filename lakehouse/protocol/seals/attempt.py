@@ -5,7 +5,8 @@ import secrets
 import time
 from dataclasses import dataclass, field, replace
 
-ATTEMPT_KEY = "lakehouse.attempt"
+from lakehouse import seal_keys
+
 BRANCH_PREFIX = "lakehouse_attempt_"
 _TIME_DIGITS = 11
 _RANDOM_BYTES = 5
@@ -58,7 +59,7 @@ class Attempt:
     @property
     def marks(self) -> dict[str, str]:
         """What every snapshot of this attempt carries in its summary."""
-        return {ATTEMPT_KEY: self.id}
+        return {seal_keys.ATTEMPT: self.id}
 
 
 def written_by_attempt(path: str) -> bool:

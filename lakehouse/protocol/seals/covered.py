@@ -8,9 +8,8 @@ that they only rearrange files are another matter: what they have done can be pr
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
+from lakehouse import seal_keys
 from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, is_seal_only, summary_of
-from lakehouse.protocol.seals.seal import PREFIX, VERSION_KEY
 
 
 def unsealed_commits(table: Table, snapshot_id: int | None) -> list[Snapshot]:
@@ -23,8 +22,8 @@ def unsealed_commits(table: Table, snapshot_id: int | None) -> list[Snapshot]:
     sealed_by: str | None = None
     for snapshot in ancestry(table, snapshot_id):
         said = summary_of(snapshot)
-        if VERSION_KEY in said:
-            sealed_by = said.get(ATTEMPT_KEY)
+        if seal_keys.VERSION in said:
+            sealed_by = said.get(seal_keys.ATTEMPT)
             if not is_seal_only(snapshot):  # its keys were copied to a commit of rows
                 found.append(snapshot)
             elif settles(snapshot):
@@ -39,15 +38,18 @@ def unsealed_commits(table: Table, snapshot_id: int | None) -> list[Snapshot]:
 def settles(snapshot: Snapshot) -> bool:
     """Whether a seal says that nothing is left of what was there before, or that a person has taken it over."""
     said = summary_of(snapshot)
-    if VERSION_KEY not in said:
+    if seal_keys.VERSION not in said:
         return False
-    match said.get(PREFIX + "kind"):
+    match said.get(seal_keys.KIND):
         case "adopt" | "rebuild":
             return True
         case "write":
-            return said.get(PREFIX + "write.mode") == "overwrite"
+            return said.get(seal_keys.PREFIX + seal_keys.WRITE_MODE) == "overwrite"
         case "derive":
-            return (said.get(PREFIX + "derived.mode"), said.get(PREFIX + "derived.partition")) == ("full", "[]")
+            return (
+                said.get(seal_keys.PREFIX + seal_keys.DERIVED_MODE),
+                said.get(seal_keys.PREFIX + seal_keys.DERIVED_PARTITION),
+            ) == ("full", "[]")
         case _:
             return False
 

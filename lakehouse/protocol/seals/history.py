@@ -7,9 +7,9 @@ from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.protocol.errors import HistoryCircular
-from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
-from lakehouse.protocol.seals.seal import VERSION_KEY, Seal
+from lakehouse.protocol.seals.seal import Seal
 
 MAIN = "main"
 _FILE_COUNTS = ("added-data-files", "deleted-data-files", "added-delete-files", "removed-delete-files")
@@ -73,7 +73,7 @@ def last_seal(table: Table, ref: str = MAIN) -> Sealed | None:
 
 def attempt_of(snapshot: Snapshot) -> str | None:
     """Id of the attempt that made a snapshot, or None where it came from outside the protocol."""
-    return summary_of(snapshot).get(ATTEMPT_KEY)
+    return summary_of(snapshot).get(seal_keys.ATTEMPT)
 
 
 def is_rewrite(snapshot: Snapshot) -> bool:
@@ -84,7 +84,7 @@ def is_rewrite(snapshot: Snapshot) -> bool:
 def is_seal_only(snapshot: Snapshot) -> bool:
     """Whether the snapshot is a seal without files."""
     summary = summary_of(snapshot)
-    return VERSION_KEY in summary and not any(key in summary for key in _FILE_COUNTS)
+    return seal_keys.VERSION in summary and not any(key in summary for key in _FILE_COUNTS)
 
 
 def has_rows(table: Table, snapshot_id: int | None) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
+from lakehouse import seal_keys
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
-from lakehouse.protocol.seals.seal import MAINTENANCE, PREFIX, VERSION_KEY
+from lakehouse.protocol.seals.seal import MAINTENANCE
 
 _SETTLE_TRIES = 12
 
@@ -45,9 +45,9 @@ def _agree(tables: Sequence[Table]) -> bool:
     for table in tables:
         for snapshot in ancestry(table, head_of(table)):
             summary = summary_of(snapshot)
-            if VERSION_KEY in summary and summary.get(PREFIX + "kind") != MAINTENANCE:
-                attempt = summary[ATTEMPT_KEY]
-                if attempts.setdefault(summary[PREFIX + "step"], attempt) != attempt:
+            if seal_keys.VERSION in summary and summary.get(seal_keys.KIND) != MAINTENANCE:
+                attempt = summary[seal_keys.ATTEMPT]
+                if attempts.setdefault(summary[seal_keys.PREFIX + "step"], attempt) != attempt:
                     return False
                 break
     return True

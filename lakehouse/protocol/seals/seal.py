@@ -11,12 +11,10 @@ from typing import cast
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.attempt import Attempt
 
-PREFIX = "lakehouse."
-VERSION_KEY = "lakehouse.seal"
-DIGEST_KEY = "lakehouse.digest"
 MAINTENANCE = "maintenance"
 _VERSION = "1"
 
@@ -94,21 +92,21 @@ class Seal:
 
     def _body(self) -> dict[str, str]:
         own = {
-            PREFIX + f.name: cast("str", getattr(self, f.name))
+            seal_keys.PREFIX + f.name: cast("str", getattr(self, f.name))
             for f in fields(self)
             if f.name not in ("inputs", "statement")
         }
         return {
-            VERSION_KEY: _VERSION,
+            seal_keys.VERSION: _VERSION,
             **own,
-            PREFIX + "inputs": msgspec.json.encode(dict(sorted(self.inputs.items()))).decode(),
-            **{PREFIX + key: value for key, value in self.statement.items()},
+            seal_keys.INPUTS: msgspec.json.encode(dict(sorted(self.inputs.items()))).decode(),
+            **{seal_keys.PREFIX + key: value for key, value in self.statement.items()},
         }
 
     def to_summary(self) -> dict[str, str]:
         """The summary keys, digest included."""
         body = self._body()
-        return {**body, DIGEST_KEY: _digest(body)}
+        return {**body, seal_keys.DIGEST: _digest(body)}
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, str], *, where: str) -> "Seal | None":
@@ -117,10 +115,12 @@ class Seal:
         Raises:
             SealBroken: the keys do not match the digest they carry, or are not those of a seal.
         """
-        if VERSION_KEY not in summary:
+        if seal_keys.VERSION not in summary:
             return None
-        body = {key: value for key, value in summary.items() if key.startswith(PREFIX) and key != DIGEST_KEY}
-        if _digest(body) != summary.get(DIGEST_KEY):
+        body = {
+            key: value for key, value in summary.items() if key.startswith(seal_keys.PREFIX) and key != seal_keys.DIGEST
+        }
+        if _digest(body) != summary.get(seal_keys.DIGEST):
             raise SealBroken(
                 f"{where}: the seal was changed after it was written (its digest does not match).",
                 remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
@@ -128,9 +128,11 @@ class Seal:
         own = {f.name for f in fields(cls)} - {"inputs", "statement"}
         try:
             return cls(
-                **{name: body.pop(PREFIX + name) for name in own},  # pyright: ignore[reportArgumentType]
-                inputs=msgspec.json.decode(body.pop(PREFIX + "inputs"), type=dict[str, int]),
-                statement={key.removeprefix(PREFIX): value for key, value in body.items() if key != VERSION_KEY},
+                **{name: body.pop(seal_keys.PREFIX + name) for name in own},  # pyright: ignore[reportArgumentType]
+                inputs=msgspec.json.decode(body.pop(seal_keys.INPUTS), type=dict[str, int]),
+                statement={
+                    key.removeprefix(seal_keys.PREFIX): value for key, value in body.items() if key != seal_keys.VERSION
+                },
             )
         except (KeyError, msgspec.MsgspecError) as error:
             raise SealBroken(

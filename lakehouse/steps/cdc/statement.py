@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.steps.cdc.position import ChangePosition
 
 KIND_MIRROR = "mirror"
@@ -102,65 +103,65 @@ class MirrorStatement:
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
         return {
-            "mirror.changelog": self.changelog,
-            "mirror.changelog_uuid": self.changelog_uuid,
-            "mirror.build": self.build,
-            "mirror.start": "" if self.start is None else str(self.start),
-            "mirror.end": str(self.end),
-            "mirror.changes": str(self.changes),
-            "mirror.operations": _json(self.operations),
-            "mirror.total_operations": _json(self.total_operations),
-            "mirror.digest": self.digest,
-            "mirror.applied": _json(self.applied),
-            "mirror.total_applied": _json(self.total_applied),
-            "mirror.rows": str(self.rows),
-            "mirror.position": str(self.position or ""),
-            "mirror.source_time_us": str(self.source_time_us),
-            "mirror.progress": _json(self.progress),
-            "mirror.low_watermark_us": str(self.low_watermark_us),
-            "mirror.truncated": str(self.truncated or ""),
-            "mirror.behind": _json(list(self.behind)),
-            "mirror.moved": str(self.moved or ""),
-            "mirror.columns": _json(self.columns),
-            "mirror.initial": self.initial,
-            "mirror.arrived_ms": str(self.arrived_ms),
-            "mirror.kafka_end": _json(self.kafka_end),
-            "mirror.plan": self.plan,
-            **({"mirror.reprocessed": str(self.reprocessed)} if self.reprocessed else {}),
+            seal_keys.MIRROR_CHANGELOG: self.changelog,
+            seal_keys.MIRROR_CHANGELOG_UUID: self.changelog_uuid,
+            seal_keys.MIRROR_BUILD: self.build,
+            seal_keys.MIRROR_START: "" if self.start is None else str(self.start),
+            seal_keys.MIRROR_END: str(self.end),
+            seal_keys.MIRROR_CHANGES: str(self.changes),
+            seal_keys.MIRROR_OPERATIONS: _json(self.operations),
+            seal_keys.MIRROR_TOTAL_OPERATIONS: _json(self.total_operations),
+            seal_keys.MIRROR_DIGEST: self.digest,
+            seal_keys.MIRROR_APPLIED: _json(self.applied),
+            seal_keys.MIRROR_TOTAL_APPLIED: _json(self.total_applied),
+            seal_keys.MIRROR_ROWS: str(self.rows),
+            seal_keys.MIRROR_POSITION: str(self.position or ""),
+            seal_keys.MIRROR_SOURCE_TIME_US: str(self.source_time_us),
+            seal_keys.MIRROR_PROGRESS: _json(self.progress),
+            seal_keys.MIRROR_LOW_WATERMARK_US: str(self.low_watermark_us),
+            seal_keys.MIRROR_TRUNCATED: str(self.truncated or ""),
+            seal_keys.MIRROR_BEHIND: _json(list(self.behind)),
+            seal_keys.MIRROR_MOVED: str(self.moved or ""),
+            seal_keys.MIRROR_COLUMNS: _json(self.columns),
+            seal_keys.MIRROR_INITIAL: self.initial,
+            seal_keys.MIRROR_ARRIVED_MS: str(self.arrived_ms),
+            seal_keys.MIRROR_KAFKA_END: _json(self.kafka_end),
+            seal_keys.MIRROR_PLAN: self.plan,
+            **({seal_keys.MIRROR_REPROCESSED: str(self.reprocessed)} if self.reprocessed else {}),
         }
 
     @classmethod
     def from_keys(cls, keys: Mapping[str, str]) -> "MirrorStatement | None":
         """Read a statement back, or None where the keys are not about a mirror."""
-        if "mirror.end" not in keys:
+        if seal_keys.MIRROR_END not in keys:
             return None
         counts = dict[str, int]
         return cls(
-            changelog=keys["mirror.changelog"],
-            changelog_uuid=keys["mirror.changelog_uuid"],
-            build=keys["mirror.build"],
-            start=int(keys["mirror.start"]) if keys["mirror.start"] else None,
-            end=int(keys["mirror.end"]),
-            changes=int(keys["mirror.changes"]),
-            operations=msgspec.json.decode(keys["mirror.operations"], type=counts),
-            total_operations=msgspec.json.decode(keys["mirror.total_operations"], type=counts),
-            digest=keys["mirror.digest"],
-            applied=msgspec.json.decode(keys["mirror.applied"], type=Applied),
-            total_applied=msgspec.json.decode(keys["mirror.total_applied"], type=Applied),
-            rows=int(keys["mirror.rows"]),
-            position=ChangePosition.parse(keys["mirror.position"]),
-            source_time_us=int(keys["mirror.source_time_us"]),
-            progress=msgspec.json.decode(keys["mirror.progress"], type=dict[int, int]),
-            low_watermark_us=int(keys["mirror.low_watermark_us"]),
-            truncated=ChangePosition.parse(keys["mirror.truncated"]),
-            behind=tuple(msgspec.json.decode(keys["mirror.behind"], type=list[str])),
-            moved=ChangePosition.parse(keys.get("mirror.moved", "")),
-            columns=msgspec.json.decode(keys["mirror.columns"], type=dict[str, str]),
-            initial=keys["mirror.initial"],
-            arrived_ms=int(keys["mirror.arrived_ms"]),
-            kafka_end=msgspec.json.decode(keys["mirror.kafka_end"], type=dict[int, int]),
-            reprocessed=int(keys.get("mirror.reprocessed", "0")),
-            plan=keys["mirror.plan"],
+            changelog=keys[seal_keys.MIRROR_CHANGELOG],
+            changelog_uuid=keys[seal_keys.MIRROR_CHANGELOG_UUID],
+            build=keys[seal_keys.MIRROR_BUILD],
+            start=int(keys[seal_keys.MIRROR_START]) if keys[seal_keys.MIRROR_START] else None,
+            end=int(keys[seal_keys.MIRROR_END]),
+            changes=int(keys[seal_keys.MIRROR_CHANGES]),
+            operations=msgspec.json.decode(keys[seal_keys.MIRROR_OPERATIONS], type=counts),
+            total_operations=msgspec.json.decode(keys[seal_keys.MIRROR_TOTAL_OPERATIONS], type=counts),
+            digest=keys[seal_keys.MIRROR_DIGEST],
+            applied=msgspec.json.decode(keys[seal_keys.MIRROR_APPLIED], type=Applied),
+            total_applied=msgspec.json.decode(keys[seal_keys.MIRROR_TOTAL_APPLIED], type=Applied),
+            rows=int(keys[seal_keys.MIRROR_ROWS]),
+            position=ChangePosition.parse(keys[seal_keys.MIRROR_POSITION]),
+            source_time_us=int(keys[seal_keys.MIRROR_SOURCE_TIME_US]),
+            progress=msgspec.json.decode(keys[seal_keys.MIRROR_PROGRESS], type=dict[int, int]),
+            low_watermark_us=int(keys[seal_keys.MIRROR_LOW_WATERMARK_US]),
+            truncated=ChangePosition.parse(keys[seal_keys.MIRROR_TRUNCATED]),
+            behind=tuple(msgspec.json.decode(keys[seal_keys.MIRROR_BEHIND], type=list[str])),
+            moved=ChangePosition.parse(keys.get(seal_keys.MIRROR_MOVED, "")),
+            columns=msgspec.json.decode(keys[seal_keys.MIRROR_COLUMNS], type=dict[str, str]),
+            initial=keys[seal_keys.MIRROR_INITIAL],
+            arrived_ms=int(keys[seal_keys.MIRROR_ARRIVED_MS]),
+            kafka_end=msgspec.json.decode(keys[seal_keys.MIRROR_KAFKA_END], type=dict[int, int]),
+            reprocessed=int(keys.get(seal_keys.MIRROR_REPROCESSED, "0")),
+            plan=keys[seal_keys.MIRROR_PLAN],
         )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from lakehouse.proofs.lineage import computations, newer, origins
+from lakehouse import seal_keys
+from lakehouse.proofs.lineage import computations, origins
 from lakehouse.proofs.lineage.computations import Computation
 from lakehouse.proofs.lineage.origins import Origin
 from lakehouse.settings import Parameter
@@ -62,48 +63,48 @@ class DeriveStatement:
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
         return {
-            "derived.mode": self.mode,
-            "derived.added": str(self.added),
-            "derived.total": str(self.total),
-            "derived.parameters": _json(self.parameters),
-            "derived.declared": _json(self.declared),
-            "derived.scanned": _json(self.scanned),
-            "derived.dates": _json(self.dates),
-            "derived.partition": _json(self.partition),
-            origins.KEYED_KEY: self.partitioned_by,
-            computations.KEY: _json(self.computed_by),
-            origins.KEY: _json(self.computed_from),
-            origins.FOLLOWS_KEY: self.follows,
-            "derived.differs": self.differs,
-            f"derived.{newer.KEY}": self.replaces_newer,
-            "derived.column_lineage": _json(self.column_lineage),
-            "quality.rules": _json(self.rules),
+            seal_keys.DERIVED_MODE: self.mode,
+            seal_keys.DERIVED_ADDED: str(self.added),
+            seal_keys.DERIVED_TOTAL: str(self.total),
+            seal_keys.DERIVED_PARAMETERS: _json(self.parameters),
+            seal_keys.DERIVED_DECLARED: _json(self.declared),
+            seal_keys.DERIVED_SCANNED: _json(self.scanned),
+            seal_keys.DERIVED_DATES: _json(self.dates),
+            seal_keys.DERIVED_PARTITION: _json(self.partition),
+            seal_keys.DERIVED_PARTITIONED_BY: self.partitioned_by,
+            seal_keys.DERIVED_COMPUTED_BY: _json(self.computed_by),
+            seal_keys.DERIVED_COMPUTED_FROM: _json(self.computed_from),
+            seal_keys.DERIVED_FOLLOWS: self.follows,
+            seal_keys.DERIVED_DIFFERS: self.differs,
+            seal_keys.DERIVED_REPLACES_NEWER: self.replaces_newer,
+            seal_keys.DERIVED_COLUMN_LINEAGE: _json(self.column_lineage),
+            seal_keys.QUALITY_RULES: _json(self.rules),
         }
 
     @classmethod
     def from_keys(cls, keys: Mapping[str, str]) -> "DeriveStatement | None":
         """Read a statement back, or None where the keys are not about a derived table."""
-        if "derived.mode" not in keys:
+        if seal_keys.DERIVED_MODE not in keys:
             return None
         return cls(
-            mode=keys["derived.mode"],
-            added=int(keys["derived.added"]),
-            total=int(keys["derived.total"]),
-            parameters=msgspec.json.decode(keys["derived.parameters"], type=dict[str, Parameter]),
-            declared=msgspec.json.decode(keys["derived.declared"], type=dict[str, str]),
-            scanned=msgspec.json.decode(keys["derived.scanned"], type=dict[str, int]),
-            dates=msgspec.json.decode(keys["derived.dates"], type=dict[str, str]),
-            partition=tuple(msgspec.json.decode(keys["derived.partition"], type=list[str])),
+            mode=keys[seal_keys.DERIVED_MODE],
+            added=int(keys[seal_keys.DERIVED_ADDED]),
+            total=int(keys[seal_keys.DERIVED_TOTAL]),
+            parameters=msgspec.json.decode(keys[seal_keys.DERIVED_PARAMETERS], type=dict[str, Parameter]),
+            declared=msgspec.json.decode(keys[seal_keys.DERIVED_DECLARED], type=dict[str, str]),
+            scanned=msgspec.json.decode(keys[seal_keys.DERIVED_SCANNED], type=dict[str, int]),
+            dates=msgspec.json.decode(keys[seal_keys.DERIVED_DATES], type=dict[str, str]),
+            partition=tuple(msgspec.json.decode(keys[seal_keys.DERIVED_PARTITION], type=list[str])),
             partitioned_by=origins.keyed_in(keys),
             computed_by=computations.computations_in(keys),
             computed_from=origins.origins_in(keys),
             follows=origins.follows_in(keys),
-            differs=keys["derived.differs"],
-            replaces_newer=keys.get(f"derived.{newer.KEY}", ""),
+            differs=keys[seal_keys.DERIVED_DIFFERS],
+            replaces_newer=keys.get(seal_keys.DERIVED_REPLACES_NEWER, ""),
             column_lineage=msgspec.json.decode(
-                keys["derived.column_lineage"], type=dict[str, tuple[tuple[str, str], ...]]
+                keys[seal_keys.DERIVED_COLUMN_LINEAGE], type=dict[str, tuple[tuple[str, str], ...]]
             ),
-            rules=msgspec.json.decode(keys["quality.rules"], type=dict[str, Any]),
+            rules=msgspec.json.decode(keys[seal_keys.QUALITY_RULES], type=dict[str, Any]),
         )
 
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
@@ -28,7 +29,7 @@ class BatchRefused(LakehouseError):
 
 def reason_of(refusal: BatchRefused) -> dict[str, str]:
     """What the seals of a refused batch say beside what it read."""
-    return {"refused.error": type(refusal).__name__, "refused.reason": refusal.message}
+    return {seal_keys.REFUSED_ERROR: type(refusal).__name__, seal_keys.REFUSED_REASON: refusal.message}
 
 
 def drop_older(catalog: LakeCatalog, bases: Mapping[str, Base], attempt: Attempt) -> list[str]:

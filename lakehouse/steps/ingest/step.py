@@ -13,6 +13,7 @@ import msgspec
 import structlog
 from pyspark.sql import SparkSession
 
+from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import Declarations, Stream
 from lakehouse.engines.kafka import first_oversized, offsets_at, read_topic, sample_record_bytes
@@ -219,8 +220,10 @@ def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]
             told[name][rule] = {"severity": "warning", "broken": times}
     changes: dict[str, str] = {}
     if step.stream.changes:
-        changes["changes.operations"] = msgspec.json.encode(landed.operations, order="sorted").decode()
-    return {name: {"quality.rules": msgspec.json.encode(rules).decode(), **changes} for name, rules in told.items()}
+        changes[seal_keys.CHANGES_OPERATIONS] = msgspec.json.encode(landed.operations, order="sorted").decode()
+    return {
+        name: {seal_keys.QUALITY_RULES: msgspec.json.encode(rules).decode(), **changes} for name, rules in told.items()
+    }
 
 
 def seal_all(

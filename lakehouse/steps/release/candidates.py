@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.proofs.lineage.vintage import SnapshotPath
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
 from lakehouse.protocol.seals.history import Sealed, ancestry, head_of, is_rewrite, is_seal_only, summary_of
 from lakehouse.protocol.seals.row_count import rows_by_summary
-from lakehouse.protocol.seals.seal import PREFIX
 from lakehouse.steps.release.statement import ReleaseMember
 
 
@@ -126,4 +126,4 @@ def _newest(table: Table, among: Collection[int]) -> int | None:
 def _keeps_content(snapshot: Snapshot) -> bool:
     if is_rewrite(snapshot):
         return True
-    return is_seal_only(snapshot) and summary_of(snapshot).get(PREFIX + "kind") == MAINTENANCE
+    return is_seal_only(snapshot) and summary_of(snapshot).get(seal_keys.KIND) == MAINTENANCE

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.steps.release.candidates import Candidate, candidate_at
 from lakehouse.steps.release.names import made_by, moment_of
 from lakehouse.steps.release.statement import PointerStatement, ReleaseMember
 from lakehouse.steps.release.tags import tags_of
-
-PARAMETERS_KEY = "derived.parameters"
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class ReleaseContent:
         for one in self.found.values():
             if one.dated and one.sealed:
                 seal = one.sealed.seal
-                return computations_of(seal)[-1].parameters, seal.statement.get(PARAMETERS_KEY, "{}")
+                return computations_of(seal)[-1].parameters, seal.statement.get(seal_keys.DERIVED_PARAMETERS, "{}")
         return "", "{}"
 
 

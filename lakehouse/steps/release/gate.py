@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from lakehouse import seal_keys
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.proofs.lineage.vintage import Vintage
@@ -191,7 +192,7 @@ def _odd_within(name: str, seal: Seal) -> Reason | None:
     """Why a member does not agree with itself: earlier runs have computed parts of it, or its inputs did not agree."""
     every = computations_of(seal)
     if len(every) < 2:
-        declared = seal.statement.get("derived.differs")
+        declared = seal.statement.get(seal_keys.DERIVED_DIFFERS)
         problem = f"it was computed from inputs that do not agree, which was declared ({declared})"
         return Reason(name, problem, f"make it anew: {materialize(name)}") if declared else None
     told = "; ".join(f"{one.among(every)}: {one.whose}" for one in every)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from lakehouse import seal_keys
+
 KIND_RELEASE = "release"
 KIND_ROLLBACK = "rollback"
 
@@ -62,29 +64,31 @@ class PointerStatement:
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
         return {
-            "release.current": self.current,
-            "release.members": _json(self.members),
-            "release.kept": _json(self.kept),
-            "release.tables": _json(self.tables),
-            "release.newest": self.newest,
-            "release.newest_members": _json(self.newest_members) if self.rolled_back else "",
-            "release.moved_ms": str(self.moved_ms),
+            seal_keys.RELEASE_CURRENT: self.current,
+            seal_keys.RELEASE_MEMBERS: _json(self.members),
+            seal_keys.RELEASE_KEPT: _json(self.kept),
+            seal_keys.RELEASE_TABLES: _json(self.tables),
+            seal_keys.RELEASE_NEWEST: self.newest,
+            seal_keys.RELEASE_NEWEST_MEMBERS: _json(self.newest_members) if self.rolled_back else "",
+            seal_keys.RELEASE_MOVED_MS: str(self.moved_ms),
         }
 
     @classmethod
     def from_keys(cls, keys: Mapping[str, str]) -> "PointerStatement | None":
         """Read a statement back, or None where the keys are not about a release."""
-        if "release.current" not in keys:
+        if seal_keys.RELEASE_CURRENT not in keys:
             return None
-        members = _members(keys["release.members"])
+        members = _members(keys[seal_keys.RELEASE_MEMBERS])
         return cls(
-            current=keys["release.current"],
+            current=keys[seal_keys.RELEASE_CURRENT],
             members=members,
-            kept=msgspec.json.decode(keys["release.kept"], type=tuple[str, ...]),
-            tables=msgspec.json.decode(keys["release.tables"], type=tuple[str, ...]),
-            newest=keys["release.newest"],
-            newest_members=_members(keys["release.newest_members"]) if keys["release.newest_members"] else members,
-            moved_ms=int(keys["release.moved_ms"]),
+            kept=msgspec.json.decode(keys[seal_keys.RELEASE_KEPT], type=tuple[str, ...]),
+            tables=msgspec.json.decode(keys[seal_keys.RELEASE_TABLES], type=tuple[str, ...]),
+            newest=keys[seal_keys.RELEASE_NEWEST],
+            newest_members=_members(keys[seal_keys.RELEASE_NEWEST_MEMBERS])
+            if keys[seal_keys.RELEASE_NEWEST_MEMBERS]
+            else members,
+            moved_ms=int(keys[seal_keys.RELEASE_MOVED_MS]),
         )
 
 

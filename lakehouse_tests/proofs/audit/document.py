@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-from lakehouse.protocol.seals.seal import DIGEST_KEY, PREFIX, _digest
+from lakehouse import seal_keys
+from lakehouse.protocol.seals.seal import _digest
 
 Document = dict[str, Any]
 
@@ -45,9 +46,11 @@ def ancestry(document: Document) -> list[Document]:
 
 def seals(document: Document) -> list[Document]:
     """Summaries of the seals of `main`, newest first."""
-    return [s["summary"] for s in ancestry(document) if DIGEST_KEY in s["summary"]]
+    return [s["summary"] for s in ancestry(document) if seal_keys.DIGEST in s["summary"]]
 
 
 def redigest(summary: dict[str, str]) -> None:
     """Make the digest fit again, as a careful forger would."""
-    summary[DIGEST_KEY] = _digest({k: v for k, v in summary.items() if k.startswith(PREFIX) and k != DIGEST_KEY})
+    summary[seal_keys.DIGEST] = _digest(
+        {k: v for k, v in summary.items() if k.startswith(seal_keys.PREFIX) and k != seal_keys.DIGEST}
+    )

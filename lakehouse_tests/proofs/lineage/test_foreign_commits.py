@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from lakehouse import seal_keys
 from lakehouse.proofs.lineage.audit import DerivedProof, audit_derived
-from lakehouse.protocol.seals.attempt import ATTEMPT_KEY
 from lakehouse.protocol.seals.covered import unsealed_commits
 from lakehouse.protocol.seals.history import summary_of
 from lakehouse_tests.proofs.lineage.computed import DAY, OTHER_DAY, A, B, Computed, derived, lake_of
@@ -52,8 +52,8 @@ def delete_all(lake: Computed, name: str) -> None:
 
 def append_with_a_mark(lake: Computed, name: str) -> None:
     """The mark of an attempt whose seal is elsewhere."""
-    mark = summary_of(lake.load(name).current_snapshot())[ATTEMPT_KEY]
-    lake.load(name).append(rows(lake, name, 7), snapshot_properties={ATTEMPT_KEY: mark})
+    mark = summary_of(lake.load(name).current_snapshot())[seal_keys.ATTEMPT]
+    lake.load(name).append(rows(lake, name, 7), snapshot_properties={seal_keys.ATTEMPT: mark})
 
 
 def append_with_a_seal(lake: Computed, name: str) -> None:

@@ -10,6 +10,7 @@ import dagster as dg
 import msgspec
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Derived
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.checks.table_question import TableCheckRun
@@ -95,7 +96,7 @@ class DerivedCheck:
             seal = self.seal
         except (SealBroken, CannotJudge):
             return f"To repair: compute it anew, by `lakehouse derive {self.declared.name} --upstream`."
-        text = seal.statement.get("derived.parameters", "{}")
+        text = seal.statement.get(seal_keys.DERIVED_PARAMETERS, "{}")
         parameters = msgspec.json.decode(text, type=dict[str, bool | int | float | str])
         run = Attempt(seal.run_id, seal.step, runtime_date=seal.runtime_date)
         asked = agreement.RunRequest(self.declared.name, run, parameters)

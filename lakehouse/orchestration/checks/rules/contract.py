@@ -10,10 +10,11 @@ import dagster as dg
 import msgspec
 from pyiceberg.table import Table as IcebergTable
 
+from lakehouse import seal_keys
 from lakehouse.contracts.rules.stored import ContractReport, judge_snapshot
 from lakehouse.contracts.rules.stored.questions import questions_of
 from lakehouse.declarations import Table
-from lakehouse.orchestration.checks.stream.contract import NAME, RULES_KEY, RuleCount
+from lakehouse.orchestration.checks.stream.contract import NAME, RuleCount
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.protocol.seals.history import ancestry, is_rewrite, is_seal_only, summary_of
@@ -54,7 +55,7 @@ def sealed_report(declared: Table, table: IcebergTable, snapshot_id: int) -> Con
     statement = DeriveStatement.from_keys(seal.statement) if seal else None
     if seal is None or statement is None or statement.mode != "full" or statement.partition:
         return None
-    told = msgspec.json.decode(seal.statement[RULES_KEY], type=dict[str, RuleCount])
+    told = msgspec.json.decode(seal.statement[seal_keys.QUALITY_RULES], type=dict[str, RuleCount])
     return ContractReport.sealed(declared, snapshot_id, statement.total, {n: v.broken for n, v in told.items()})
 
 
@@ -63,7 +64,7 @@ def _newest(table: IcebergTable, snapshot_id: int) -> Seal | None:
     for snapshot in ancestry(table, snapshot_id):
         where = f"{'.'.join(table.name())} snapshot {snapshot.snapshot_id}"
         seal = Seal.from_summary(summary_of(snapshot), where=where)
-        if seal is not None and RULES_KEY in seal.statement:
+        if seal is not None and seal_keys.QUALITY_RULES in seal.statement:
             return seal
         if not (is_rewrite(snapshot) or is_seal_only(snapshot)):
             return None

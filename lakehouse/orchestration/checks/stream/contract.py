@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.protocol.seals.history import Sealed, seals
@@ -17,7 +18,6 @@ DESCRIPTION = (
     "break a blocking rule are in the stream's quarantine and not in this table; rows that break a warning rule are in "
     "the table, and this check says how many."
 )
-RULES_KEY = "quality.rules"
 
 
 class RuleCount(msgspec.Struct, frozen=True):
@@ -89,12 +89,14 @@ def _result(key: dg.AssetKey, *, passed: bool, description: str, metadata: dict[
 
 def _judged(pinned: Pinned) -> Sealed | None:
     """The newest seal that carries verdicts; maintenance seals carry none."""
-    return next((s for s in seals(pinned.table, pinned.snapshot_id) if RULES_KEY in s.seal.statement), None)
+    return next(
+        (s for s in seals(pinned.table, pinned.snapshot_id) if seal_keys.QUALITY_RULES in s.seal.statement), None
+    )
 
 
 def _verdicts(sealed: Sealed, table: str) -> dict[str, RuleCount]:
     try:
-        return msgspec.json.decode(sealed.seal.statement[RULES_KEY], type=dict[str, RuleCount])
+        return msgspec.json.decode(sealed.seal.statement[seal_keys.QUALITY_RULES], type=dict[str, RuleCount])
     except msgspec.MsgspecError as error:
         raise VerdictsUnreadable(
             f"{table} snapshot {sealed.snapshot_id}: the verdicts on its rules cannot be read ({error}).",

@@ -14,6 +14,7 @@ import polars as pl
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Changelog, MirrorTables, Stream
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added
@@ -31,7 +32,6 @@ from lakehouse.steps.cdc.replay.checkpoints import newest_checkpoint
 from lakehouse.steps.cdc.replay.piecewise import frames, offsets_between
 
 KIND_RETIRE = "retire"
-BEFORE_KEY = "retire.before"
 _TIME = "_kafka_timestamp"
 
 
@@ -142,7 +142,7 @@ def retire_found(catalog: LakeCatalog, log: Changelog, found: Retirable, attempt
         counts=Counts(),
         retired=added(said.retired, {log.name: dict(gone)}),
     )
-    keys = {**told.to_keys(), BEFORE_KEY: msgspec.json.encode(before).decode()}
+    keys = {**told.to_keys(), seal_keys.RETIRE_BEFORE: msgspec.json.encode(before).decode()}
     open_branch(catalog, base, attempt)
     commit_on_branch(catalog, base, attempt.branch, lambda transaction: _delete(transaction, attempt, before))
     staged = [
@@ -171,7 +171,7 @@ def is_harmless(changelog: Table, snapshot: Snapshot, consumed: Mapping[int, int
     attempt = attempt_of(snapshot)
     for sealed in seals(changelog, head_of(changelog)):
         if attempt is not None and sealed.seal.attempt == attempt and sealed.seal.kind == KIND_RETIRE:
-            before = msgspec.json.decode(sealed.seal.statement[BEFORE_KEY], type=dict[int, int])
+            before = msgspec.json.decode(sealed.seal.statement[seal_keys.RETIRE_BEFORE], type=dict[int, int])
             return all(offset <= consumed.get(partition, 0) for partition, offset in before.items())
     return False
 

@@ -11,12 +11,13 @@ from msgspec import MsgspecError
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.proofs.audit.chain import KIND_REPROCESS
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, seals, summary_of
-from lakehouse.protocol.seals.seal import PREFIX, Seal
+from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.changelog_cleanup.retire import is_harmless
 from lakehouse.steps.cdc.refusals import (
     ChangelogReplaced,
@@ -165,7 +166,7 @@ def _apart(found: Sequence[Snapshot]) -> tuple[Sequence[Snapshot], bool]:
     Returns:
         The snapshots, and whether their changes were reprocessed.
     """
-    kind = PREFIX + "kind"
+    kind = seal_keys.KIND
     seals = {attempt_of(s): place for place, s in enumerate(found) if summary_of(s).get(kind) == KIND_REPROCESS}
     first = next((place for place, s in enumerate(found) if appended(s) and attempt_of(s) in seals), None)
     if first is None:

@@ -7,14 +7,13 @@ import msgspec
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.proofs.audit import Finding
 from lakehouse.proofs.audit.chain import KIND_REPROCESS
 from lakehouse.protocol.seals.history import ancestry, attempt_of, summary_of
-from lakehouse.protocol.seals.seal import PREFIX
 from lakehouse.steps.cdc.evidence import Evidence, MirrorLink
 from lakehouse.steps.cdc.statement import Applied, MirrorStatement
 
-OPERATIONS_KEY = "changes.operations"
 _COUNTER = "spark.merge-into.num-target-rows-"
 
 
@@ -106,13 +105,15 @@ class ChangelogSeals:
         found: Counter[str] = Counter()
         for snapshot in self._history[self._places[said.end] : begin]:
             summary = summary_of(snapshot)
-            kind = summary.get(f"{PREFIX}kind")
+            kind = summary.get(seal_keys.KIND)
             tells = kind in ("ingest", KIND_REPROCESS)
-            if kind == "adopt" or (tells and f"{PREFIX}{OPERATIONS_KEY}" not in summary):
+            if kind == "adopt" or (tells and f"{seal_keys.PREFIX}{seal_keys.CHANGES_OPERATIONS}" not in summary):
                 return None
             if not tells:
                 continue
-            told = msgspec.json.decode(summary[f"{PREFIX}{OPERATIONS_KEY}"], type=dict[str, dict[str, int]])
+            told = msgspec.json.decode(
+                summary[f"{seal_keys.PREFIX}{seal_keys.CHANGES_OPERATIONS}"], type=dict[str, dict[str, int]]
+            )
             found.update(told.get(self._name, {}))
         return {operation: count for operation, count in found.items() if count}
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Declarations, Derived, Mirror, Stream
 from lakehouse.proofs.lineage.computations import Computation, computations_of
 from lakehouse.proofs.lineage.sealed import made
@@ -57,7 +58,7 @@ class Input:
     @property
     def backfill(self) -> str:
         """Why its own inputs differed, where they did; empty where they agreed."""
-        return self.seal.statement.get("derived.differs", "") if self.seal else ""
+        return self.seal.statement.get(seal_keys.DERIVED_DIFFERS, "") if self.seal else ""
 
     @property
     def run_id(self) -> str:

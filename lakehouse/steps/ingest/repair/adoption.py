@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from lakehouse import seal_keys
 from lakehouse.engines.kafka import read_topic
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
@@ -107,7 +108,10 @@ def adopt(step: IngestStep, bases: Mapping[str, Base], adoption: Adoption) -> Pu
         CommitError: something was published meanwhile; nothing was changed.
     """
     more = {
-        name: {"adopt.from": adoption.go_on_from.value, "adopt.unaccounted": adoption.unaccounted.get(name, "")}
+        name: {
+            seal_keys.ADOPT_FROM: adoption.go_on_from.value,
+            seal_keys.ADOPT_UNACCOUNTED: adoption.unaccounted.get(name, ""),
+        }
         for name in bases
     }
     return publish(step.catalog, seal_all(step, bases, adoption.statement, more, kind="adopt"))

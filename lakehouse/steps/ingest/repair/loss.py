@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.engines.kafka import read_topic
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, past, reached
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
@@ -101,7 +102,10 @@ def accept_loss(step: IngestStep, bases: Mapping[str, Base], loss: Loss) -> Publ
     if loss.accepted:
         accepted = AcceptedLoss(statement.topic_id, loss.accepted, loss.reason, step.attempt.run_id, now)
         statement = replace(statement, losses=(*statement.losses, accepted))
-    told = {"loss.reason": loss.reason, "loss.doubtful": msgspec.json.encode(_texts(loss.doubtful)).decode()}
+    told = {
+        seal_keys.LOSS_REASON: loss.reason,
+        seal_keys.LOSS_DOUBTFUL: msgspec.json.encode(_texts(loss.doubtful)).decode(),
+    }
     return publish(step.catalog, seal_all(step, bases, statement, dict.fromkeys(bases, told), kind=loss.kind))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
+from lakehouse import seal_keys
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.topics import TopicState
@@ -43,7 +44,6 @@ from lakehouse.steps.ingest.write_result import stage_tables
 
 MOST_RECORDS = 100_000
 """So many are taken at a time: their places are in the seal."""
-OFFSETS_KEY, REASON_KEY = "reprocess.offsets", "reprocess.reason"
 
 
 class NothingToReprocess(LakehouseError):
@@ -175,8 +175,10 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], found: Reprocess) -> 
     failpoint("reprocess.staged")
     statement = state(step.stream.quarantine_table, found, landed)
     told = {
-        OFFSETS_KEY: msgspec.json.encode({str(p): spans for p, spans in found.places.spans.items()}).decode(),
-        REASON_KEY: found.reason,
+        seal_keys.REPROCESS_OFFSETS: msgspec.json.encode(
+            {str(p): spans for p, spans in found.places.spans.items()}
+        ).decode(),
+        seal_keys.REPROCESS_REASON: found.reason,
     }
     more = {name: {**keys, **told} for name, keys in verdicts(step, landed).items()}
     staged = seal_all(step, bases, statement, more, kind=KIND_REPROCESS)

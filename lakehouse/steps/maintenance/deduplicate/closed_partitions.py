@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from pyiceberg.table import FileScanTask
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Deduplicate, Stream
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.errors import LakehouseError
@@ -72,7 +73,7 @@ class Closed:
     @property
     def of_stream(self) -> bool:
         """Whether somebody counts which records of a topic are there."""
-        return self.base.sealed is not None and "kafka.end" in self.base.sealed.seal.statement
+        return self.base.sealed is not None and seal_keys.KAFKA_END in self.base.sealed.seal.statement
 
 
 def look(work: MaintenanceWork, action: Action) -> Closed:

@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added
-from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE, REMOVED_FROM_KEY, REMOVED_KEY
+from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Staged, seal_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.seal import Seal
-
-PARTITIONS_KEY = "deduplicate.partitions"
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,9 @@ def _seal(previous: Seal, attempt: Attempt, name: str, gone: Gone) -> Seal:
     """What the seal before says, with what went."""
     statement = {
         **previous.statement,
-        REMOVED_FROM_KEY: name,
-        REMOVED_KEY: str(gone.rows),
-        PARTITIONS_KEY: msgspec.json.encode(sorted(gone.partitions)).decode(),
+        seal_keys.DEDUPLICATE_TABLE: name,
+        seal_keys.DEDUPLICATE_REMOVED: str(gone.rows),
+        seal_keys.DEDUPLICATE_PARTITIONS: msgspec.json.encode(sorted(gone.partitions)).decode(),
     }
     if (said := KafkaStatement.from_keys(previous.statement)) is not None:
         told = replace(

@@ -9,9 +9,9 @@ import msgspec
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.protocol.seals.attempt import begun_ms
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, is_seal_only, summary_of
-from lakehouse.protocol.seals.seal import PREFIX
 from lakehouse.steps.maintenance.measure.history import own_snapshots
 from lakehouse.steps.maintenance.model.state import Cadence, SnapshotState
 
@@ -67,7 +67,7 @@ def _step_times(foreign: Sequence[Snapshot]) -> list[float]:
     times = [
         float(snapshot.timestamp_ms - begun)
         for snapshot in foreign
-        if PREFIX + "kind" in summary_of(snapshot) and (begun := begun_ms(f"_{attempt_of(snapshot) or ''}"))
+        if seal_keys.KIND in summary_of(snapshot) and (begun := begun_ms(f"_{attempt_of(snapshot) or ''}"))
     ]
     return [time for time in times if time >= 0]
 
@@ -103,14 +103,14 @@ def _merge(table: Table, snapshot: Snapshot) -> tuple[float, float] | None:
 def _seal_over(table: Table, snapshot: Snapshot) -> Mapping[str, str]:
     """What the step that made a snapshot says in its seal, which lies right above it."""
     for other in table.metadata.snapshots:
-        if attempt_of(other) == attempt_of(snapshot) and PREFIX + "kind" in summary_of(other):
+        if attempt_of(other) == attempt_of(snapshot) and seal_keys.KIND in summary_of(other):
             return summary_of(other)
     return {}
 
 
 def _applied(seal: Mapping[str, str]) -> int:
     """Rows that a mirror's step updated and deleted."""
-    text = seal.get(PREFIX + "mirror.applied")
+    text = seal.get(seal_keys.PREFIX + seal_keys.MIRROR_APPLIED)
     if text is None:
         return 0
     applied = msgspec.json.decode(text, type=dict[str, int])

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 
+from lakehouse import seal_keys
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, begun_ms
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, summary_of
-from lakehouse.protocol.seals.seal import PREFIX
 from lakehouse.steps.maintenance.model.state import RefState, SnapshotState
 
 DEDUPLICATE_KIND = "deduplicate"
@@ -39,7 +39,7 @@ def history_of(table: Table) -> tuple[SnapshotState, ...]:
             parent_id=snapshot.parent_snapshot_id,
             at=moment(snapshot.timestamp_ms),
             operation=snapshot.summary.operation.value if snapshot.summary else "",
-            kind=summary_of(snapshot).get(PREFIX + "kind", ""),
+            kind=summary_of(snapshot).get(seal_keys.KIND, ""),
             attempt=attempt_of(snapshot) or "",
             on_main=snapshot.snapshot_id in on_main,
         )

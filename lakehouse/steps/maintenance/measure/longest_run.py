@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 
+from lakehouse import seal_keys
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, begun_ms
 from lakehouse.protocol.seals.history import attempt_of, summary_of
-from lakehouse.protocol.seals.seal import VERSION_KEY
 
 
 def longest_run(
@@ -32,7 +32,7 @@ def longest_run(
 def _sealed(table: Table) -> Iterator[timedelta]:
     for snapshot in table.metadata.snapshots:
         attempt = attempt_of(snapshot)
-        if attempt is not None and VERSION_KEY in summary_of(snapshot) and (begun := begun_ms(f"_{attempt}")):
+        if attempt is not None and seal_keys.VERSION in summary_of(snapshot) and (begun := begun_ms(f"_{attempt}")):
             yield timedelta(milliseconds=max(0, snapshot.timestamp_ms - begun))
 
 

@@ -9,6 +9,7 @@ import msgspec
 from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.declarations import ORPHANS
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Missing, append_absent
@@ -137,7 +138,9 @@ def note(
     def missing(base: Base) -> Missing:
         known = {(row.at, row.path, row.event) for row in _rows(base.table, uuid)}
         new = [row for row in rows if (row["at"], row["path"], row["event"]) not in known]
-        return Missing(new, {"orphans.table": ".".join(looked_at.name()), "orphans.rows": str(len(new))})
+        return Missing(
+            new, {seal_keys.ORPHANS_TABLE: ".".join(looked_at.name()), seal_keys.ORPHANS_ROWS: str(len(new))}
+        )
 
     append_absent(catalog, ORPHANS.name, attempt, KIND, missing)
 

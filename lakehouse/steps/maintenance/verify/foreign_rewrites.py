@@ -13,6 +13,7 @@ from typing import Any
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse import seal_keys
 from lakehouse.iceberg.entries import is_data
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.commit import Replacement
@@ -20,7 +21,7 @@ from lakehouse.protocol.commit.replacement import listed_otherwise
 from lakehouse.protocol.seals.covered import settles
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, summary_of
-from lakehouse.protocol.seals.seal import MAINTENANCE, PREFIX, VERSION_KEY
+from lakehouse.protocol.seals.seal import MAINTENANCE
 from lakehouse.steps.maintenance.verify.proof import Prover, RowsDiffer
 
 _CLAIMED_SINCE = 3
@@ -99,11 +100,11 @@ def foreign_rewrites(table: Table, snapshot_id: int | None) -> Iterator[Snapshot
     claiming = False
     for snapshot in ancestry(table, snapshot_id):
         said, attempt = summary_of(snapshot), attempt_of(snapshot)
-        if VERSION_KEY in said:
+        if seal_keys.VERSION in said:
             if settles(snapshot):
                 return
             sealed_by = attempt
-            claiming = said.get(PREFIX + "kind") == MAINTENANCE and table.metadata.format_version >= _CLAIMED_SINCE
+            claiming = said.get(seal_keys.KIND) == MAINTENANCE and table.metadata.format_version >= _CLAIMED_SINCE
         elif not is_rewrite(snapshot):
             claiming = False
         elif attempt != sealed_by if attempt is not None else not claiming:
