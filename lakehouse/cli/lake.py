@@ -2,6 +2,7 @@
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.processes.run_context import say
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.catalog import probe
 
@@ -16,6 +17,6 @@ def make_tables(context: Context, lake: Lake) -> list[str]:
     with context.err.status("looking at the catalog"):
         created = lake.ensure(sorted(lake.declarations.tables))
         if created:
-            probe(lake.catalog, created[0].split(".")[0])
+            probe(lake.catalog, identifier_of(created[0])[0])
     say(context, f"{len(lake.declarations.tables)} tables declared, {len(created)} created")
     return created

@@ -16,6 +16,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.iceberg.locations import place_of
 from lakehouse.iceberg.manifests import live_paths, manifests_in
+from lakehouse.iceberg.names import table_name
 from lakehouse.iceberg.own_files import own_files
 
 _log = structlog.get_logger(__name__)
@@ -76,7 +77,7 @@ def delete_files(table: Table, paths: Collection[str]) -> int:
 
     own = own_files(table, paths)
     if others := len(paths) - len(own):
-        _log.warning("files_elsewhere_kept", table=".".join(table.name()), files=others, location=table.location())
+        _log.warning("files_elsewhere_kept", table=table_name(table), files=others, location=table.location())
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return sum(pool.map(delete, own))
 

@@ -10,6 +10,7 @@ import dagster as dg
 
 from lakehouse.cli.processes.stale_tables import news
 from lakehouse.declarations import Declarations
+from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.assets.release import release_step
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import read_group
@@ -39,7 +40,7 @@ def derive_news(
     for found in news(lake):
         if waiting := set(_keys(found.tables)).intersection(held_up):
             tell(
-                f"not computed, since what they read failed: {', '.join('.'.join(key.path) for key in sorted(waiting))}"
+                f"not computed, since what they read failed: {', '.join(name_of(key.path) for key in sorted(waiting))}"
             )
             continue
         tell(f"{found.why}: computing {len(found.tables)} derived tables")
@@ -61,4 +62,4 @@ def release_rest(lake: Lake, steps: Collection[str], run: Run) -> None:
 
 
 def _keys(names: Iterable[str]) -> list[dg.AssetKey]:
-    return [dg.AssetKey(name.split(".")) for name in names]
+    return [dg.AssetKey(identifier_of(name)) for name in names]

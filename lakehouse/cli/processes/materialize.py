@@ -16,6 +16,7 @@ from lakehouse.cli.reports.failed_assets import held_up, unread
 from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.cli.reports.progress import watching
 from lakehouse.declarations import MirrorTables
+from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.assets import mirror_keys, mirror_step
 from lakehouse.orchestration.automation import complete_log, tell_dagster
 from lakehouse.orchestration.resources import Lake
@@ -66,7 +67,7 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
         waiting = [key for key in _never_made(defs, instance, lake) if key not in stopped] if outcome.skipped else []
         if waiting:
             # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
-            say(context, f"computed for the first time: {', '.join('.'.join(key.path) for key in waiting)}")
+            say(context, f"computed for the first time: {', '.join(name_of(key.path) for key in waiting)}")
             run(waiting)
         if unasked := {check for check in _unasked(defs, outcome) if check.asset_key not in stopped}:
             prove = defs.resolve_job_def(PROVE_JOB).get_subset(asset_check_selection=unasked)
@@ -92,7 +93,7 @@ def derive(
     """Run derived tables with their checks, and what is computed from them if that is asked for, in one run."""
     outcome = RunOutcome()
     with _dagster(context) as (defs, instance):
-        chosen = dg.AssetSelection.assets(*(dg.AssetKey(name.split(".")) for name in tables))
+        chosen = dg.AssetSelection.assets(*(dg.AssetKey(identifier_of(name)) for name in tables))
         wanted = (chosen.downstream() if downstream else chosen).resolve(defs.resolve_asset_graph())
         job = defs.resolve_implicit_global_asset_job_def()
         outcome.add(_execute(job, instance, {PROCESS_TAG: mark, **tags}, sorted(wanted)))
@@ -180,7 +181,7 @@ def _never_made(defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake) 
         key
         for key in sorted(defs.resolve_asset_graph().materializable_asset_keys)
         if key.path[0] != PREFIX
-        and lake.declarations.writer(".".join(key.path)) is None
+        and lake.declarations.writer(name_of(key.path)) is None
         and instance.get_latest_materialization_event(key) is None
     ]
 

@@ -6,6 +6,7 @@ from dagster import DagsterEventType, DagsterRunStatus, RunsFilter
 from lakehouse.cli.context import Context
 from lakehouse.cli.processes.run_context import say
 from lakehouse.cli.reports.failure import reason
+from lakehouse.iceberg.names import name_of
 from lakehouse.orchestration.run_context import MIRROR_TAG, STREAM_TAG
 
 _RECENT = 25
@@ -36,7 +37,7 @@ class Followed:
                 continue
             self._known[run.run_id] = run.status
             if told := _TOLD.get(run.status):
-                chosen = ", ".join(sorted(".".join(key.path) for key in run.asset_selection or []))
+                chosen = ", ".join(sorted(name_of(key.path) for key in run.asset_selection or []))
                 stream = run.tags.get(STREAM_TAG) or run.tags.get(MIRROR_TAG) or chosen or "all assets"
                 rows = f": {self._rows(run.run_id)}" if run.status is DagsterRunStatus.SUCCESS else ""
                 say(self._context, f"run {run.run_id[:8]} of {stream} {told}{rows}")
@@ -60,7 +61,7 @@ class Followed:
         for entry in logs:
             made = entry.asset_materialization
             if made and (counts := _counts(made)):
-                told[f"{counts} {'.'.join(made.asset_key.path)}"] = None
+                told[f"{counts} {name_of(made.asset_key.path)}"] = None
             if made and (release := made.metadata.get("release")):
                 told[f"released {release.value}"] = None
         return ", ".join(told) or "nothing new"

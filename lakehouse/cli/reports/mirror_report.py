@@ -8,6 +8,7 @@ from rich.table import Column, Table
 from lakehouse.cli.context import Context
 from lakehouse.cli.reports.outcome import Mirrored, RunOutcome
 from lakehouse.cli.reports.positions import MirrorState, counted, mirror_states, span
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources import Lake
 
 _SHOWN = 20
@@ -56,7 +57,7 @@ def _show_refused(context: Context, lake: Lake, names: Sequence[str]) -> None:
     shown = Table(*(Column(title, no_wrap=True) for title in ("quarantine", "offset", "reason")), "what was wrong")
     for name in names:
         table = lake.declarations.mirrors[name].mirror.quarantine_table
-        if not lake.catalog.table_exists(tuple(table.split("."))):
+        if not lake.catalog.table_exists(identifier_of(table)):
             continue
         kept: pa.Table = lake.arrow(table, columns=["partition", "offset", "reason", "message"])
         for row in kept.sort_by([("partition", "ascending"), ("offset", "ascending")]).slice(0, _SHOWN).to_pylist():

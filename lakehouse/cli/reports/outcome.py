@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import dagster as dg
 
 from lakehouse.cli.reports.failure import reason
+from lakehouse.iceberg.names import name_of
 
 
 @dataclass
@@ -78,7 +79,7 @@ class RunOutcome:
         self.skipped |= bool(result.filter_events(lambda event: event.is_step_skipped))
         for event in result.get_asset_materialization_events():
             materialization = event.materialization
-            name = ".".join(materialization.asset_key.path)
+            name = name_of(materialization.asset_key.path)
             added = _number(materialization, "rows added") + _number(materialization, "rows inserted")
             self.added[name] = self.added.get(name, 0) + int(added)
             self.step_seconds[name] = self.step_seconds.get(name, 0) + _number(materialization, "seconds")
@@ -87,7 +88,7 @@ class RunOutcome:
             if "rows updated" in materialization.metadata:
                 self.mirrored.setdefault(name, Mirrored()).add(materialization)
         for check in result.get_asset_check_evaluations():
-            self.checks[".".join(check.asset_key.path), check.check_name] = check
+            self.checks[name_of(check.asset_key.path), check.check_name] = check
         for event in result.get_step_failure_events():
             self.failures[event.step_key or "?"] = reason(event.step_failure_data)
 

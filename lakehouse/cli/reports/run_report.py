@@ -14,6 +14,7 @@ from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.cli.reports.positions import counted, mirror_states
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.protocol.seals.row_count import row_count
@@ -24,7 +25,7 @@ _WIDE = 100  # columns; a narrower terminal has no room for snapshots, which `la
 
 def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
     """Print the report."""
-    names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(tuple(name.split("."))))
+    names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(identifier_of(name)))
     group = read_group(lake.catalog, names) if names else {}
     context.out.print()
     rows = _rows_of(group, lake)

@@ -18,6 +18,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse import seal_keys
 from lakehouse.contracts.profile.statistics import ColumnProfile
 from lakehouse.declarations import STATISTICS, apply, plan
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Missing, append_absent
 from lakehouse.protocol.seals.attempt import Attempt
@@ -92,9 +93,7 @@ def kept_statistics(catalog: LakeCatalog, table: IcebergTable, snapshot_id: int 
     discarded = known - {snapshot.snapshot_id for snapshot in ancestry(table, snapshot_id)}
     rows: dict[str, dict[int, tuple[int, str]]] = {}
     uuid = str(table.metadata.table_uuid)
-    for row in _rows(
-        base, ".".join(table.name()), "table_uuid", "column_name", "snapshot_id", "committed_at", "statistics"
-    ):
+    for row in _rows(base, table_name(table), "table_uuid", "column_name", "snapshot_id", "committed_at", "statistics"):
         if row["table_uuid"] == uuid:
             point = round(row["committed_at"].timestamp() * 1000), row["statistics"]
             rows.setdefault(row["column_name"], {})[row["snapshot_id"]] = point
@@ -128,7 +127,7 @@ def keep_statistics(
 def _unkept(
     base: Base, table: IcebergTable, content: Snapshot, measured: Mapping[str, ColumnProfile], run_id: str
 ) -> Missing:
-    name, uuid = ".".join(table.name()), str(table.metadata.table_uuid)
+    name, uuid = table_name(table), str(table.metadata.table_uuid)
     there = {
         row["column_name"]
         for row in _rows(base, name, "table_uuid", "column_name", "snapshot_id")

@@ -3,6 +3,7 @@
 import re
 
 from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.iceberg.names import identifier_of
 
 COORDINATE_NAMES = ("_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp")
 
@@ -34,7 +35,7 @@ def table_identifier(name: str) -> tuple[str, str]:
     Raises:
         DeclarationError: the name is not of that form.
     """
-    parts = name.split(".")
+    parts = identifier_of(name)
     if len(parts) != 2 or not all(_IDENTIFIER.fullmatch(part) for part in parts):
         raise DeclarationError(
             f"'{name}' cannot name a table.",

@@ -20,6 +20,7 @@ from lakehouse.declarations.registry.files import Item, declared_in, python_file
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import BySource, Stream
 from lakehouse.declarations.table import Table
+from lakehouse.iceberg.names import identifier_of
 
 _Item = TypeVar("_Item", Table, Stream, Changelog, Mirror, Derived, Release)
 Writer = Stream | Mirror | Derived | Release
@@ -172,7 +173,7 @@ def _refuse_reserved(item: Item, file: Path) -> None:
         case Derived() | Release():  # the table of the one is an item by itself, the pointer of the other is ours
             names = ()
     for name in names:
-        namespace = name.partition(".")[0]
+        namespace = identifier_of(name)[0]
         if namespace.casefold() in _RESERVED:
             kind = type(item).__name__.lower()
             raise DeclarationError(

@@ -2,6 +2,8 @@
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lakehouse.iceberg.names import identifier_of
+
 
 def quoted_name(*parts: str) -> str:
     """An identifier of these parts, each in backticks; one within a part is doubled, so none ends the quotes."""
@@ -10,7 +12,7 @@ def quoted_name(*parts: str) -> str:
 
 def quoted_table(name: str) -> str:
     """A table of the lake, `namespace.table`."""
-    return quoted_name("lake", *name.split("."))
+    return quoted_name("lake", *identifier_of(name))
 
 
 def rows_at(spark: SparkSession, name: str, snapshot_id: int) -> DataFrame:

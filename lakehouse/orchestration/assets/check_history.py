@@ -9,6 +9,7 @@ from dagster._core.storage.asset_check_execution_record import (
     AssetCheckExecutionRecordStatus,
 )
 
+from lakehouse.iceberg.names import name_of
 from lakehouse.steps.release.gate import Check, Result
 
 SNAPSHOT_KEY = "snapshot id"
@@ -25,7 +26,7 @@ def check_history(instance: DagsterInstance, key: AssetCheckKey) -> Check:
     """
     records = instance.event_log_storage.get_asset_check_execution_history(key, limit=_LOOKED_BACK)
     results = [result for record in records if (result := _result(instance, record)) is not None]
-    return Check(".".join(key.asset_key.path), key.name, tuple(results))
+    return Check(name_of(key.asset_key.path), key.name, tuple(results))
 
 
 def _result(instance: DagsterInstance, record: AssetCheckExecutionRecord) -> Result | None:

@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from lakehouse.declarations import ByDay, ByMonth, ByValue, Declarations, Derived, Partitions
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.assets.metadata.derived import derived_result, inputs_shown
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
 from lakehouse.orchestration.resources import DoesNotFit, Lake, LakehouseSpark, repeated_when_spark_is_lost
@@ -128,7 +129,7 @@ def _spec(one: Derived, declarations: Declarations, condition: dg.AutomationCond
 
 def _dep(name: str, declarations: Declarations) -> dg.AssetDep:
     found = declarations.derived.get(name)
-    key = dg.AssetKey(name.split("."))
+    key = dg.AssetKey(identifier_of(name))
     # A function sees its inputs whole, whatever part of its own table it is asked for.
     return dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping() if found and found.partitions else None)
 

@@ -8,6 +8,7 @@ import dagster as dg
 import msgspec
 
 from lakehouse.declarations import Declarations, Release
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.assets.check_history import check_history
 from lakehouse.orchestration.assets.specs import table_spec
 from lakehouse.orchestration.resources import Lake
@@ -89,7 +90,7 @@ def _dep(member: str, declarations: Declarations) -> dg.AssetDep:
     found = declarations.derived.get(member)
     # A release is of all of a table, whatever part of it was computed last.
     whole = dg.AllPartitionMapping() if found and found.partitions else None
-    return dg.AssetDep(dg.AssetKey(member.split(".")), partition_mapping=whole)
+    return dg.AssetDep(dg.AssetKey(identifier_of(member)), partition_mapping=whole)
 
 
 def _release(context: dg.AssetExecutionContext, step: ReleaseStep) -> Released | None:

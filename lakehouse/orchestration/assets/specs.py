@@ -8,6 +8,7 @@ import msgspec
 from dagster import AssetKey, AssetSpec
 
 from lakehouse.declarations import MirrorTables, Stream, Table
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources.materialization import table_metadata
 from lakehouse.orchestration.run_context import MIRROR_TAG, STREAM_TAG
 
@@ -43,7 +44,7 @@ def mirror_specs(tables: MirrorTables, kinds: Iterable[str]) -> list[AssetSpec]:
     inputs = [log.name, *([mirror.initial] if mirror.initial else [])]
     return [
         table_spec(table, group=log.stream_name, kinds=kinds, skippable=True).replace_attributes(
-            deps=[AssetKey(name.split(".")) for name in inputs],
+            deps=[AssetKey(identifier_of(name)) for name in inputs],
             tags={MIRROR_TAG: mirror.name},
             code_version=f"{declaration_digest(table)[:8]}-{mirror_digest(tables)[:8]}",
         )

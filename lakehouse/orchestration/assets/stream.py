@@ -7,6 +7,7 @@ import dagster as dg
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import Declarations, Stream, Table
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.assets.inline_compaction import compact_tables
 from lakehouse.orchestration.assets.metadata.stream import ingest_results
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
@@ -117,11 +118,11 @@ def row_counts(lake: Lake, published: Published, sealed: Mapping[str, int] | Non
         sealed: table → rows, where a seal says it, which spares a look at delete files.
     """
     tables: Sequence[IcebergTable] = list(
-        lake.catalog.load_tables([tuple(name.split(".")) for name in published.snapshots]).values()
+        lake.catalog.load_tables([identifier_of(name) for name in published.snapshots]).values()
     )
     counts: dict[str, int] = {}
     for table in tables:
-        name = ".".join(table.name())
+        name = table_name(table)
         snapshot = table.metadata.snapshot_by_id(published.snapshots[name])
         # It may be expired already: then the newest one counts, which is what a reader sees.
         found = snapshot or table.current_snapshot()

@@ -18,6 +18,7 @@ import dagster as dg
 from dagster import AutomationCondition
 
 from lakehouse.declarations import Declarations, Derived, Release
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.automation.interrupted_condition import FOLLOWING_TAG, Interrupted
 from lakehouse.orchestration.automation.refresh_groups import Group, group_of, upstream_tables
 
@@ -84,7 +85,7 @@ def following_sensor(declarations: Declarations) -> dg.AutomationConditionSensor
         )  # Dagster evaluates conditions that are not its own in no other way
         return dg.AutomationConditionSensorDefinition(
             "derived_tables_and_releases",
-            target=dg.AssetSelection.assets(*(dg.AssetKey(name.split(".")) for name in names)),
+            target=dg.AssetSelection.assets(*(dg.AssetKey(identifier_of(name)) for name in names)),
             description="Computes derived tables when something that they are computed from has news, and releases "
             "when their members have.",
             default_status=dg.DefaultSensorStatus.RUNNING,
@@ -96,7 +97,7 @@ def following_sensor(declarations: Declarations) -> dg.AutomationConditionSensor
 
 def _any(tables: Iterable[str], condition: AutomationCondition[Any]) -> Condition:
     """Whether something is true of one of some tables."""
-    keys = [dg.AssetKey(name.split(".")) for name in tables]
+    keys = [dg.AssetKey(identifier_of(name)) for name in tables]
     return reduce(or_, [AutomationCondition.asset_matches(key, condition) for key in keys])
 
 
@@ -113,7 +114,7 @@ def _others_done(tables: Iterable[str], declarations: Declarations) -> Condition
     """Those of some tables that are computed in runs of their own have no news to wait for."""
     conditions = [
         AutomationCondition.asset_matches(
-            dg.AssetKey(name.split(".")), _pending(group_of(one, declarations)) | AutomationCondition.in_progress()
+            dg.AssetKey(identifier_of(name)), _pending(group_of(one, declarations)) | AutomationCondition.in_progress()
         )
         for name in tables
         if (one := declarations.derived.get(name)) is not None

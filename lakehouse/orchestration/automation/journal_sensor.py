@@ -12,6 +12,7 @@ import dagster as dg
 from dagster import DagsterInstance
 
 from lakehouse.declarations import AUDIT_LOG
+from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.automation.reconcile_materializations import unheard
 from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
 from lakehouse.orchestration.resources import Lake
@@ -102,9 +103,9 @@ def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.As
 
 def _where_tables_are(lake: Lake) -> str:
     names = [name for name in sorted(lake.declarations.tables) if name != AUDIT_LOG.name]
-    places = lake.catalog.locations([tuple(name.split(".")) for name in names])
-    said = [(".".join(identifier), location) for identifier, location in sorted(places.known.items())]
-    said += [(".".join(identifier), "refused") for identifier in sorted(places.refused)]
+    places = lake.catalog.locations([identifier_of(name) for name in names])
+    said = [(name_of(identifier), location) for identifier, location in sorted(places.known.items())]
+    said += [(name_of(identifier), "refused") for identifier in sorted(places.refused)]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 

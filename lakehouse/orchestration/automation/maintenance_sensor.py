@@ -14,6 +14,7 @@ import dagster as dg
 
 from lakehouse.declarations import MAINTENANCE_LOG, OWN_TABLES, Table
 from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.iceberg.names import name_of
 from lakehouse.orchestration.automation.maintenance_decision import (
     MaintenanceCursor,
     operations_of,
@@ -203,8 +204,8 @@ def _summary(decided: _Decided) -> str:
 def _places(lake: Lake, tables: Sequence[Table]) -> tuple[dict[str, str], dict[str, str]]:
     """Table → where its metadata file is, for those that exist; and table → why the catalog does not say."""
     found = lake.catalog.locations([table.identifier for table in tables])
-    known = {".".join(identifier): place for identifier, place in found.known.items()}
-    return known, {".".join(identifier): why for identifier, why in found.refused.items()}
+    known = {name_of(identifier): place for identifier, place in found.known.items()}
+    return known, {name_of(identifier): why for identifier, why in found.refused.items()}
 
 
 def _digest(places: Mapping[str, str]) -> str:

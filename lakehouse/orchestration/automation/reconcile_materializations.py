@@ -15,6 +15,7 @@ from pyiceberg.table import Table as IcebergTable
 
 from lakehouse import seal_keys
 from lakehouse.declarations import Declarations, Mirror, Stream, Table
+from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.automation.run_history import FINISHED
 from lakehouse.orchestration.resources.materialization import table_metadata
 from lakehouse.orchestration.run_context import MIRROR_TAG, RUNTIME_DATE_TAG, STREAM_TAG
@@ -44,12 +45,12 @@ def unheard(
         assets: which tables are materialized by a run; what checks keep for themselves is not.
     """
     told: list[AssetMaterialization] = []
-    names = [name for name in sorted(declarations.tables) if AssetKey(name.split(".")) in assets]
-    for identifier in catalog.locations([tuple(name.split(".")) for name in names]).known:
+    names = [name for name in sorted(declarations.tables) if AssetKey(identifier_of(name)) in assets]
+    for identifier in catalog.locations([identifier_of(name) for name in names]).known:
         try:
             found, key = catalog.load_table(identifier), AssetKey(list(identifier))
         except CANNOT_LOAD as error:  # the audit log names it, and the next look asks again
-            _log.warning("table_not_loaded", table=".".join(identifier), reason=type(error).__name__)
+            _log.warning("table_not_loaded", table=name_of(identifier), reason=type(error).__name__)
             continue
         for sealed in _newest(found):
             if _heard(instance, key, sealed):
@@ -57,7 +58,7 @@ def unheard(
             run = instance.get_run_by_id(sealed.seal.run_id)
             # Asked again: between the two looks the run may have told, and ended.
             if (run is None or run.status in FINISHED) and not _heard(instance, key, sealed):
-                told += _told(declarations.tables[".".join(identifier)], found, sealed, declarations)
+                told += _told(declarations.tables[name_of(identifier)], found, sealed, declarations)
     return told
 
 

@@ -22,6 +22,7 @@ from dagster import (
 )
 
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import name_of
 from lakehouse.orchestration.run_context import PROCESS_TAG, RUNTIME_DATE_TAG, USER_TAG, parsed_date
 from lakehouse.protocol.journal import Event, JournalNews, JournalPosition, Known
 
@@ -231,4 +232,4 @@ def _is_date(text: str) -> bool:
 
 
 def _table(key: dg.AssetKey) -> str:
-    return ".".join(key.path)
+    return name_of(key.path)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import dagster as dg
 
 from lakehouse.declarations import Release
+from lakehouse.iceberg.names import identifier_of
 
 
 def required_checks(
@@ -19,5 +20,8 @@ def required_checks(
     specs = [spec for definition in definitions for spec in definition.check_specs]
     required = {spec.key for spec in specs if spec.blocking}
     return [
-        key for member in release.members for key in sorted(required) if key.asset_key == dg.AssetKey(member.split("."))
+        key
+        for member in release.members
+        for key in sorted(required)
+        if key.asset_key == dg.AssetKey(identifier_of(member))
     ]

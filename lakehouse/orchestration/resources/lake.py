@@ -12,6 +12,7 @@ from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Tab
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.engines.spark.naming import quoted_table, rows_at
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources.materialization import materialized
 from lakehouse.orchestration.resources.step_pins import pin_of, pinned_tables, release_pins
 from lakehouse.orchestration.resources.writing import WriteMode, WrittenByStream, write_table
@@ -232,7 +233,7 @@ class Lake:
         for name in names:
             writer = self.declarations.writer(name)
             siblings = (*writer.tables, writer.quarantine_table) if isinstance(writer, Stream | Mirror) else (name,)
-            found |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(tuple(s.split("."))))
+            found |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(identifier_of(s)))
         return list(found)
 
     def _follow_step(self) -> None:

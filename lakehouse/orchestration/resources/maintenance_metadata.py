@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.steps.maintenance.model.action import MaintenancePlan, Operation
 from lakehouse.steps.maintenance.model.state import MeasuredState
@@ -20,7 +21,7 @@ _MOST_PARTITIONS = 3
 
 def maintenance_key(table: str) -> dg.AssetKey:
     """The key of the asset that looks after a table: `maintenance/raw/flights`."""
-    return dg.AssetKey([PREFIX, *table.split(".")])
+    return dg.AssetKey([PREFIX, *identifier_of(table)])
 
 
 def decision_metadata(found: Surveyed) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import structlog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table.update import AssertTableUUID
 
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, remove_ref
 from lakehouse.protocol.leases.references import commit_missing
 from lakehouse.protocol.seals.read_group import Pinned, read_group
@@ -54,7 +55,7 @@ def release_pins(catalog: LakeCatalog, names: Iterable[str], pin: Pin) -> None:
 
 def _removal(catalog: LakeCatalog, name: str, pin: Pin) -> TableChange | None:
     try:
-        table = catalog.load_table(tuple(name.split(".")))
+        table = catalog.load_table(identifier_of(name))
     except NoSuchTableError:
         return None
     if pin.tag not in table.metadata.refs:

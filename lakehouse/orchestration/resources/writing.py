@@ -14,6 +14,7 @@ from pyspark.sql import functions as sql
 from lakehouse import seal_keys
 from lakehouse.declarations import Table
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources.contract import Verdicts
 from lakehouse.orchestration.resources.fit_to_schema import fitted
 from lakehouse.orchestration.resources.staging import stage_arrow, staged_batches
@@ -128,6 +129,6 @@ def _newer_rows(catalog: LakeCatalog, base: Base, attempt: Attempt, inputs: Mapp
         return []
     computations, origins = computations_of(before.seal), origins_of(before.seal)
     other = {name: at for name, at in inputs.items() if before.seal.inputs.get(name) not in (None, at)}
-    reads = [TableRead(name, catalog.load_table(tuple(name.split("."))), at) for name, at in other.items()]
+    reads = [TableRead(name, catalog.load_table(identifier_of(name)), at) for name, at in other.items()]
     newer = newer_dates(attempt.runtime_date, computations, computations)
     return newer + newer_inputs(before, reads, origins, origins)

@@ -17,6 +17,7 @@ from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import is_accepted
 from lakehouse.engines.kafka.statement import LOST, WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added, over_tables
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit.proof import Finding
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.covered import in_words, unsealed_commits
@@ -47,7 +48,7 @@ def rebases_totals(link: Link) -> bool:
 
 def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding]]:
     """The seals of a table, oldest first, and what is wrong with the commits themselves."""
-    name = ".".join(table.name())
+    name = table_name(table)
     links: list[Link] = []
     told = (f"{name}: {in_words(one)} came from outside the protocol." for one in unsealed_commits(table, head))
     findings = [Finding("unsealed_commit", message, name) for message in told]

@@ -13,6 +13,7 @@ from pyiceberg.manifest import FileFormat
 from pyiceberg.table import FileScanTask, Table
 
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import table_name
 
 PARTITION, OFFSET = "_kafka_partition", "_kafka_offset"
 Offsets = npt.NDArray[np.int64]
@@ -79,7 +80,7 @@ def _from_avro(table: Table, task: FileScanTask) -> Iterator[tuple[int, int]]:
     """PyIceberg reads Avro for its manifests, and not as data; the same reader does for two columns."""
     if task.delete_files:
         raise NoReader(
-            f"{'.'.join(table.name())}: {task.file.file_path} is an Avro file with deletes.",
+            f"{table_name(table)}: {task.file.file_path} is an Avro file with deletes.",
             remedy="compact the table, then audit again",
         )
     schema = table.schema().select(PARTITION, OFFSET)

@@ -10,6 +10,7 @@ from pyiceberg.table import Table
 
 from lakehouse import seal_keys
 from lakehouse.declarations import Derived
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.lineage.dates import DatesReport, check_dates, foreign_commits
 from lakehouse.proofs.lineage.inputs import Given, disagreements, inputs_of
 from lakehouse.proofs.lineage.reads import check_lineage
@@ -141,7 +142,7 @@ def _rows(table: Table, snapshot_id: int, dates: DatesReport) -> list[Broken]:
     total = step.seal.statement.get(seal_keys.DERIVED_TOTAL, "") if step.seal is not None else ""
     if snapshot is None or rows_by_summary(snapshot) is None or not total.isdecimal() or int(total) == dates.rows:
         return []
-    name = ".".join(table.name())
+    name = table_name(table)
     told = f"{name}: its files list {dates.rows:,} rows, and the run that wrote it left {int(total):,}."
     return [Broken("rows_differ", told)]
 

@@ -23,6 +23,7 @@ from pyiceberg.utils.datetime import days_to_date
 
 from lakehouse.declarations import Derived
 from lakehouse.iceberg.manifests import SnapshotManifests
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.lineage.expected_dates import CannotCheckDates, ExpectedDates, expectation
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.covered import in_words, unsealed_commits
@@ -167,7 +168,7 @@ class _Judged:
             return self.table.schema().find_field(self.column).field_id
         except ValueError:
             raise CannotCheckDates(
-                f"{'.'.join(self.table.name())} has no column '{self.column}', which is declared as its runtime date.",
+                f"{table_name(self.table)} has no column '{self.column}', which is declared as its runtime date.",
                 remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`",
             ) from None
 

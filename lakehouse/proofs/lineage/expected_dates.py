@@ -10,6 +10,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse import seal_keys
 from lakehouse.declarations import Derived
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.lineage.sealed import DERIVE, made
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
 from lakehouse.protocol.seals.history import ancestry, is_rewrite, summary_of
@@ -63,7 +64,7 @@ def _of_the_last_seal(table: Table, snapshot: Snapshot) -> ExpectedDates | None:
         return _of_seal(step.seal)
     if not step.known or (step.seal is not None and step.seal.kind == MAINTENANCE):
         raise CannotCheckDates(
-            f"{'.'.join(table.name())}: the seal of the run that computed snapshot {snapshot.snapshot_id} has expired.",
+            f"{table_name(table)}: the seal of the run that computed snapshot {snapshot.snapshot_id} has expired.",
             remedy="compute the table anew",
         )
     return None  # nobody computed it
@@ -73,7 +74,7 @@ class _OfEachAttempt:
     """A table that grew run by run, or partition by partition: each attempt's date is its own files'."""
 
     def __init__(self, table: Table, snapshot: Snapshot) -> None:
-        self._name = ".".join(table.name())
+        self._name = table_name(table)
         self._history = {each.snapshot_id: each for each in ancestry(table, snapshot.snapshot_id)}
         self._said = {number: summary_of(each) for number, each in self._history.items()}
         self._sealed = {

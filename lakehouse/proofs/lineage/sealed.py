@@ -7,6 +7,7 @@ import msgspec
 from pyiceberg.table import Table
 
 from lakehouse import seal_keys
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
 from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
 from lakehouse.protocol.seals.seal import Seal
@@ -44,7 +45,7 @@ def made(table: Table, snapshot_id: int | None) -> Made:
     parent = snapshot_id
     for snapshot in ancestry(table, snapshot_id):
         parent = snapshot.parent_snapshot_id
-        where = f"{'.'.join(table.name())} snapshot {snapshot.snapshot_id}"
+        where = f"{table_name(table)} snapshot {snapshot.snapshot_id}"
         seal = Seal.from_summary(summary_of(snapshot), where=where)
         if seal is None:
             continue

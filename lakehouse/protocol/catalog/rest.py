@@ -23,6 +23,7 @@ from requests import HTTPError, RequestException, Response, Session
 from typing_extensions import override
 
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.protocol.catalog.entry import Entry
 from lakehouse.protocol.catalog.safe_properties import code_free, names_code, without_code
@@ -132,7 +133,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             if all(_state(before[i]) == _state(after[i]) for i in identifiers):
                 return after
             before = after
-        names = ", ".join(".".join(identifier) for identifier in identifiers)
+        names = ", ".join(name_of(identifier) for identifier in identifiers)
         raise ReadsNeverSettled(
             f"{names} changed during each of {_COLLECT_TRIES} attempts to read them together.",
             remedy="read again when fewer commits are under way, or read a release",
@@ -182,7 +183,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             self._refresh_token()
             response = self._session.get(url)
         if response.status_code == HTTPStatus.NOT_FOUND:
-            raise NoSuchTableError(f"Table does not exist: {'.'.join(identifier)}")
+            raise NoSuchTableError(f"Table does not exist: {name_of(identifier)}")
         response.raise_for_status()
         return msgspec.json.decode(response.content, type=_Loaded)
 
@@ -215,7 +216,7 @@ def _state(table: Table) -> tuple[str, int | None]:
 def _judge(response: Response, changes: Sequence[TableChange]) -> None:
     if response.ok:
         return
-    names = ", ".join(".".join(change.identifier) for change in changes)
+    names = ", ".join(name_of(change.identifier) for change in changes)
     said = f"{names}: the catalog answered {response.status_code}: {response.text[:_MESSAGE_LIMIT]}"
     if response.status_code in _TRY_AGAIN or any(stale in response.text for stale in _STALE_SNAPSHOT):
         raise CommitFailedException(said)

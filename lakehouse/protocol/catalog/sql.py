@@ -37,6 +37,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, selec
 from sqlalchemy.exc import DBAPIError, OperationalError
 from typing_extensions import override
 
+from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.protocol.catalog.document import Document, edited, parsed, require
 from lakehouse.protocol.catalog.entry import Entry
@@ -180,7 +181,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             if self._swap(prepared):
                 return [(stored, document) for stored, document, _ in prepared]
             time.sleep(random.uniform(0.002, 0.05))  # noqa: S311 - jitter, not a secret
-        names = ", ".join(".".join(change.identifier) for change in changes)
+        names = ", ".join(name_of(change.identifier) for change in changes)
         raise CommitFailedException(f"{names}: other commits came first {_SWAP_TRIES} times in a row")
 
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
@@ -237,13 +238,13 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         try:
             return _Stored(identifier, location, _read(self._io(location), location))
         except FileNotFoundError as error:
-            raise MetadataFileDamaged(".".join(identifier), location) from error
+            raise MetadataFileDamaged(name_of(identifier), location) from error
         except _NoDocumentError as error:
-            raise MetadataFileDamaged(".".join(identifier), location, _in_short(error)) from error
+            raise MetadataFileDamaged(name_of(identifier), location, _in_short(error)) from error
 
     def _locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
         found = dict(self.locations(identifiers).known)
-        if missing := [".".join(identifier) for identifier in identifiers if identifier not in found]:
+        if missing := [name_of(identifier) for identifier in identifiers if identifier not in found]:
             raise NoSuchTableError(f"Table does not exist: {', '.join(missing)}")
         return found
 

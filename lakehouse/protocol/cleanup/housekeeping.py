@@ -15,6 +15,7 @@ from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.update import AssertTableUUID
 
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.iceberg.reachable_files import delete_files, reached_only_by
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
 from lakehouse.protocol.cleanup.shared_files import shared_with
@@ -48,7 +49,7 @@ def abandoned_branches(table: Table, *, older_than: timedelta = LONGEST_RUN) -> 
         # A branch that was just opened names its base, which may be as old as the table.
         age = timedelta(milliseconds=now_ms - max(snapshot.timestamp_ms, begun_ms(name)))
         if age >= older_than:
-            found.append(Abandoned(".".join(table.name()), name, ref.snapshot_id, age))
+            found.append(Abandoned(table_name(table), name, ref.snapshot_id, age))
     return found
 
 
@@ -62,7 +63,7 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     Raises:
         CommitFailedException: the branch moved or was published meanwhile; nothing was removed.
     """
-    identifier = tuple(abandoned.table.split("."))
+    identifier = identifier_of(abandoned.table)
     table = catalog.load_table(identifier)
     own = list(_own_snapshots(table, abandoned))
     catalog.commit_tables(

@@ -13,6 +13,7 @@ from pyiceberg.typedef import Identifier
 
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.locations import place_of
+from lakehouse.iceberg.names import name_of, table_name
 from lakehouse.protocol.catalog import Entry, LakeCatalog
 
 _log = structlog.get_logger(__name__)
@@ -30,7 +31,7 @@ def require_sole(catalog: LakeCatalog, table: Table) -> None:
     """
     if other := shared_with(catalog, table):
         raise FilesShared(
-            f"{'.'.join(table.name())} shares {other}: what one of them deletes, the other may need.",
+            f"{table_name(table)} shares {other}: what one of them deletes, the other may need.",
             remedy="drop one of the two entries without purging it, or write it anew elsewhere; nothing was deleted",
         )
 
@@ -45,9 +46,9 @@ def shared_with(catalog: LakeCatalog, table: Table) -> str:
         if entry.identifier == own.identifier:
             continue
         if shared := _shared(entry, own):
-            return f"{shared} with {'.'.join(entry.identifier)}"
+            return f"{shared} with {name_of(entry.identifier)}"
         if entry.unreadable:
-            _log.warning("entry_not_read", table=".".join(entry.identifier), reason=entry.unreadable)
+            _log.warning("entry_not_read", table=name_of(entry.identifier), reason=entry.unreadable)
     return ""
 
 
@@ -68,7 +69,7 @@ def shared_among(entries: Iterable[Entry]) -> dict[Identifier, tuple[str, ...]]:
         near = [*(entry for mark in _marks(own) for entry in by_mark[mark]), *(known if own.unreadable else unread)]
         for other in near:
             if other.identifier != own.identifier and (words := _shared(other, own) or _shared(own, other)):
-                shared[own.identifier][f"{words} with {'.'.join(other.identifier)}"] = None
+                shared[own.identifier][f"{words} with {name_of(other.identifier)}"] = None
     return {identifier: tuple(words) for identifier, words in shared.items()}
 
 

@@ -18,6 +18,7 @@ from pyiceberg.typedef import Identifier
 from requests import RequestException
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
+from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch
 from lakehouse.protocol.commit.conflict_check import ConflictVerdict, check_conflict
 from lakehouse.protocol.commit.rebase import rebase
@@ -113,7 +114,7 @@ def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifie
     try:
         return patient(catalog.load_tables, identifiers)
     except RetryError as error:
-        names = ", ".join(".".join(identifier) for identifier in identifiers)
+        names = ", ".join(name_of(identifier) for identifier in identifiers)
         last = error.last_attempt.exception()
         raise PublishUnresolved(f"{names}: the catalog cannot be reached ({last}).", remedy=_WHEN_BACK) from last
 

@@ -27,6 +27,7 @@ from pyiceberg.utils.properties import property_as_int
 
 from lakehouse.iceberg.entries import EntryWriter, all_entries, is_data, live_entries, partition_of, whole
 from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.names import table_name
 from lakehouse.iceberg.summary import summary
 from lakehouse.protocol.commit.replacement import Replacement, Untouched
 from lakehouse.protocol.errors import ContentChanged
@@ -82,7 +83,7 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
         super().__init__(Operation.REPLACE, transaction, table.io, snapshot_properties=marks, branch=branch)
         self._replacement = replacement
         self._regrouped = regrouped
-        self._name = ".".join(table.name())
+        self._name = table_name(table)
 
     def _existing_manifests(self) -> list[ManifestFile]:
         return self._found.kept

@@ -13,6 +13,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.iceberg.entries import PartitionKey, is_data, live_entries, partition_of, referenced_path
 from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import FilesTouched, ForeignCommit
 from lakehouse.protocol.seals.history import ancestry, is_rewrite
 
@@ -99,7 +100,7 @@ def rewrites_between(table: Table, source: int, head: int) -> list[Snapshot]:
             break
         found.append(snapshot)
     raise ForeignCommit(
-        f"{'.'.join(table.name())}: what leads from snapshot {source} to {head} is not rewrites alone.",
+        f"{table_name(table)}: what leads from snapshot {source} to {head} is not rewrites alone.",
         remedy="find out who writes to attempt branches, then run the step again",
     )
 

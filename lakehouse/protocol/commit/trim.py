@@ -16,6 +16,7 @@ import structlog
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.leases.lease import held_leases
 from lakehouse.protocol.seals.history import MAIN, ancestry, attempt_of, head_of
 
@@ -61,9 +62,7 @@ def _declared(table: Table) -> int:
     try:
         return int(said)
     except ValueError:
-        _log.warning(
-            "property_not_understood", table=".".join(table.name()), property=KEEP_PROPERTY, instead=KEEP_DEFAULT
-        )
+        _log.warning("property_not_understood", table=table_name(table), property=KEEP_PROPERTY, instead=KEEP_DEFAULT)
         return KEEP_DEFAULT
 
 

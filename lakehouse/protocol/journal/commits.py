@@ -11,6 +11,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.journal.event import Event, moment
 from lakehouse.protocol.seals.history import attempt_of, is_rewrite, summary_of
@@ -62,7 +63,7 @@ def commit_events(table: Table, walked: Sequence[Snapshot], after: int | None = 
 def seal_of(table: Table, snapshot: Snapshot) -> Seal | None:
     """The seal that a snapshot carries; None also where it was changed after it was written."""
     try:
-        return Seal.from_summary(summary_of(snapshot), where=f"{_name(table)} snapshot {snapshot.snapshot_id}")
+        return Seal.from_summary(summary_of(snapshot), where=f"{table_name(table)} snapshot {snapshot.snapshot_id}")
     except SealBroken:
         return None
 
@@ -86,7 +87,7 @@ def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, Moved]) -> Event
 
 
 def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, Moved]) -> Event:
-    name = _name(table)
+    name = table_name(table)
     added, removed = rows.get(seal.attempt, (0, 0))
     is_release = seal_keys.RELEASE_CURRENT in seal.statement
     said = (
@@ -129,7 +130,7 @@ def _describe(added: int | None, removed: int | None) -> str:
 
 
 def _unsealed(table: Table, snapshot: Snapshot, outcome: str, why: str, severity: str) -> Event:
-    name = _name(table)
+    name = table_name(table)
     return Event(
         id=commit_id(name, snapshot.snapshot_id),
         kind="commit",
@@ -156,7 +157,3 @@ def _rows_of_attempts(table: Table, walked: Sequence[Snapshot], after: int | Non
     cut = below not in (None, after) and table.metadata.snapshot_by_id(below) is None
     torn = attempt_of(walked[-1]) if cut else None
     return {attempt: (None, None) if attempt == torn else rows for attempt, rows in found.items()}
-
-
-def _name(table: Table) -> str:
-    return ".".join(table.name())

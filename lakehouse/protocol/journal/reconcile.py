@@ -13,6 +13,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.declarations import AUDIT_LOG, Declarations
+from lakehouse.iceberg.names import identifier_of, name_of, table_name
 from lakehouse.protocol.catalog import CANNOT_LOAD, LakeCatalog
 from lakehouse.protocol.journal.commits import commit_events, commit_id, seal_of
 from lakehouse.protocol.journal.event import Event, Known, moment, nothing_known
@@ -43,14 +44,14 @@ def reconcile(
         most: how many events are wanted.
     """
     names = sorted({*declarations.tables, *position.tables} - {AUDIT_LOG.name})
-    there = catalog.locations([tuple(name.split(".")) for name in names])
+    there = catalog.locations([identifier_of(name) for name in names])
     events: list[Event] = []
-    trouble = {".".join(identifier): why for identifier, why in there.refused.items()}
+    trouble = {name_of(identifier): why for identifier, why in there.refused.items()}
     for name in (name for name in names if name not in trouble):
         if len(events) >= most:
             return JournalNews(tuple(events), position, more=True, trouble=trouble)
         seen = position.tables.get(name)
-        if tuple(name.split(".")) not in there.known:
+        if identifier_of(name) not in there.known:
             if seen is not None:
                 events.append(_gone(name, seen, "dropped"))
                 position = position.without_table(name)
@@ -59,7 +60,7 @@ def reconcile(
             continue
         # Each for itself: an event belongs to one table, so they need not be those of one moment.
         try:
-            table = catalog.load_table(tuple(name.split(".")))
+            table = catalog.load_table(identifier_of(name))
         except CANNOT_LOAD as error:  # what is wrong with one table keeps nothing of the others out of the log
             trouble[name] = type(error).__name__
             continue
@@ -123,7 +124,7 @@ def _breaks(
     if seen.seal and any(seal.previous == seen.seal for seal in sealed):
         return [_gap(table, walked, seen, "every seal is, and what was trimmed may have been a commit without one")]
     if not walked or known(commit_events(table, walked)):
-        told = commit_id(".".join(table.name()), seen.snapshot_id) in {event.id for event in moved}
+        told = commit_id(table_name(table), seen.snapshot_id) in {event.id for event in moved}
         last = newest_move(table)
         at_ms = last.at_ms if last else table.metadata.last_updated_ms
         return [] if told else [rolled_back(table, seen.snapshot_id, head_of(table), at_ms)]
@@ -131,7 +132,7 @@ def _breaks(
 
 
 def _gap(table: Table, walked: Sequence[Snapshot], seen: Seen | None, why: str) -> Event:
-    name = ".".join(table.name())
+    name = table_name(table)
     oldest = walked[-1] if walked else None
     since = f"after snapshot {seen.snapshot_id}" if seen else "from the beginning"
     until = f"before snapshot {oldest.snapshot_id}" if oldest else "until now"

@@ -10,6 +10,7 @@ from itertools import pairwise, takewhile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.journal.commits import commit_events, commit_id
 from lakehouse.protocol.journal.event import Event, moment
 from lakehouse.protocol.journal.position import MainEntry
@@ -41,7 +42,7 @@ def set_back_events(table: Table, since: MainEntry | None) -> list[Event]:
 
 def rolled_back(table: Table, was: int, now: int | None, at_ms: int) -> Event:
     """The event of `main` being set from a snapshot to one that does not descend from it."""
-    name = ".".join(table.name())
+    name = table_name(table)
     return Event(
         id=f"rolled back:{name}:{was}:{now or 0}:{at_ms}",
         kind="commit",

@@ -22,6 +22,7 @@ from pyiceberg.table.update import AssertTableUUID, RemovePropertiesUpdate, SetP
 from pyiceberg.typedef import Identifier
 
 from lakehouse.declarations import Maintenance
+from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.protocol.leases.references import commit_missing
 from lakehouse.protocol.seals.history import head_of
@@ -155,7 +156,7 @@ def take_lease(catalog: LakeCatalog, lease: Lease) -> bool:
         change = lease_change(catalog, lease)
         return [] if change is None else [change]
 
-    commit_missing(catalog, missing, what=f"{'.'.join(lease.identifier)}: the lease {lease.tag}")
+    commit_missing(catalog, missing, what=f"{name_of(lease.identifier)}: the lease {lease.tag}")
     try:
         return _is_held(catalog.load_table(lease.identifier), lease)
     except NoSuchTableError:
@@ -179,7 +180,7 @@ def release_lease(
     """
     table = catalog.load_table(identifier)
     if seen is not None and seen not in held_leases(table):
-        raise CommitFailedException(f"{'.'.join(identifier)}: {owner} has moved or renewed its lease meanwhile")
+        raise CommitFailedException(f"{name_of(identifier)}: {owner} has moved or renewed its lease meanwhile")
     held = any(one.owner == owner for one in held_leases(table))
     tags, key = _tags(table, owner), LEASE_PROPERTY + owner
     updates: list[TableUpdate] = [remove_ref(tag) for tag in tags]

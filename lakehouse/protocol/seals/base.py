@@ -7,6 +7,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import Identifier
 
+from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.history import Sealed, ancestry, has_rows, head_of, is_rewrite, last_seal
 from lakehouse.protocol.seals.load_group import load_together
@@ -27,7 +28,7 @@ class Base:
     @property
     def name(self) -> str:
         """`namespace.table`."""
-        return ".".join(self.identifier)
+        return name_of(self.identifier)
 
     @property
     def unsealed(self) -> list[Snapshot]:

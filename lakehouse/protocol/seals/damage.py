@@ -18,6 +18,7 @@ from pyiceberg.table import Table
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.entries import live_entries
 from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import MetadataFileDamaged
 
 DamageKind = Literal["missing_file", "unreadable_file", "equality_delete"]
@@ -101,7 +102,7 @@ def damages(table: Table, snapshot_id: int | None, *, content: bool = True) -> l
     snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
     if snapshot is None:
         return []
-    look = _Look(table.io, ".".join(table.name()))
+    look = _Look(table.io, table_name(table))
     manifests = look.read("the list of manifests", snapshot.manifest_list, lambda path: manifests_in(table.io, path))
     files: dict[str, DataFile] = {}
     for manifest in manifests or ():

@@ -8,6 +8,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from lakehouse import seal_keys
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import HistoryCircular
 from lakehouse.protocol.seals.seal import Seal
 
@@ -47,7 +48,7 @@ def ancestry(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:
         snapshot_id = snapshot.parent_snapshot_id
     if snapshot_id is not None and table.metadata.snapshot_by_id(snapshot_id) is not None:
         raise HistoryCircular(
-            f"{'.'.join(table.name())}: snapshot {snapshot_id} is its own ancestor, as no commit makes it.",
+            f"{table_name(table)}: snapshot {snapshot_id} is its own ancestor, as no commit makes it.",
             remedy="somebody has edited the table's metadata: let the catalog name an older document of its metadata "
             "log, or restore it from a backup",
         )
@@ -60,7 +61,7 @@ def seals(table: Table, snapshot_id: int | None) -> Iterator[Sealed]:
         SealBroken: one of them was changed.
     """
     for snapshot in ancestry(table, snapshot_id):
-        where = f"{'.'.join(table.name())} snapshot {snapshot.snapshot_id}"
+        where = f"{table_name(table)} snapshot {snapshot.snapshot_id}"
         seal = Seal.from_summary(summary_of(snapshot), where=where)
         if seal is not None:
             yield Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal)

@@ -8,6 +8,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
 from lakehouse import seal_keys
+from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
 from lakehouse.protocol.seals.seal import MAINTENANCE
@@ -26,14 +27,14 @@ def load_together(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Table
         NoSuchTableError: a table does not exist.
         ReadsNeverSettled: on a REST catalog, the tables changed during every attempt.
     """
-    identifiers: list[Identifier] = [tuple(name.split(".")) for name in names]
+    identifiers: list[Identifier] = [identifier_of(name) for name in names]
     tables = catalog.load_tables(identifiers)
     for _ in range(_SETTLE_TRIES):
         if catalog.reads_whole_commits or _agree(list(tables.values())):
             break
         time.sleep(random.uniform(0.01, 0.05))  # noqa: S311 - jitter, not a secret
         tables = catalog.load_tables(identifiers)
-    return {".".join(identifier): table for identifier, table in tables.items()}
+    return {name_of(identifier): table for identifier, table in tables.items()}
 
 
 def _agree(tables: Sequence[Table]) -> bool:

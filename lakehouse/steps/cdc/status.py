@@ -9,6 +9,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.declarations import MirrorTables
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import ancestry, head_of, seals
@@ -76,7 +77,7 @@ def mirror_standing(catalog: LakeCatalog, tables: MirrorTables) -> MirrorStandin
     """
     mirror, log = tables.mirror, tables.changelog.name
     own = [table.name for table in tables.tables]
-    bases = read_bases(catalog, [name for name in (*own, log) if catalog.table_exists(tuple(name.split(".")))])
+    bases = read_bases(catalog, [name for name in (*own, log) if catalog.table_exists(identifier_of(name))])
     found = _mirror_part(MirrorStanding(mirror.name), bases.get(mirror.name))
     if log not in bases or (newest := _newest_ingest(bases[log].table)) is None:
         return found

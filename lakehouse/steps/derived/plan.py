@@ -8,6 +8,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from lakehouse.declarations import Declarations, Derived
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.proofs.lineage.newer import NewerRows, TableRead, newer_dates, newer_inputs
 from lakehouse.proofs.lineage.origins import origins_of
@@ -112,7 +113,7 @@ def prepare(step: DeriveStep) -> DerivedPlan:
     require_sealed(step.name, inputs.values(), step.declarations)
     asked = RunRequest(step.name, step.attempt, step.parameters, step.backfill)
     at = {one.name: one.snapshot_id for one in inputs.values()}
-    vintage = check_vintage(lambda name: step.catalog.load_table(tuple(name.split("."))), at)
+    vintage = check_vintage(lambda name: step.catalog.load_table(identifier_of(name)), at)
     differing = agree(asked, list(inputs.values()), vintage)
     replaced = _newer_rows(step, base, inputs)
     return DerivedPlan(base, inputs, tuple(differing), _increment(step, base, inputs), tuple(replaced))

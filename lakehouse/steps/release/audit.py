@@ -10,6 +10,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Release
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
 from lakehouse.proofs.lineage.vintage import Vintage, check_vintage
 from lakehouse.protocol.catalog import LakeCatalog
@@ -91,7 +92,7 @@ def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | 
     record = attempted.part(f"the record of {release.name}", [(table, at)], lambda: list(_record(pointer, now)), [])
     tables = dict(_loaded(catalog, {*now.tables, *(member.table for member in now.members)}))
     whole = {member.table: member.snapshot_id for member in now.members if member.table in tables}
-    vintage = check_vintage(lambda name: catalog.load_table(tuple(name.split("."))), whole)
+    vintage = check_vintage(lambda name: catalog.load_table(identifier_of(name)), whole)
     kept = partial(_kept_tags, pointer, now, tables)
     tags = attempted.part(f"the tags of {release.name}", [(table, at)], kept, [])
     lost = [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
@@ -171,6 +172,6 @@ def _agreement(now: PointerStatement, vintage: Vintage) -> Iterator[Finding]:
 def _loaded(catalog: LakeCatalog, names: Collection[str]) -> Iterator[tuple[str, Table]]:
     for name in sorted(names):
         try:
-            yield name, catalog.load_table(tuple(name.split(".")))
+            yield name, catalog.load_table(identifier_of(name))
         except NoSuchTableError:  # a finding, where a release names it
             continue

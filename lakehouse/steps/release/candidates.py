@@ -13,6 +13,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.proofs.lineage.vintage import SnapshotPath
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
@@ -40,7 +41,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """`namespace.table`."""
-        return ".".join(self.table.name())
+        return table_name(self.table)
 
     def choose(self, judged: Collection[int]) -> int:
         """The snapshot to release: the newest of this content that a result names, or just the newest."""

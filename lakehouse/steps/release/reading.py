@@ -13,6 +13,7 @@ from pyiceberg.table import DataScan, Table
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.engines.spark.naming import rows_at
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.read_group import Pinned
@@ -75,7 +76,7 @@ class OpenRelease:
         """
         member = self.member(name)
         try:
-            table = self.catalog.load_table(tuple(name.split(".")))
+            table = self.catalog.load_table(identifier_of(name))
         except NoSuchTableError as error:
             raise _dropped(self.id, name) from error
         require_tag(table, self.group, self.id, member, self.catalog)

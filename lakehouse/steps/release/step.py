@@ -15,6 +15,7 @@ from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Release
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.proofs.lineage.vintage import check_vintage
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.failpoints import failpoint
@@ -132,7 +133,7 @@ def _look(step: ReleaseStep) -> tuple[dict[str, Table], Pointer]:
     try:
         tables = load_together(step.catalog, [*names, step.release.pointer])
     except NoSuchTableError:
-        there = {name for name in names if step.catalog.table_exists(tuple(name.split(".")))}
+        there = {name for name in names if step.catalog.table_exists(identifier_of(name))}
         missing = [name for name in names if name not in there]
         if not missing:
             raise
@@ -143,7 +144,7 @@ def _look(step: ReleaseStep) -> tuple[dict[str, Table], Pointer]:
 
 def _loader(catalog: LakeCatalog, tables: Mapping[str, Table]) -> Callable[[str], Table]:
     """Loads what the members were computed from; the members as they were looked at."""
-    return lambda name: tables[name] if name in tables else catalog.load_table(tuple(name.split(".")))
+    return lambda name: tables[name] if name in tables else catalog.load_table(identifier_of(name))
 
 
 def _root(step: ReleaseStep) -> str:
@@ -215,9 +216,9 @@ def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outco
 
 def _left(step: ReleaseStep, before: PointerStatement | None) -> list[str]:
     """Tables that are members no longer, and still carry a tag of this group."""
-    former = [tuple(name.split(".")) for name in (before.tables if before else ()) if name not in step.release.members]
+    former = [identifier_of(name) for name in (before.tables if before else ()) if name not in step.release.members]
     tables = [step.catalog.load_table(name) for name in former if step.catalog.table_exists(name)]
-    return [".".join(table.name()) for table in tables if tags_of(table, step.release.name)]
+    return [table_name(table) for table in tables if tags_of(table, step.release.name)]
 
 
 def _let_go(step: ReleaseStep, now: PointerStatement) -> list[str]:

@@ -11,6 +11,7 @@ from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import AssertTableUUID
 from pyiceberg.typedef import Identifier
 
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.protocol.leases.references import commit_missing
 from lakehouse.protocol.seals.history import head_of
@@ -60,7 +61,7 @@ def drop_tags(
     Raises:
         CommitFailedException: other commits came first too often; the next release tries again.
     """
-    names = [tuple(name.split(".")) for name in tables]
+    names = [identifier_of(name) for name in tables]
     dropped: set[str] = set()
 
     def left() -> list[TableChange]:
@@ -77,7 +78,7 @@ def drop_tags(
 
 def _missing(catalog: LakeCatalog, release_id: str, member: ReleaseMember) -> TableChange | None:
     """The change that tags a member, None where it is tagged already."""
-    tag, identifier = tag_of(release_id), tuple(member.table.split("."))
+    tag, identifier = tag_of(release_id), identifier_of(member.table)
     again = "release again: what is there now will be judged first"
     try:
         table = catalog.load_table(identifier)

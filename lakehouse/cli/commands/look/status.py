@@ -21,6 +21,7 @@ from lakehouse.cli.reports.positions import (
 from lakehouse.cli.servers import connect_server_here, local_broker
 from lakehouse.engines.kafka import BrokerUnreachable, read_topic, topic_names
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.seals.read_group import read_group
 
 
@@ -103,7 +104,7 @@ def _behind(context: Context) -> tuple[list[StreamState], list[MirrorState]]:
         return [], []
     declarations, catalog = declarations_of(context), catalog_of(context)
     names = [stream.quarantine_table for stream in declarations.streams.values()]
-    there = [name for name in names if catalog.table_exists(tuple(name.split(".")))]
+    there = [name for name in names if catalog.table_exists(identifier_of(name))]
     group = read_group(catalog, there) if there else {}
     return stream_states(context, declarations, group), mirror_states(declarations, catalog)
 

@@ -13,6 +13,7 @@ from rich.table import Column, Table
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.durations import duration
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import Abandoned, abandoned_branches, drop_branch
 
@@ -53,11 +54,11 @@ def housekeep(
 
 
 def _abandoned(catalog: LakeCatalog, names: Sequence[str], age: timedelta) -> list[Abandoned]:
-    existing = [name for name in names if catalog.table_exists(tuple(name.split(".")))]
+    existing = [name for name in names if catalog.table_exists(identifier_of(name))]
     return [
         branch
         for name in existing
-        for branch in abandoned_branches(catalog.load_table(tuple(name.split("."))), older_than=age)
+        for branch in abandoned_branches(catalog.load_table(identifier_of(name)), older_than=age)
     ]
 
 

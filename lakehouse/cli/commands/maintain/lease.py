@@ -16,6 +16,7 @@ from lakehouse.cli.durations import duration
 from lakehouse.cli.streams import tables_existing
 from lakehouse.declarations import Declarations
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.leases.lease import Lease, release_lease, take_lease
 from lakehouse.protocol.seals.history import ancestry, head_of
@@ -106,7 +107,7 @@ def list_leases(
     """Show who holds old snapshots, since where, until when and why; with who reads in ranges without a lease."""
     context = context_of(ctx)
     catalog, declarations = catalog_of(context), declarations_of(context)
-    names = [table] if table else [n for n in declarations.tables if catalog.table_exists(tuple(n.split(".")))]
+    names = [table] if table else [n for n in declarations.tables if catalog.table_exists(identifier_of(n))]
     with tables_existing():
         shown = [one for name in names for one in _shown(_load(catalog, name), catalog, declarations, every=every)]
     if as_json:
@@ -166,7 +167,7 @@ def _require_free(table: str, owner: str, readers: Sequence[Consumer]) -> None:
 
 
 def _load(catalog: LakeCatalog, name: str) -> IcebergTable:
-    return catalog.load_table(tuple(name.split(".")))
+    return catalog.load_table(identifier_of(name))
 
 
 def _readers(catalog: LakeCatalog, declarations: Declarations, table: str) -> Sequence[Consumer]:
@@ -182,7 +183,7 @@ def _shown(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations
     overdue = late(found, datetime.now(UTC))
     return [
         HolderLine(
-            table=".".join(table.name()),
+            table=table_name(table),
             kind=holder.kind,
             owner=holder.owner,
             snapshot_id=holder.snapshot_id,

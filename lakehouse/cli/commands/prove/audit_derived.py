@@ -8,6 +8,7 @@ from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_findin
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
 from lakehouse.declarations.registry.derived_rules import order
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
 from lakehouse.proofs.lineage.audit import DerivedProof, audit_derived
 
@@ -18,7 +19,7 @@ def _names(declared: Declarations) -> list[str]:
 
 def _prove(auditing: Auditing, name: str) -> DerivedProof:
     catalog = auditing.catalog
-    return audit_derived(lambda table: catalog.load_table(tuple(table.split("."))), auditing.declared.derived[name])
+    return audit_derived(lambda table: catalog.load_table(identifier_of(table)), auditing.declared.derived[name])
 
 
 def _show(context: Context, proofs: Sequence[DerivedProof]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
 
 
@@ -39,7 +40,7 @@ class EntryProof:
 
 def _prove(auditing: Auditing, name: str) -> EntryProof:
     try:
-        shared = auditing.shared.get(tuple(name.split(".")), ())
+        shared = auditing.shared.get(identifier_of(name), ())
     except Exception as error:  # noqa: BLE001 - a catalog that lists nothing hides nothing else that is wrong
         told = f"The catalog does not list its entries ({type(error).__name__}): nobody can say which share files."
         return EntryProof(name, errors=(told,))

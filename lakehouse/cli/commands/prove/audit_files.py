@@ -14,6 +14,7 @@ from rich.table import Column, Table
 from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.seals.damage import damages
 from lakehouse.protocol.seals.history import head_of
@@ -49,7 +50,7 @@ def _prove(auditing: Auditing, name: str) -> FilesProof:
     if not auditing.scan:
         return FilesProof(name)
     try:
-        table = auditing.catalog.load_table(tuple(name.split(".")))
+        table = auditing.catalog.load_table(identifier_of(name))
     except NoSuchTableError:  # what is not there has no files
         return FilesProof(name)
     found = damages(table, head_of(table), content=False)

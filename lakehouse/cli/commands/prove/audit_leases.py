@@ -12,6 +12,7 @@ from rich.table import Column, Table
 from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain, show_finding
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.steps.maintenance.expire.consumers import can_plan
@@ -50,7 +51,7 @@ class LeaseProof:
 
 def _prove(auditing: Auditing, name: str) -> LeaseProof:
     try:
-        table = auditing.catalog.load_table(tuple(name.split(".")))
+        table = auditing.catalog.load_table(identifier_of(name))
     except NoSuchTableError:  # nobody has read what is not there
         return LeaseProof(name)
     try:

@@ -8,12 +8,13 @@ from rich.table import Column, Table
 from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, audit_rewrites
 
 
 def _prove(auditing: Auditing, name: str) -> RewritesProof:
     try:
-        table = auditing.catalog.load_table(tuple(name.split(".")))
+        table = auditing.catalog.load_table(identifier_of(name))
     except NoSuchTableError:  # what is not there was not rewritten
         return RewritesProof(name)
     return audit_rewrites(table, in_process=auditing.in_process)

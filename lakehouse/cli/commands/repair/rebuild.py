@@ -10,6 +10,7 @@ from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.reports.positions import counted
 from lakehouse.declarations import MirrorTables
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.history import summary_of
 from lakehouse.protocol.seals.read_group import read_group
@@ -76,11 +77,11 @@ def _show(context: Context, tables: MirrorTables) -> None:
     """
     catalog = catalog_of(context)
     name, log = tables.mirror.name, tables.changelog.name
-    exists = catalog.table_exists(tuple(log.split(".")))
+    exists = catalog.table_exists(identifier_of(log))
     newest = read_group(catalog, [log])[log].sealed if exists else None
     if newest is None:
         raise NothingToFold(f"{log} holds no change that an ingest has sealed.", remedy="let its stream run first")
-    snapshot = catalog.load_table(tuple(log.split("."))).metadata.snapshot_by_id(newest.snapshot_id)
+    snapshot = catalog.load_table(identifier_of(log)).metadata.snapshot_by_id(newest.snapshot_id)
     changes = int(summary_of(snapshot).get("total-records", "0")) if snapshot else 0
     try:
         found = mirror_standing(catalog, tables)

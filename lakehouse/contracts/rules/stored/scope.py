@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lakehouse.engines.spark.naming import quoted_name
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.manifests import SnapshotManifests
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.seals.history import ancestry, is_rewrite, is_seal_only
 
@@ -47,7 +48,7 @@ class RowScope:
         snapshot = table.metadata.snapshot_by_id(snapshot_id)
         if snapshot is None:
             raise SnapshotGone(
-                f"{'.'.join(table.name())}: there is no snapshot {snapshot_id}; it has expired or was never committed.",
+                f"{table_name(table)}: there is no snapshot {snapshot_id}; it has expired or was never committed.",
                 remedy="judge a snapshot that is there.",
             )
         if since is None:

@@ -14,6 +14,7 @@ from dagster import (
 )
 
 from lakehouse.declarations import Derived
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, write_tags
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.derived.inputs.inputs import Input
@@ -72,7 +73,7 @@ def column_lineage(said: DeriveStatement, one: Derived) -> TableColumnLineage:
     columns = {column.name for column in one.table.columns}
     return TableColumnLineage(
         {
-            name: [TableColumnDep(AssetKey(table.split(".")), source) for table, source in sources]
+            name: [TableColumnDep(AssetKey(identifier_of(table)), source) for table, source in sources]
             for name, sources in said.column_lineage.items()
             if name in columns
         }

@@ -17,6 +17,7 @@ from dagster import (
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import MirrorTables
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.assets.metadata.operations_plot import operations_markdown
 from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, write_tags
 from lakehouse.orchestration.run_context import MIRROR_TAG
@@ -68,8 +69,8 @@ def mirror_results(
     assert report.published is not None
     assert report.statement is not None
     published, said = report.published.snapshots, report.statement
-    loaded = catalog.load_tables([tuple(name.split(".")) for name in published])
-    written = {".".join(table.name()): written_by(table, attempt.id) for table in loaded.values()}
+    loaded = catalog.load_tables([identifier_of(name) for name in published])
+    written = {table_name(table): written_by(table, attempt.id) for table in loaded.values()}
     shared = _step_metadata(report, said, attempt, written[tables.mirror.name])
     for table in tables.tables:
         if table.name not in published:
@@ -163,7 +164,7 @@ def _step_metadata(
 
 def column_lineage(tables: MirrorTables) -> TableColumnLineage:
     """From which columns of the changelog each column of the mirror is computed."""
-    log = AssetKey(tables.changelog.name.split("."))
+    log = AssetKey(identifier_of(tables.changelog.name))
     key = {column.name for column in tables.changelog.key_columns}
     # A delete has a key and no image; a change that leaves a column out keeps what an older image said.
     of = {column.name: ("key", "after") if column.name in key else ("after",) for column in tables.changelog.columns}

@@ -13,6 +13,7 @@ from pyiceberg.table import Table
 from lakehouse import seal_keys
 from lakehouse.declarations import Derived
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.proofs.lineage.inputs import Given, inputs_of
@@ -55,7 +56,7 @@ class DerivedCheck:
         """Any table; the one that is judged as it was pinned."""
         if name == self.declared.name:
             return self.asked.pinned.table
-        return self.asked.lake.catalog.load_table(tuple(name.split(".")))
+        return self.asked.lake.catalog.load_table(identifier_of(name))
 
     @cached_property
     def seal(self) -> Seal:

@@ -14,6 +14,7 @@ from lakehouse import seal_keys
 from lakehouse.contracts.rules.stored import ContractReport, judge_snapshot
 from lakehouse.contracts.rules.stored.questions import questions_of
 from lakehouse.declarations import Table
+from lakehouse.iceberg.names import table_name
 from lakehouse.orchestration.checks.stream.contract import NAME, RuleCount
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
 from lakehouse.orchestration.resources.materialization import rows_shown
@@ -62,7 +63,7 @@ def sealed_report(declared: Table, table: IcebergTable, snapshot_id: int) -> Con
 def _newest(table: IcebergTable, snapshot_id: int) -> Seal | None:
     """The seal of the rows that a snapshot holds: maintenance after it changes none, anything else might."""
     for snapshot in ancestry(table, snapshot_id):
-        where = f"{'.'.join(table.name())} snapshot {snapshot.snapshot_id}"
+        where = f"{table_name(table)} snapshot {snapshot.snapshot_id}"
         seal = Seal.from_summary(summary_of(snapshot), where=where)
         if seal is not None and seal_keys.QUALITY_RULES in seal.statement:
             return seal

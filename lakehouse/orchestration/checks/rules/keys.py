@@ -11,6 +11,7 @@ from lakehouse.contracts.rules.stored import check_key
 from lakehouse.contracts.rules.stored.references import ReferenceReport, TableAt, check_references
 from lakehouse.declarations import Table as Declared
 from lakehouse.declarations.policies.expectation import References
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.proofs.lineage.vintage import check_vintage
@@ -103,12 +104,12 @@ def _read_of(there: Pinned, asked: TableCheckRun, here: Pinned) -> int | None:
     """The snapshot of another table that this one was computed from, if it is one, and still there."""
     if here.snapshot_id is None or there.snapshot_id is None:
         return None
-    loaded = {".".join(pinned.table.name()): pinned.table for pinned in (here, there)}
+    loaded = {table_name(pinned.table): pinned.table for pinned in (here, there)}
 
     def load(name: str) -> Table:
-        return loaded.get(name) or asked.lake.catalog.load_table(tuple(name.split(".")))
+        return loaded.get(name) or asked.lake.catalog.load_table(identifier_of(name))
 
-    other = ".".join(there.table.name())
+    other = table_name(there.table)
     above = check_vintage(load, {asked.table.name: here.snapshot_id}).readings[1:]
     read = {reading.snapshot_id for reading in above if reading.table == other}
     return next((at for at in read if there.table.snapshot_by_id(at)), None) if len(read) == 1 else None

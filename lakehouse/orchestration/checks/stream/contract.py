@@ -8,6 +8,7 @@ import msgspec
 
 from lakehouse import seal_keys
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import table_name
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.protocol.seals.history import Sealed, seals
 from lakehouse.protocol.seals.read_group import Pinned
@@ -71,7 +72,7 @@ def _rules(rules: Mapping[str, RuleCount]) -> dg.TableMetadataValue:
 def _kept_out(quarantine: Pinned) -> dict[str, int]:
     """Reason → records that the newest run put in quarantine."""
     sealed = _judged(quarantine)
-    verdicts = _verdicts(sealed, ".".join(quarantine.table.name())) if sealed else {}
+    verdicts = _verdicts(sealed, table_name(quarantine.table)) if sealed else {}
     return {reason: verdict.broken for reason, verdict in verdicts.items() if verdict.broken}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Set
 import dagster as dg
 
 from lakehouse.declarations import Declarations, Stream
+from lakehouse.iceberg.names import name_of
 from lakehouse.orchestration.checks.stream import contract, exactly_once, freshness
 from lakehouse.orchestration.resources import Lake
 from lakehouse.proofs.audit import audit_stream
@@ -55,7 +56,7 @@ def _spec(name: str, key: dg.AssetKey, description: str) -> dg.AssetCheckSpec:
 
 def _tables(selected: Set[dg.AssetCheckKey], name: str) -> dict[str, dg.AssetKey]:
     """Table name → asset key of the selected checks of one name."""
-    return {".".join(check.asset_key.path): check.asset_key for check in sorted(selected) if check.name == name}
+    return {name_of(check.asset_key.path): check.asset_key for check in sorted(selected) if check.name == name}
 
 
 def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey]]) -> Iterator[dg.AssetCheckResult]:

@@ -7,6 +7,7 @@ import dagster as dg
 
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka import oldest_unread_time
+from lakehouse.iceberg.names import name_of
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.orchestration.resources.stream_status import Standing, stream_status
@@ -32,7 +33,7 @@ def freshness_result(
         "allowed age (s)": allowed.total_seconds(),
     }
     if found.snapshots:
-        metadata["snapshot id"] = str(found.snapshots.get(".".join(key.path), "none"))
+        metadata["snapshot id"] = str(found.snapshots.get(name_of(key.path), "none"))
     if found.valid_through is not None:
         metadata["valid through"] = dg.MetadataValue.timestamp(found.valid_through)
     return dg.AssetCheckResult(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from lakehouse.engines.spark.catalog import LAKE
+from lakehouse.iceberg.names import name_of
 from lakehouse.proofs.lineage.spark_plan.ranges import range_end
 from lakehouse.proofs.lineage.spark_plan.tree import Node
 
@@ -82,16 +83,16 @@ def _named(rest: str, columns: str) -> Scan:
         return Scan("unknown (RelationV2)")
     parts = [part[1:-1].replace("``", "`") if part[0] == "`" else part for part in re.findall(_PART, found["name"])]
     if parts[0] != CATALOG or len(parts) < 3:
-        return Scan(".".join(parts))
+        return Scan(name_of(parts))
     version = int(found["version"]) if found["version"] else None
     *table, last = parts[1:]
     of_table = len(table) >= 2  # else `last` is the table's own name
     if of_table and last in _ABOUT:
-        return Scan(".".join(table))
+        return Scan(name_of(table))
     at = _AT_SNAPSHOT.fullmatch(last) if of_table else None
     if at is not None or (of_table and _OTHER_STATE.fullmatch(last)):
-        return Scan(".".join(table), int(at[1]) if at else None, rows=True, columns=columns)
-    return Scan(".".join(parts[1:]), version, rows=True, columns=columns)
+        return Scan(name_of(table), int(at[1]) if at else None, rows=True, columns=columns)
+    return Scan(name_of(parts[1:]), version, rows=True, columns=columns)
 
 
 def _old_relation(text: str) -> Scan:

@@ -13,6 +13,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit.chain import KIND_REPROCESS
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.base import Base
@@ -76,7 +77,7 @@ class Range:
     @property
     def name(self) -> str:
         """Of the changelog."""
-        return ".".join(self.table.name())
+        return table_name(self.table)
 
 
 def stored_statement(mirror: str, bases: Mapping[str, Base]) -> MirrorStatement | None:
@@ -111,7 +112,7 @@ def newest_statement(table: Table) -> MirrorStatement | None:
             statement = MirrorStatement.from_keys(sealed.seal.statement)
         except (KeyError, TypeError, ValueError, MsgspecError) as error:
             raise SealBroken(
-                f"{'.'.join(table.name())} snapshot {sealed.snapshot_id}: what its seal says of the mirror cannot be "
+                f"{table_name(table)} snapshot {sealed.snapshot_id}: what its seal says of the mirror cannot be "
                 f"read ({type(error).__name__}: {error}).",
                 remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
             ) from error
@@ -140,7 +141,7 @@ def next_range(mirror: str, previous: MirrorStatement, changelog: Table, *, max_
     Raises:
         MirrorRefused: one of its kinds.
     """
-    name = ".".join(changelog.name())
+    name = table_name(changelog)
     if previous.changelog != name:
         raise OtherChangelog(mirror, previous.changelog, name)
     if previous.changelog_uuid != str(changelog.metadata.table_uuid):
@@ -191,7 +192,7 @@ def chain(mirror: str, changelog: Table, start: int, end: int | None, *, consume
         ChangelogRolledBack: `start` is not in the history of `end`.
         ForeignChange: one of them is neither an append nor a rewrite.
     """
-    name = ".".join(changelog.name())
+    name = table_name(changelog)
     found: list[Snapshot] = []
     for snapshot in ancestry(changelog, end):
         if snapshot.snapshot_id == start:
@@ -234,7 +235,7 @@ def whole_range(mirror: str, changelog: Table, *, max_changes: int | None = None
     sealed = [(place, arrived) for place, s in enumerate(history) if (arrived := ingested(changelog, s)) is not None]
     if not sealed:
         if any(total(snapshot) for snapshot in history):
-            raise ChangelogUnsealed(mirror, ".".join(changelog.name()))
+            raise ChangelogUnsealed(mirror, table_name(changelog))
         return None
     with_rows = [found for found in sealed if total(history[found[0]])] or sealed
     fits = [found for found in with_rows if max_changes is None or total(history[found[0]]) <= max_changes]
@@ -256,7 +257,7 @@ def ingested(changelog: Table, snapshot: Snapshot) -> KafkaStatement | None:
     Raises:
         SealBroken: it was changed after it was written.
     """
-    where = f"{'.'.join(changelog.name())} snapshot {snapshot.snapshot_id}"
+    where = f"{table_name(changelog)} snapshot {snapshot.snapshot_id}"
     seal = Seal.from_summary(summary_of(snapshot), where=where)
     return KafkaStatement.from_keys(seal.statement) if seal else None
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as f
 
 from lakehouse.declarations import Changelog, MirrorTables
 from lakehouse.engines.spark.naming import quoted_name, quoted_table
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.seals.base import Base
@@ -162,7 +163,7 @@ def initial_rows(
     if initial is None:
         return None, ""
     mirror = tables.mirror.name
-    if not catalog.table_exists(tuple(initial.split("."))):
+    if not catalog.table_exists(identifier_of(initial)):
         raise InitialGone(mirror, initial, "there is no such table")
     table: Table = read_group(catalog, [initial])[initial].table
     name, _, told = pinned.partition("@")

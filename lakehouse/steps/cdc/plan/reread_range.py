@@ -3,6 +3,7 @@
 from pyiceberg.table import Table
 
 from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
 from lakehouse.steps.cdc.plan.range import Range, appended, chain, keeps_rows, total
 from lakehouse.steps.cdc.refusals import HistoryIncomplete, RangeExpired
@@ -32,7 +33,7 @@ def require_complete(mirror: str, whole: Range) -> None:
     Raises:
         HistoryIncomplete: says why.
     """
-    name = ".".join(whole.table.name())
+    name = table_name(whole.table)
     if not whole.arrived.origin:
         raise HistoryIncomplete(mirror, name, "its seals do not say where it begins")
     require_unretired(mirror, whole)

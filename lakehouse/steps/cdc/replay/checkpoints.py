@@ -14,6 +14,7 @@ from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.declarations.mirror import BEHIND_COLUMN, DELETED_COLUMN, POSITION_COLUMN, TIME_COLUMN
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, set_tag
 from lakehouse.protocol.seals.history import ancestry, head_of, is_rewrite, seals
 from lakehouse.steps.cdc.evidence import Evidence
@@ -57,7 +58,7 @@ def checkpoints(seen: Evidence) -> list[Checkpoint]:
         first = told[0]
         if first is None or any(other is None or other[0] != first[0] for other in told):
             continue
-        snapshots = {".".join(table.name()): head_of(table, tag) or 0 for table in tables}
+        snapshots = {table_name(table): head_of(table, tag) or 0 for table in tables}
         found.append(Checkpoint(tag, first[0], snapshots, first[1]))
     return sorted(found, key=lambda checkpoint: checkpoint.timestamp_ms, reverse=True)
 
@@ -84,7 +85,7 @@ def set_tags(catalog: LakeCatalog, seen: Evidence) -> Checkpoint:
     """
     assert seen.newest is not None
     tag = f"{CHECKPOINT_PREFIX}{seen.newest.sealed.seal.attempt}"
-    pinned = {".".join(held.table.name()): held for held in (seen.mirror, seen.tombstones, seen.quarantine)}
+    pinned = {table_name(held.table): held for held in (seen.mirror, seen.tombstones, seen.quarantine)}
     snapshots = {name: held.snapshot_id for name, held in pinned.items() if held.snapshot_id is not None}
     already = {name: head_of(held.table, tag) for name, held in pinned.items()}
     if already != snapshots:
@@ -114,7 +115,7 @@ def stored_changes(checkpoint: Checkpoint, seen: Evidence, key: Types, columns: 
     soft = [DELETED_COLUMN.name] if DELETED_COLUMN.name in seen.mirror.table.schema().column_names else []
     remembered = [POSITION_COLUMN.name, TIME_COLUMN.name, BEHIND_COLUMN.name, *soft]
     mirror = seen.mirror.table
-    for rows in frames(mirror, checkpoint.snapshots[".".join(mirror.name())], [*columns, *remembered]):
+    for rows in frames(mirror, checkpoint.snapshots[table_name(mirror)], [*columns, *remembered]):
         gone = pl.col(DELETED_COLUMN.name) if soft else pl.lit(False)
         shaped = rows.with_columns(
             _operation=pl.when(gone).then(pl.lit("delete")).otherwise(pl.lit("update")),
@@ -123,7 +124,7 @@ def stored_changes(checkpoint: Checkpoint, seen: Evidence, key: Types, columns: 
         yield _changes(shaped, key, columns, pl.col(POSITION_COLUMN.name))
         yield from _behind(rows, key, columns, names)
     ledger = seen.tombstones.table
-    snapshot = checkpoint.snapshots[".".join(ledger.name())]
+    snapshot = checkpoint.snapshots[table_name(ledger)]
     for rows in frames(ledger, snapshot, [*key, POSITION_COLUMN.name, TIME_COLUMN.name]):
         absent = [pl.lit(None, kind).alias(name) for name, kind in columns.items() if name not in key]
         shaped = rows.with_columns(*absent, _operation=pl.lit("delete"), _unavailable=pl.lit(None, pl.List(pl.String)))

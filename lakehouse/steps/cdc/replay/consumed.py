@@ -12,6 +12,7 @@ from pyiceberg.table import Table
 from lakehouse.declarations import MirrorTables
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.read_group import Pinned
 from lakehouse.steps.cdc.evidence import Evidence
@@ -170,7 +171,7 @@ def missing_history(catalog: LakeCatalog, seen: Evidence) -> str:
         seen: the mirror's tables, with a seal.
     """
     assert seen.newest is not None
-    return _missing(".".join(seen.mirror.table.name()), seen, _initial_table(catalog, seen.newest.statement))
+    return _missing(table_name(seen.mirror.table), seen, _initial_table(catalog, seen.newest.statement))
 
 
 def _missing(mirror: str, seen: Evidence, initial: Table | None) -> str:
@@ -205,7 +206,7 @@ def _initial_table(catalog: LakeCatalog, statement: MirrorStatement) -> Table | 
         return None
     name, _, snapshot = statement.initial.rpartition("@")
     try:
-        table = catalog.load_table(tuple(name.split(".")))
+        table = catalog.load_table(identifier_of(name))
     except NoSuchTableError:
         return None
     return table if table.metadata.snapshot_by_id(int(snapshot)) is not None else None

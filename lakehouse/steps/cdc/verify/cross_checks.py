@@ -8,6 +8,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding
 from lakehouse.proofs.audit.chain import KIND_REPROCESS
 from lakehouse.protocol.seals.history import ancestry, attempt_of, summary_of
@@ -91,7 +92,7 @@ class ChangelogSeals:
     def __init__(self, table: Table, head: int | None) -> None:
         """Of a loaded changelog, up to a snapshot."""
         self._table = table
-        self._name = ".".join(table.name())
+        self._name = table_name(table)
         self._history = list(ancestry(table, head))
         self._places = {snapshot.snapshot_id: place for place, snapshot in enumerate(self._history)}
 

@@ -7,6 +7,7 @@ from pyiceberg.table import Table
 
 from lakehouse import seal_keys
 from lakehouse.declarations import Declarations, Derived, Mirror, Stream
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.lineage.computations import Computation, computations_of
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.catalog import LakeCatalog
@@ -79,7 +80,7 @@ def read_inputs(catalog: LakeCatalog, one: Derived, declarations: Declarations, 
     derived = declarations.derived
     found = pin_inputs(catalog, external_inputs(component_of(one.name, derived), derived), pin)
     inner = [name for name in one.inputs.values() if name in derived]
-    missing = [name for name in one.inputs.values() if not catalog.table_exists(tuple(name.split(".")))]
+    missing = [name for name in one.inputs.values() if not catalog.table_exists(identifier_of(name))]
     if inner and not missing:
         found |= read_group(catalog, inner)
     empty = [n for n in one.inputs.values() if n not in missing and (n not in found or found[n].snapshot_id is None)]

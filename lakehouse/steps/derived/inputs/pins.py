@@ -15,6 +15,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.update import AssertTableUUID
 
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.protocol.leases.references import commit_missing
 from lakehouse.protocol.seals.history import head_of
@@ -79,7 +80,7 @@ def _existing(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
     try:
         return read_group(catalog, names)
     except NoSuchTableError:
-        return read_group(catalog, [name for name in names if catalog.table_exists(tuple(name.split(".")))])
+        return read_group(catalog, [name for name in names if catalog.table_exists(identifier_of(name))])
 
 
 def _change(table: Table, snapshot_id: int, pin: Pin) -> TableChange:

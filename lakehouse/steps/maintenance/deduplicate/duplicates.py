@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.declarations import Deduplicate
 from lakehouse.engines.spark.naming import quoted_name
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import ContentChanged
 from lakehouse.steps.maintenance.verify.spark_hash import row_hashes
 
@@ -131,7 +132,7 @@ class Keyed:
 
     def _changed(self, what: str) -> ContentChanged:
         return ContentChanged(
-            f"{'.'.join(self.table.name())}: the deduplicating rewrite was not published: {what}.",
+            f"{table_name(self.table)}: the deduplicating rewrite was not published: {what}.",
             remedy="the table is as it was; the attempt's branch is kept: compare it with main, and report it",
         )
 

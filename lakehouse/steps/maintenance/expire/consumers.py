@@ -12,6 +12,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Declarations, Derived, MirrorTables, Release
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import MetadataFileDamaged, SealBroken
@@ -115,7 +116,7 @@ def _followers(declarations: Declarations, name: str) -> Iterator[Derived]:
 
 def _loaded(catalog: LakeCatalog, name: str) -> Table | None:
     try:
-        return catalog.load_table(tuple(name.split(".")))
+        return catalog.load_table(identifier_of(name))
     except NoSuchTableError:
         return None
 
@@ -157,7 +158,7 @@ def _follower(catalog: LakeCatalog, declarations: Declarations, one: Derived, ta
 
 
 def _releases(catalog: LakeCatalog, declarations: Declarations, table: Table) -> Iterator[CutOff]:
-    name = ".".join(table.name())
+    name = table_name(table)
     for group in declarations.releases.values():
         now = _pointed_to(catalog, group, table)
         if now is None or name not in now.tables:
@@ -189,7 +190,7 @@ def _pointed_to(catalog: LakeCatalog, group: Release, table: Table) -> PointerSt
 
 def _is_concerned(group: Release, table: Table) -> bool:
     """Whether a table is a member by the declaration, or by a tag that is left; or is the pointer itself."""
-    named = ".".join(table.name()) in (*group.members, group.pointer)
+    named = table_name(table) in (*group.members, group.pointer)
     return named or any(id_of(ref, group.name) for ref in table.metadata.refs)
 
 

@@ -17,6 +17,7 @@ from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.declarations import Declarations, Expire
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.iceberg.own_files import own_files
 from lakehouse.iceberg.reachable_files import Reached, delete_files, reached_only_by
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
@@ -130,7 +131,7 @@ def look(
         FilesShared: another entry of the catalog stands on the same files.
         SealBroken: a seal that says how far somebody has read was changed after it was written.
     """
-    name = ".".join(table.name())
+    name = table_name(table)
     if table.properties.get("gc.enabled", "true").lower() == "false":
         raise CannotExpire(
             f"{name} has gc.enabled=false: its files may be another table's as well.",
@@ -166,7 +167,7 @@ def expire(
         CommitFailedException: others came first too often; nothing was changed.
     """
     could_not = can_plan(catalog, declarations, name)
-    identifier = tuple(name.split("."))
+    identifier = identifier_of(name)
     trouble: Exception | None = None
     for _ in range(_TRIES):
         before = catalog.load_table(identifier)
@@ -247,7 +248,7 @@ def _require_all_tags(before: Table, after: Table, found: Cut) -> None:
         for ref, held in document.refs.items():
             if held.snapshot_id in gone and ref not in found.ended:
                 raise TagLost(
-                    f"{'.'.join(after.name())}: {ref} was set on snapshot {held.snapshot_id} while that was let go.",
+                    f"{table_name(after)}: {ref} was set on snapshot {held.snapshot_id} while that was let go.",
                     remedy=f"no file was deleted; read it with the metadata file {version}, and tag a newer snapshot",
                 )
 

@@ -12,6 +12,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 
 from lakehouse.declarations import Declarations
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN
 from lakehouse.protocol.commit.trim import retained
@@ -35,7 +36,7 @@ def holders_of(
     Raises:
         SealBroken: a seal that says how far somebody has read was changed after it was written.
     """
-    return holders(table, consumers_of(catalog, declarations, ".".join(table.name())), now=now)
+    return holders(table, consumers_of(catalog, declarations, table_name(table)), now=now)
 
 
 def holding_on(catalog: LakeCatalog, declarations: Declarations, table: Table) -> tuple[SnapshotHold, ...]:
@@ -78,7 +79,7 @@ def _by_lease(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotH
             snapshot_id=lease.snapshot_id,
             since_on=True,
             until=lease.until if kind == "lease" or _unread(table, lease) else None,
-            command=release_command(".".join(table.name()), lease.owner),
+            command=release_command(table_name(table), lease.owner),
             reason=lease.reason,
         )
 
@@ -95,13 +96,13 @@ def _by_seal(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHo
                 owner=consumer.name,
                 snapshot_id=at,
                 since_on=True,
-                command=release_command(".".join(table.name()), consumer.name),
+                command=release_command(table_name(table), consumer.name),
                 reason=f"its seal says that it reads on after snapshot {consumer.read}, where it has no lease",
             )
 
 
 def _by_reference(table: Table) -> Iterator[SnapshotHold]:
-    name = ".".join(table.name())
+    name = table_name(table)
     for ref, held in table.metadata.refs.items():
         if ref == MAIN or (ref.startswith(LEASE_PREFIX) and held.snapshot_ref_type == SnapshotRefType.TAG):
             continue
@@ -139,7 +140,7 @@ def _by_main(table: Table, now: datetime) -> Iterator[SnapshotHold]:
         owner=MAIN,
         snapshot_id=line[kept - 1].snapshot_id,
         since_on=True,
-        command=f"ALTER TABLE {'.'.join(table.name())} REPLACE BRANCH `{MAIN}` {shorter}",
+        command=f"ALTER TABLE {table_name(table)} REPLACE BRANCH `{MAIN}` {shorter}",
         reason=f"its own retention keeps {' and '.join(told)}",
     )
 

@@ -15,6 +15,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.declarations import Declarations, Maintenance, Rewrite, Table
 from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.seals.history import head_of, summary_of
 from lakehouse.steps.maintenance.measure.cadence import cadence_of
 from lakehouse.steps.maintenance.measure.history import created_at, history_of, moment, refs_of
@@ -56,7 +57,7 @@ def measure(
     history = history_of(table)
     snapshot = table.metadata.snapshot_by_id(head) if (head := head_of(table)) is not None else None
     state = MeasuredState(
-        table=".".join(table.name()),
+        table=table_name(table),
         uuid=str(table.metadata.table_uuid),
         document=table.metadata_location.rpartition("/")[2],
         snapshot_id=head,

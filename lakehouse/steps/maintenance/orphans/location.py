@@ -8,6 +8,7 @@ from pyiceberg.typedef import Identifier
 
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.locations import place_of
+from lakehouse.iceberg.names import name_of, table_name
 from lakehouse.iceberg.own_files import lies_at_location
 from lakehouse.protocol.catalog import LakeCatalog
 
@@ -30,7 +31,7 @@ def require_own_place(listed: Table, table: Table) -> None:
     Raises:
         CannotLook: says why.
     """
-    name = ".".join(table.name())
+    name = table_name(table)
     if table.properties.get("gc.enabled", "true").lower() == "false":
         raise CannotLook(f"{name} has gc.enabled=false.", remedy="declare orphans=None, or set gc.enabled")
     elsewhere = [key for key in ELSEWHERE if key in table.properties]
@@ -71,20 +72,20 @@ def neighbours_below(catalog: LakeCatalog, table: Table) -> list[str]:
         for place in _places(other):
             if place == own:
                 raise CannotLook(
-                    f"{'.'.join(table.name())} and {'.'.join(identifier)} have one location, {table.location()}.",
+                    f"{table_name(table)} and {name_of(identifier)} have one location, {table.location()}.",
                     remedy="declare orphans=None for both, or move one of them",
                 )
             if own.startswith(place):
                 raise CannotLook(
-                    f"{'.'.join(table.name())} lies within {'.'.join(identifier)}, whose files may be among its own.",
+                    f"{table_name(table)} lies within {name_of(identifier)}, whose files may be among its own.",
                     remedy="declare orphans=None for it, or move one of them",
                 )
             if place.startswith(own):
                 below.append(place)
         if any(file.startswith(own) and not file.startswith(tuple(below)) for file in _metadata_files(other)):
             raise CannotLook(
-                f"{'.'.join(identifier)} has metadata at {table.location()}, the location of {'.'.join(table.name())}.",
-                remedy=f"declare orphans=None for {'.'.join(table.name())}, or write one of them anew elsewhere",
+                f"{name_of(identifier)} has metadata at {table.location()}, the location of {table_name(table)}.",
+                remedy=f"declare orphans=None for {table_name(table)}, or write one of them anew elsewhere",
             )
         found += below
     return found
@@ -97,7 +98,7 @@ def _loaded(catalog: LakeCatalog, identifier: Identifier) -> Table | None:
         return None
     except Exception as error:
         raise CannotLook(
-            f"Nobody can say where {'.'.join(identifier)} lies: it cannot be loaded ({type(error).__name__}).",
+            f"Nobody can say where {name_of(identifier)} lies: it cannot be loaded ({type(error).__name__}).",
             remedy="repair or drop it; until then no table of this catalog is looked at for orphans",
         ) from error
 

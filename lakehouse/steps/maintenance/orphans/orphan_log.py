@@ -11,6 +11,7 @@ from pyiceberg.table import Table
 
 from lakehouse import seal_keys
 from lakehouse.declarations import ORPHANS
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Missing, append_absent
 from lakehouse.protocol.seals.attempt import Attempt
@@ -124,7 +125,7 @@ def note(
         {
             "look_id": attempt.id,
             "at": at,
-            "table_name": ".".join(looked_at.name()),
+            "table_name": table_name(looked_at),
             "table_uuid": uuid,
             "path": one.path,
             "bytes": one.file.bytes,
@@ -138,9 +139,7 @@ def note(
     def missing(base: Base) -> Missing:
         known = {(row.at, row.path, row.event) for row in _rows(base.table, uuid)}
         new = [row for row in rows if (row["at"], row["path"], row["event"]) not in known]
-        return Missing(
-            new, {seal_keys.ORPHANS_TABLE: ".".join(looked_at.name()), seal_keys.ORPHANS_ROWS: str(len(new))}
-        )
+        return Missing(new, {seal_keys.ORPHANS_TABLE: table_name(looked_at), seal_keys.ORPHANS_ROWS: str(len(new))})
 
     append_absent(catalog, ORPHANS.name, attempt, KIND, missing)
 

@@ -16,6 +16,7 @@ from pyiceberg.table import Table
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.locations import place_of
 from lakehouse.iceberg.manifests import manifests_in, named_paths
+from lakehouse.iceberg.names import table_name
 from lakehouse.steps.maintenance.orphans.listing import Listing, names_of
 from lakehouse.steps.maintenance.orphans.location import CannotLook
 
@@ -70,7 +71,7 @@ def known_files(table: Table, listing: Listing, neighbours: Collection[str] = ()
             continue
         if not _is_ours(document, newest) and not place_of(version).startswith(tuple(neighbours)):
             raise CannotLook(
-                f"{version} is of another table than {'.'.join(table.name())}: of one that was here before it, or of "
+                f"{version} is of another table than {table_name(table)}: of one that was here before it, or of "
                 "another catalog.",
                 remedy="declare orphans=None; if nobody needs that other table, remove its metadata, and look again",
             )

@@ -15,6 +15,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
 from lakehouse.iceberg.entries import is_data
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.commit import Replacement
 from lakehouse.protocol.commit.replacement import listed_otherwise
@@ -70,7 +71,7 @@ def audit_rewrites(table: Table, *, in_process: int) -> RewritesProof:
         table: as it was loaded.
         in_process: so many bytes of one rewrite are read, both sides together.
     """
-    name = ".".join(table.name())
+    name = table_name(table)
     proven: list[int] = []
     findings: list[Finding] = []
     unproven: list[str] = []

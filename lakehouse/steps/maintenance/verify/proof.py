@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from lakehouse.iceberg.content_hash.row_hash import Contents, Digest, content
 from lakehouse.iceberg.delete_files import Applying
 from lakehouse.iceberg.entries import PartitionKey, is_data, live_entries
+from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.commit import Replacement
 from lakehouse.protocol.errors import ContentChanged, SchemaChanged
 from lakehouse.steps.maintenance.verify import spark_hash
@@ -101,7 +102,7 @@ class Prover:
 
     @property
     def _table(self) -> str:
-        return ".".join(self.table.name())
+        return table_name(self.table)
 
     def needs_spark(self, replacement: Replacement) -> str:
         """Why this process cannot compare the rows by itself; empty if it can."""
