@@ -1,7 +1,5 @@
 """Carries out a plan. Several may try at once; each ends with the table as declared."""
 
-import random
-import time
 from functools import singledispatch
 
 from pyiceberg.catalog import Catalog
@@ -39,6 +37,7 @@ from lakehouse.declarations.schema_changes.plan import TablePlan, diff
 from lakehouse.declarations.storage.layout import partition_spec, sort_order
 from lakehouse.declarations.storage.properties import FORMAT_VERSION, table_properties
 from lakehouse.declarations.table import Table
+from lakehouse.retry import OTHERS_FIRST, pause
 
 _TRIES = 10
 
@@ -74,7 +73,7 @@ def apply(planned: TablePlan, catalog: Catalog) -> IcebergTable:
             # PyIceberg has no error of its own for a commit to a table that somebody dropped.
             if tries_left == 0 or planned.base is None or catalog.table_exists(planned.identifier):
                 raise
-        time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 - jitter, not a secret
+        pause(2 * OTHERS_FIRST)
         planned = plan(planned.table, catalog)
     raise AssertionError("unreachable")
 

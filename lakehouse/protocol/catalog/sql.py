@@ -6,7 +6,6 @@ location that was read. Either every row moves or none.
 
 import gzip
 import os
-import random
 import re
 import time
 import uuid
@@ -43,6 +42,7 @@ from lakehouse.protocol.catalog.document import Document, edited, parsed, requir
 from lakehouse.protocol.catalog.entry import Entry
 from lakehouse.protocol.catalog.safe_properties import code_free
 from lakehouse.protocol.errors import MetadataFileDamaged
+from lakehouse.retry import OTHERS_FIRST, pause
 
 _log = structlog.get_logger(__name__)
 _SWAP_TRIES = 12
@@ -180,7 +180,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
                 prepared.append((stored, document, _next_location(stored)))
             if self._swap(prepared):
                 return [(stored, document) for stored, document, _ in prepared]
-            time.sleep(random.uniform(0.002, 0.05))  # noqa: S311 - jitter, not a secret
+            pause(OTHERS_FIRST)
         names = ", ".join(name_of(change.identifier) for change in changes)
         raise CommitFailedException(f"{names}: other commits came first {_SWAP_TRIES} times in a row")
 

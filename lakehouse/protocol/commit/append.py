@@ -6,8 +6,6 @@ publish is superseded, and the whole question is asked again from where that one
 and nothing is lost.
 """
 
-import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -26,6 +24,7 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.retry import OTHERS_FIRST, pause
 
 _TRIES = 40
 
@@ -81,7 +80,7 @@ def append_absent(
         except (CommitError, CommitFailedException) as error:
             trouble = error
             drop_branches_of(catalog, base, attempt)
-            time.sleep(random.uniform(0.01, 0.2))  # noqa: S311 - jitter, not a secret
+            pause(4 * OTHERS_FIRST)
         else:
             return found
     raise TableBusy(

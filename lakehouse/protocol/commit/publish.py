@@ -5,8 +5,6 @@ one catalog transaction whose requirements repeat what was judged; when the answ
 A table that has landed already is left out: so a catalog that shows, or made, half a transaction is completed.
 """
 
-import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +26,7 @@ from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, PublishUnresol
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.leases.lease import Lease, lease_change
 from lakehouse.protocol.seals.history import MAIN, head_of
+from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, pause
 
 _ROUNDS = 20
 _REBASES = 3
@@ -91,10 +90,10 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
             catalog.commit_tables([*changes, *moved])
         except CommitFailedException:
             # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
-            time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - jitter, not a secret
+            pause(2 * OTHERS_FIRST)
         except UNKNOWN_OUTCOME as error:
             doubt = error
-            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+            pause(NO_ANSWER)
         else:
             failpoint("publish.after")
             return _published(work, rounds, rebases)

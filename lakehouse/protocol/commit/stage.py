@@ -3,8 +3,6 @@
 Nothing here is visible to a reader of `main`. A failure leaves a branch for autopsy; housekeeping removes it.
 """
 
-import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,6 +25,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, pause
 
 _TRIES = 10
 
@@ -200,13 +199,13 @@ def _sent(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> 
         try:
             catalog.commit_tables([change])
         except CommitFailedException:
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+            pause(OTHERS_FIRST)
             return head_of(catalog.load_table(change.identifier), branch) == head
         except UNKNOWN_OUTCOME:
             # The very same change again: if it had landed, its own requirement refuses the second.
             if tries_left == 0:
                 raise
-            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+            pause(NO_ANSWER)
         else:
             return True
     return False

@@ -1,13 +1,12 @@
 """Tags are set and dropped until none is missing, whoever else commits to the same tables meanwhile."""
 
-import random
-import time
 from collections.abc import Callable, Sequence
 
 from pyiceberg.exceptions import CommitFailedException
 
 from lakehouse.protocol.catalog import LakeCatalog, TableChange
 from lakehouse.protocol.errors import UNKNOWN_OUTCOME
+from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, pause
 
 _TRIES = 30
 
@@ -32,9 +31,9 @@ def commit_missing(catalog: LakeCatalog, missing: Callable[[], Sequence[TableCha
             catalog.commit_tables(changes)
         except CommitFailedException as error:
             trouble = error
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+            pause(OTHERS_FIRST)
         except UNKNOWN_OUTCOME as error:
             # The next look finds out whether it landed; if so, nothing is missing.
             trouble = error
-            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+            pause(NO_ANSWER)
     raise CommitFailedException(f"{what}: not done in {_TRIES} tries (last: {trouble})") from trouble

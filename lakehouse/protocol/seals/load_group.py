@@ -1,7 +1,5 @@
 """Loads the tables of a group, also from a catalog that shows a transaction table by table while it is applied."""
 
-import random
-import time
 from collections.abc import Sequence
 
 from pyiceberg.table import Table
@@ -12,6 +10,7 @@ from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
 from lakehouse.protocol.seals.seal import MAINTENANCE
+from lakehouse.retry import OTHERS_FIRST, pause
 
 _SETTLE_TRIES = 12
 
@@ -32,7 +31,7 @@ def load_together(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Table
     for _ in range(_SETTLE_TRIES):
         if catalog.reads_whole_commits or _agree(list(tables.values())):
             break
-        time.sleep(random.uniform(0.01, 0.05))  # noqa: S311 - jitter, not a secret
+        pause(OTHERS_FIRST)
         tables = catalog.load_tables(identifiers)
     return {name_of(identifier): table for identifier, table in tables.items()}
 

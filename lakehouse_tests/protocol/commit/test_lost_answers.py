@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import pytest
 from pyiceberg.exceptions import CommitStateUnknownException
@@ -19,7 +18,7 @@ FAULTS = ["503", "cut", "apply-then-503", "apply-then-cut"]
 
 def _while_waiting(monkeypatch: pytest.MonkeyPatch, act: Callable[[float], None]) -> None:
     # The publish's own waiting alone: other threads of this process, such as Py4J's, sleep as well.
-    monkeypatch.setattr(sys.modules[publish.__module__], "time", SimpleNamespace(sleep=act))
+    monkeypatch.setattr(sys.modules[publish.__module__], "pause", act)
 
 
 @pytest.mark.rest

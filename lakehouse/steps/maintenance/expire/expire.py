@@ -4,7 +4,6 @@ The commit requires every reference to be where it was when the cut was decided.
 leaves files that nobody reaches, which is what orphan removal is for; never a snapshot without its files.
 """
 
-import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from lakehouse.protocol.errors import UNKNOWN_OUTCOME
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.leases.lease import given_up
 from lakehouse.protocol.seals.history import head_of
+from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, pause
 from lakehouse.steps.maintenance.expire.consumers import CutOff, can_plan, newly_cut_off
 from lakehouse.steps.maintenance.expire.holds import holders_of
 from lakehouse.steps.maintenance.expire.snapshot_selection import Cut, cut
@@ -179,11 +179,11 @@ def expire(
             catalog.commit_tables([_change(before, found)])
         except CommitFailedException as error:
             trouble = error
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - jitter, not a secret
+            pause(OTHERS_FIRST)
             continue
         except UNKNOWN_OUTCOME as error:
             trouble = error
-            time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 - jitter, not a secret
+            pause(NO_ANSWER)
             if not _landed(catalog.load_table(identifier), found):
                 continue
         failpoint("expire.between")
