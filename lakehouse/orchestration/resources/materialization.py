@@ -46,6 +46,11 @@ def _column(column: Column) -> TableColumn:
     )
 
 
+def texts_shown(column: str, texts: Iterable[str]) -> TableMetadataValue:
+    """A table of one column of texts."""
+    return rows_shown({column: "string"}, [(text,) for text in texts])
+
+
 def rows_shown(columns: Mapping[str, str], rows: Iterable[Sequence[str | int | float]]) -> TableMetadataValue:
     """A small table for Dagster's UI, which may well be empty.
 

@@ -1,7 +1,8 @@
 """What an audit says: for each range what decided it, and for each broken promise where."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import Field, asdict, dataclass, field
+from typing import Any, ClassVar, Literal, Protocol
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 
@@ -26,6 +27,28 @@ class Finding:
     offsets: str = ""
 
 
+class _WithFindings(Protocol):
+    """A dataclass with findings."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def findings(self) -> Sequence[Finding]: ...
+
+
+class FindingsDecide:
+    """What all proofs share that are dataclasses with `findings`: whether they hold, and how they are printed."""
+
+    @property
+    def holds(self: _WithFindings) -> bool:
+        """Whether no promise is known to be broken."""
+        return not self.findings
+
+    def as_json(self: _WithFindings) -> dict[str, Any]:
+        """For `--json`."""
+        return {**asdict(self), "holds": not self.findings}
+
+
 @dataclass(frozen=True)
 class RangeProof:
     """One partition of one table: rows and tallies agree, and what showed it."""
@@ -39,7 +62,7 @@ class RangeProof:
 
 
 @dataclass(frozen=True)
-class StreamProof:
+class StreamProof(FindingsDecide):
     """The exactly-once proof of one stream.
 
     Args:
@@ -71,12 +94,3 @@ class StreamProof:
     snapshots: dict[str, int] = field(default_factory=dict[str, int])
     errors: tuple[str, ...] = ()
     seconds: float = 0.0
-
-    @property
-    def holds(self) -> bool:
-        """Whether no promise is broken."""
-        return not self.findings
-
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {**asdict(self), "holds": self.holds}

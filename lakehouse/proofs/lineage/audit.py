@@ -109,6 +109,7 @@ def audit_derived(load: Callable[[str], Table], declared: Derived) -> DerivedPro
     if (snapshot_id := head_of(table)) is None:
         return DerivedProof(declared.name)
     attempted, at = Attempted(), [(table, snapshot_id)]
+    step = cache(partial(made, table, snapshot_id))
     foreign = attempted.part("its commits", at, partial(foreign_commits, table, snapshot_id), [])
     dates = attempted.part(
         f"the dates of {declared.name}", at, partial(check_dates, table, snapshot_id, declared), None
@@ -118,12 +119,14 @@ def audit_derived(load: Callable[[str], Table], declared: Derived) -> DerivedPro
     proof = attempted.part(
         f"what {declared.name} was computed from",
         at,
-        partial(_of_seal, loaded, declared, table, snapshot_id),
+        partial(_of_seal, loaded, declared, snapshot_id, step),
         DerivedProof(declared.name, snapshot_id),
     )
     findings += [Broken(one.kind, one.message) for one in attempted.damages if one.lost]
     if dates is not None and not foreign:
-        findings += attempted.part(f"the rows of {declared.name}", at, partial(_rows, table, snapshot_id, dates), [])
+        findings += attempted.part(
+            f"the rows of {declared.name}", at, partial(_rows, table, snapshot_id, dates, step), []
+        )
     return replace(
         proof,
         dates=dates,
@@ -133,10 +136,10 @@ def audit_derived(load: Callable[[str], Table], declared: Derived) -> DerivedPro
     )
 
 
-def _rows(table: Table, snapshot_id: int, dates: DatesReport) -> list[Broken]:
+def _rows(table: Table, snapshot_id: int, dates: DatesReport, newest: Callable[[], Made]) -> list[Broken]:
     """The rows that manifests list against those that the newest run says it left; deletes leave that open."""
     try:
-        snapshot, step = table.metadata.snapshot_by_id(snapshot_id), made(table, snapshot_id)
+        snapshot, step = table.metadata.snapshot_by_id(snapshot_id), newest()
     except SealBroken:  # a finding of its own
         return []
     total = step.seal.statement.get(seal_keys.DERIVED_TOTAL, "") if step.seal is not None else ""
@@ -147,9 +150,11 @@ def _rows(table: Table, snapshot_id: int, dates: DatesReport) -> list[Broken]:
     return [Broken("rows_differ", told)]
 
 
-def _of_seal(load: Callable[[str], Table], declared: Derived, table: Table, snapshot_id: int) -> DerivedProof:
+def _of_seal(
+    load: Callable[[str], Table], declared: Derived, snapshot_id: int, newest: Callable[[], Made]
+) -> DerivedProof:
     try:
-        return _of_step(load, declared, snapshot_id, made(table, snapshot_id))
+        return _of_step(load, declared, snapshot_id, newest())
     except SealBroken as broken:
         return DerivedProof(declared.name, snapshot_id, findings=(Broken("seal_edited", broken.message),))
 

@@ -2,16 +2,15 @@
 
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Release
 from lakehouse.iceberg.names import identifier_of
-from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.proofs.lineage.vintage import Vintage, check_vintage
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
@@ -26,7 +25,7 @@ _TRIES = 5
 
 
 @dataclass(frozen=True)
-class ReleaseProof:
+class ReleaseProof(FindingsDecide):
     """The proof of one group.
 
     Args:
@@ -49,15 +48,6 @@ class ReleaseProof:
     undecided: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     seconds: float = 0.0
-
-    @property
-    def holds(self) -> bool:
-        """Whether no promise is broken."""
-        return not self.findings
-
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {**asdict(self), "holds": self.holds}
 
 
 def audit_release(catalog: LakeCatalog, release: Release) -> ReleaseProof:

@@ -3,7 +3,6 @@
 import itertools
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -23,12 +22,12 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import publish, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
-from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget, data_files_from_rows
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range, stored_position
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.step import IngestStep, seal_all, state
 from lakehouse_tests.declarations.declaring import declare
+from lakehouse_tests.steps.ingest.in_process import step_without_engines
 
 A, B, QUARANTINE = "raw.a", "raw.b", "quarantine.events"
 Route = Callable[[int, int], str | None]
@@ -83,16 +82,8 @@ class SimulatedStream:
 
     def step(self, run_id: str = "") -> IngestStep:
         """The next run's step; Kafka and Spark are not reached by what is used of it here."""
-        return IngestStep(
-            stream=self.stream,
-            declarations=self.declarations,
-            catalog=self.catalog,
-            kafka=KafkaSettings(bootstrap_servers="127.0.0.1:1"),
-            limits=IngestSettings(),
-            session=nullcontext,  # type: ignore[arg-type]
-            attempt=Attempt(run_id=run_id or f"run-{next(self._runs)}", step="ingest:events"),
-            inform=lambda message: None,
-        )
+        attempt = Attempt(run_id=run_id or f"run-{next(self._runs)}", step="ingest:events")
+        return step_without_engines(self.catalog, self.stream, self.declarations, attempt)
 
     def ingest(self, arrived: Mapping[int, int], route: Route = by_turns) -> str:
         """So many records arrive in each partition and are ingested by one run; returns its id."""

@@ -28,6 +28,22 @@ Record = tuple[bytes | None, bytes | None]
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+def step_without_engines(
+    catalog: LakeCatalog, stream: Stream, declarations: Declarations, attempt: Attempt
+) -> IngestStep:
+    """A step of which nothing is used that reaches Kafka or Spark."""
+    return IngestStep(
+        stream=stream,
+        declarations=declarations,
+        catalog=catalog,
+        kafka=KafkaSettings(bootstrap_servers="127.0.0.1:1"),
+        limits=IngestSettings(),
+        session=nullcontext,  # type: ignore[arg-type]
+        attempt=attempt,
+        inform=lambda message: None,
+    )
+
+
 @dataclass
 class InProcess:
     """A stream whose records arrive from the test itself."""
@@ -54,16 +70,8 @@ class InProcess:
     def step(self, verb: str = "ingest") -> IngestStep:
         """Of a run of its own."""
         self.runs += 1
-        return IngestStep(
-            stream=self.stream,
-            declarations=self.declarations,
-            catalog=self.catalog,
-            kafka=KafkaSettings(bootstrap_servers="127.0.0.1:1"),
-            limits=IngestSettings(),
-            session=nullcontext,  # type: ignore[arg-type]
-            attempt=Attempt(run_id=f"run-{self.runs}", step=f"{verb}:{self.stream.name}"),
-            inform=lambda message: None,
-        )
+        attempt = Attempt(run_id=f"run-{self.runs}", step=f"{verb}:{self.stream.name}")
+        return step_without_engines(self.catalog, self.stream, self.declarations, attempt)
 
     def ingest(self, arrived: Mapping[int, Sequence[Record]], headers: str | None = None) -> None:
         """Records arrive in each partition, and one run lands them."""

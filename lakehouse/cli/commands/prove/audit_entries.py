@@ -3,19 +3,17 @@
 Two entries of one table (`register_table`) go on apart, and neither knows what the other still needs or writes.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, show_finding
 from lakehouse.cli.context import Context
-from lakehouse.declarations import Declarations
 from lakehouse.iceberg.names import identifier_of
-from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.audit import Finding, FindingsDecide
 
 
 @dataclass(frozen=True)
-class EntryProof:
+class EntryProof(FindingsDecide):
     """The proof of one table.
 
     Args:
@@ -27,15 +25,6 @@ class EntryProof:
     table: str
     findings: tuple[Finding, ...] = ()
     errors: tuple[str, ...] = ()
-
-    @property
-    def holds(self) -> bool:
-        """Whether no other entry is known to stand on its files."""
-        return not self.findings
-
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {**asdict(self), "holds": self.holds}
 
 
 def _prove(auditing: Auditing, name: str) -> EntryProof:
@@ -57,9 +46,4 @@ def _show(context: Context, proofs: Sequence[EntryProof]) -> None:
             show_finding(context, finding)
 
 
-def _names(declared: Declarations) -> Iterator[str]:
-    """All tables: any can be registered twice."""
-    yield from sorted(declared.tables)
-
-
-ENTRIES = Kind("entries", _names, _prove, _show, unsure=lambda proof: proof.errors)
+ENTRIES = Kind("entries", all_tables, _prove, _show, unsure=lambda proof: proof.errors)

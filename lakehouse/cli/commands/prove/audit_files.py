@@ -5,8 +5,7 @@ before. Whoever wants to know of every file asks for a scan. Of streams' tables,
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from pyiceberg.exceptions import NoSuchTableError
 from rich.table import Column, Table
@@ -15,13 +14,13 @@ from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_findin
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
 from lakehouse.iceberg.names import identifier_of
-from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.seals.damage import damages
 from lakehouse.protocol.seals.history import head_of
 
 
 @dataclass(frozen=True)
-class FilesProof:
+class FilesProof(FindingsDecide):
     """The proof of one table.
 
     Args:
@@ -35,15 +34,6 @@ class FilesProof:
     looked: bool = False
     findings: tuple[Finding, ...] = ()
     errors: tuple[str, ...] = ()
-
-    @property
-    def holds(self) -> bool:
-        """Whether no file is known to be lost."""
-        return not self.findings
-
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {**asdict(self), "holds": self.holds}
 
 
 def _prove(auditing: Auditing, name: str) -> FilesProof:

@@ -1,19 +1,17 @@
 """`lakehouse audit` of what old snapshots are kept for: can everybody who reads on from one still do so?"""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, plain, show_finding
 from lakehouse.cli.context import Context
-from lakehouse.declarations import Declarations
 from lakehouse.iceberg.names import identifier_of
-from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.steps.maintenance.expire.consumers import can_plan
 from lakehouse.steps.maintenance.expire.holds import holding_on
@@ -22,7 +20,7 @@ from lakehouse.steps.release.errors import PointerDamaged
 
 
 @dataclass(frozen=True)
-class LeaseProof:
+class LeaseProof(FindingsDecide):
     """The proof of one table.
 
     Args:
@@ -38,15 +36,6 @@ class LeaseProof:
     findings: tuple[Finding, ...] = ()
     overdue: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
-
-    @property
-    def holds(self) -> bool:
-        """Whether everybody can read on."""
-        return not self.findings
-
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {**asdict(self), "holds": self.holds}
 
 
 def _prove(auditing: Auditing, name: str) -> LeaseProof:
@@ -95,9 +84,4 @@ def _show(context: Context, proofs: Sequence[LeaseProof]) -> None:
             show_finding(context, finding)
 
 
-def _names(declared: Declarations) -> Iterator[str]:
-    """All tables: a person may hold any."""
-    yield from sorted(declared.tables)
-
-
-LEASES = Kind("leases", _names, _prove, _show, unsure=lambda proof: proof.errors)
+LEASES = Kind("leases", all_tables, _prove, _show, unsure=lambda proof: proof.errors)

@@ -1,13 +1,12 @@
 """`lakehouse audit` of rewrites that did not come by our protocol: have they kept every row?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pyiceberg.exceptions import NoSuchTableError
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, show_finding
 from lakehouse.cli.context import Context
-from lakehouse.declarations import Declarations
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, audit_rewrites
 
@@ -41,9 +40,4 @@ def _show(context: Context, proofs: Sequence[RewritesProof]) -> None:
             show_finding(context, finding)
 
 
-def _names(declared: Declarations) -> Iterator[str]:
-    """All tables: a rewrite of any is read as the same rows."""
-    yield from sorted(declared.tables)
-
-
-REWRITES = Kind("rewrites", _names, _prove, _show, unsure=lambda proof: proof.unproven)
+REWRITES = Kind("rewrites", all_tables, _prove, _show, unsure=lambda proof: proof.unproven)

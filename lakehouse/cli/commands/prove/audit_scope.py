@@ -76,6 +76,11 @@ class Kind(Generic[P]):
     unsure: Callable[[P], Sequence[str]] = _sure
 
 
+def all_tables(declared: Declarations) -> Sequence[str]:
+    """The names of what any table can have: files that another entry shares, rewrites from outside, readers."""
+    return sorted(declared.tables)
+
+
 def plain(text: str) -> str:
     """A text as it is, not as markup."""
     return text.replace("[", r"\[")

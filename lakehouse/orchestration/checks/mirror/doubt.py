@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.orchestration.resources.materialization import rows_shown
+from lakehouse.orchestration.resources.materialization import texts_shown
 from lakehouse.steps.cdc.verify.doubt import Doubt
 
 NAME = "doubtful_keys"
@@ -27,7 +27,7 @@ def doubt_result(doubt: Doubt, key: dg.AssetKey) -> dg.AssetCheckResult:
         "seconds": doubt.seconds,
     }
     if doubt.examples:
-        metadata["oldest"] = rows_shown({"refused change": "string"}, [(example,) for example in doubt.examples])
+        metadata["oldest"] = texts_shown("refused change", doubt.examples)
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=NAME,

@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.orchestration.resources.materialization import rows_shown
+from lakehouse.orchestration.resources.materialization import texts_shown
 from lakehouse.steps.cdc.verify.backlog import Backlog
 from lakehouse.steps.cdc.verify.ordering import OrderProof
 
@@ -43,11 +43,9 @@ def order_result(proof: OrderProof, key: dg.AssetKey) -> dg.AssetCheckResult:
         "seconds": proof.seconds,
     }
     if proof.examples:
-        metadata["examples"] = rows_shown({"contradiction": "string"}, [(example,) for example in proof.examples])
+        metadata["examples"] = texts_shown("contradiction", proof.examples)
     if proof.live_examples:
-        metadata["keys that were there"] = rows_shown(
-            {"insert": "string"}, [(example,) for example in proof.live_examples]
-        )
+        metadata["keys that were there"] = texts_shown("insert", proof.live_examples)
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=ORDER,

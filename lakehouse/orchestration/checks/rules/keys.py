@@ -13,7 +13,7 @@ from lakehouse.declarations import Table as Declared
 from lakehouse.declarations.policies.expectation import References
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
-from lakehouse.orchestration.resources.materialization import rows_shown
+from lakehouse.orchestration.resources.materialization import texts_shown
 from lakehouse.proofs.lineage.vintage import check_vintage
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 
@@ -79,7 +79,7 @@ def _reference(expected: References, name: str, asked: TableCheckRun) -> dg.Asse
         "share": round(report.share, 6),
     }
     if report.examples:
-        metadata["examples"] = rows_shown({"missing": "string"}, [(example,) for example in report.examples])
+        metadata["examples"] = texts_shown("missing", report.examples)
     warns = expected.severity == "warning"
     return _result(asked, name, _describe(expected, report, there), metadata, passed=report.holds, warns=warns)
 

@@ -6,9 +6,8 @@ in the same way here, as long as the snapshot before it is there.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
@@ -16,7 +15,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse import seal_keys
 from lakehouse.iceberg.entries import is_data
 from lakehouse.iceberg.names import table_name
-from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.commit import Replacement
 from lakehouse.protocol.commit.replacement import listed_otherwise
 from lakehouse.protocol.seals.covered import settles
@@ -40,7 +39,7 @@ _SAME = _Verdict()
 
 
 @dataclass(frozen=True)
-class RewritesProof:
+class RewritesProof(FindingsDecide):
     """The proof of the rewrites of one table that others have made.
 
     Args:
@@ -53,15 +52,6 @@ class RewritesProof:
     proven: tuple[int, ...] = ()
     findings: tuple[Finding, ...] = ()
     unproven: tuple[str, ...] = ()
-
-    @property
-    def holds(self) -> bool:
-        """Whether no rewrite is known to have changed rows."""
-        return not self.findings
-
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {**asdict(self), "holds": self.holds}
 
 
 def audit_rewrites(table: Table, *, in_process: int) -> RewritesProof:
