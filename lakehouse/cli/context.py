@@ -1,9 +1,11 @@
 """What the verbs share: the settings, and where they print."""
 
+import json
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -11,6 +13,13 @@ from rich.console import Console
 from lakehouse.settings import Settings, load_settings
 
 _UNBOUNDED = 10_000
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def print_json(value: object) -> None:
+    """Print a result for machines; offsets and partitions that are keys become texts."""
+    typer.echo(json.dumps(value, indent=2))
 
 
 def results() -> Console:

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from pyiceberg.exceptions import NoSuchTableError
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 from lakehouse.cli.context import Context
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.errors import LakehouseError
+from lakehouse.protocol.commit import Published
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.ingest.step import IngestStep
 
@@ -49,6 +51,13 @@ def step_of(
         attempt=Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"{verb}:{name}", runtime_date=today),
         inform=lambda message: context.err.print(message, style="dim", highlight=False),
     )
+
+
+def sealed_by(step: IngestStep, published: Published | None) -> dict[str, Any]:
+    """What `--json` says of what was done: nothing, or by which run, in which snapshots."""
+    if published is None:
+        return {"done": False, "run_id": None, "snapshots": {}}
+    return {"done": True, "run_id": step.attempt.run_id, "snapshots": dict(published.snapshots)}
 
 
 def _no_session() -> AbstractContextManager[SparkSession]:

@@ -1,7 +1,10 @@
 """The command itself: its panels, and its version."""
 
+from collections.abc import Iterator
 from importlib import metadata
+from typing import Any
 
+import typer
 from typer.testing import CliRunner
 
 from lakehouse.cli.main import PANELS, app
@@ -14,6 +17,31 @@ def test_each_verb_is_in_a_panel_and_says_what_it_does_in_a_sentence() -> None:
     for verb in (verb for verbs in PANELS.values() for verb in verbs):
         name = getattr(verb, "__name__", "").replace("_", "-") or verb.info.name
         assert f"│ {name} " in HELP
+
+
+REPORTS = {
+    *("run", "derive", "release show", "release list", "release rollback", "plan", "apply"),
+    *("status", "tables", "log", "audit", "replay", "accept-loss", "adopt", "reprocess", "rebuild"),
+    *("maintain", "housekeep", "lease take", "lease list", "lease release", "checkpoint", "retire"),
+}
+
+
+def test_what_reports_something_can_print_json_and_only_what_starts_or_sends_cannot() -> None:
+    command = typer.main.get_command(app)
+    options = {
+        " ".join(path): {word for option in verb.params for word in option.opts} for path, verb in _verbs(command)
+    }
+    assert {name for name, words in options.items() if "--json" in words} == REPORTS
+    assert options.keys() - REPORTS == {"dev", "up", "down", "produce", "simulate changes", "jars"}
+
+
+def _verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    below = getattr(command, "commands", None)  # of a group
+    if below is None:
+        yield path, command
+        return
+    for name, verb in below.items():
+        yield from _verbs(verb, (*path, name))
 
 
 def test_its_version_is_that_of_the_distribution() -> None:

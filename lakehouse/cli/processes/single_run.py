@@ -12,13 +12,16 @@ from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
 from lakehouse.cli.reports.outcome import RunOutcome
 
 
-def make_run(context: Context, run: Callable[[str], RunOutcome], show: Callable[[RunOutcome], None]) -> None:
+def make_run(
+    context: Context, run: Callable[[str], RunOutcome], show: Callable[[RunOutcome], None], *, as_json: bool = False
+) -> None:
     """Make a run that reads no topic, and tell what came of it.
 
     Args:
         context: of the command.
         run: makes it, with the mark of this process.
         show: tells what it did, before failed checks and failures are told.
+        as_json: whether `show` prints JSON, beside which nothing else goes to the same place.
 
     Raises:
         typer.Exit: a step failed, or a check did.
@@ -27,9 +30,10 @@ def make_run(context: Context, run: Callable[[str], RunOutcome], show: Callable[
     with ended_by_signals(), alive(context.settings.state) as mark, servers(context, broker=False):
         outcome = run(mark)
         show(outcome)
+    out = context.err if as_json else context.out
     for (table, name), check in sorted(outcome.checks.items()):
         if not check.passed:
-            context.out.print(f"{name} of {table}: {check.description}", markup=False, highlight=False, soft_wrap=True)
+            out.print(f"{name} of {table}: {check.description}", markup=False, highlight=False, soft_wrap=True)
     for step, error in outcome.failures.items():
         context.err.print(f"{step} failed: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
     say(context, f"Dagster run {outcome.runs[-1]}, {time.monotonic() - began:.0f} s in all.")

@@ -1,6 +1,7 @@
 """What came of the runs of one command, gathered from Dagster's events."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import dagster as dg
 
@@ -71,6 +72,27 @@ class RunOutcome:
     def asked(self) -> set[dg.AssetCheckKey]:
         """The checks that have a result."""
         return {check.asset_check_key for check in self.checks.values()}
+
+    def as_data(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "good": self.good,
+            "runs": self.runs,
+            "rows_added": dict(sorted(self.added.items())),
+            "released": dict(sorted(self.released.items())),
+            "mirrors": {name: asdict(mirrored) for name, mirrored in sorted(self.mirrored.items())},
+            "checks": [
+                {
+                    "table": table,
+                    "check": name,
+                    "passed": check.passed,
+                    "severity": check.severity.value,
+                    "description": check.description,
+                }
+                for (table, name), check in sorted(self.checks.items())
+            ],
+            "failures": dict(sorted(self.failures.items())),
+        }
 
     def add(self, result: dg.ExecuteInProcessResult) -> None:
         """Take in what one more run did."""

@@ -78,6 +78,19 @@ def test_accept_loss_shows_first_and_seals_with_yes(stream: Landing, lakehouse: 
     assert shown.exit_code == 0, shown.output
     assert "[5, 7)" in shown.stdout
     assert "things gives up 2 offsets (RetentionOvertook)." in shown.stdout
+    assert json.loads(lakehouse("accept-loss", "things", "--json").stdout) == {
+        "stream": "things",
+        "kind": "loss",
+        "reason": "RetentionOvertook",
+        "offsets": 2,
+        "given_up": {"0": [[5, 7]]},
+        "not_reached": {},
+        "doubtful": {},
+        "goes_on_at": {"0": 7},
+        "done": False,
+        "run_id": None,
+        "snapshots": {},
+    }
     assert "--yes" in shown.stdout
     assert head(stream) == before
 
@@ -148,7 +161,10 @@ def test_adopt_shows_first_and_seals_with_yes(stream: Landing, lakehouse: Callab
     assert "goes on at 0:5" in shown.stdout
     assert "1 rows repeat an offset" in shown.stdout
     assert lakehouse("audit", "things").exit_code == 1
-    assert lakehouse("adopt", "things", "--from", "rows", "--yes").exit_code == 0
+    told = json.loads(lakehouse("adopt", "things", "--from", "rows", "--json").stdout)
+    assert (told["goes_on_at"], told["repeated"], told["done"]) == ({"0": 5}, {"0": 1}, False)
+    done = json.loads(lakehouse("adopt", "things", "--from", "rows", "--yes", "--json").stdout)
+    assert (done["done"], done["snapshots"]["raw.things"]) == (True, head(stream))
     stream.send([thing(5)])
     stream.ingest()
     audited = lakehouse("audit", "things", "--json")

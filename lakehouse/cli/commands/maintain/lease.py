@@ -10,7 +10,7 @@ import typer
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table as IcebergTable
 
-from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.durations import duration
 from lakehouse.cli.streams import tables_existing
@@ -71,6 +71,7 @@ def take(
     lasting: Annotated[str, typer.Option("--for", help="How long: 90m, 24h, 7d. Overdue leases are loud.")],
     reason: Annotated[str, typer.Option("--reason", help="Why, for whoever waits for it.")],
     snapshot: Annotated[int | None, typer.Option("--snapshot", help="Which snapshot; default: the newest.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Keep a snapshot of a table, and all that follow it, from being expired. Taken again, the lease is renewed."""
     context = context_of(ctx)
@@ -92,6 +93,10 @@ def take(
         held = Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, at, until, reason)
         if not take_lease(catalog, held):
             raise NotToLease(f"{table}: snapshot {at} went while it was to be held.", remedy="hold a newer one")
+    if as_json:
+        taken = {"table": table, "owner": owner, "snapshot_id": at, "until": until.isoformat(), "reason": reason}
+        print_json(taken)
+        return
     told = f"{owner} holds snapshot {at} of {table} and all that follow until {until:%Y-%m-%d %H:%M} UTC."
     context.out.print(told, highlight=False, markup=False, soft_wrap=True)
 
@@ -123,6 +128,7 @@ def release(
     owner: Owner,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would change.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """End a lease. What a mirror or an incremental table has still to read is given up: it will need a rebuild."""
     context = context_of(ctx)
@@ -139,18 +145,30 @@ def release(
             told += f"; what it has not read of them is given up, and {owner} will need a rebuild"
         elif consumer is not None:
             told += f"; what comes before its next run is not kept for it, and {owner} may need a rebuild then"
-        if not yes:
-            context.out.print(f"{told}.", highlight=False, markup=False, soft_wrap=True)
-            context.out.print("Nothing was changed. To end this, say the same with --yes.")
-            return
-        try:
-            release_lease(catalog, loaded.name(), owner, give_up=consumer.read if consumer is not None else None)
-        except CommitFailedException as moved:
-            raise NoLease(
-                f"{owner} is at work: its lease on {table} was moved meanwhile, and stays.",
-                remedy="look at `lakehouse lease list`, and say it again if it is still meant",
-            ) from moved
-    context.out.print(f"Ended: {told}.", highlight=False, markup=False, soft_wrap=True)
+        if yes:
+            _end(catalog, loaded, owner, consumer)
+    if as_json:
+        ended = {"table": table, "owner": owner, "snapshot_id": held[0].snapshot_id, "behind": oldest, "done": yes}
+        print_json({**ended, "needs_rebuild": consumer is not None and bool(oldest)})
+        return
+    context.out.print(f"{'Ended: ' if yes else ''}{told}.", highlight=False, markup=False, soft_wrap=True)
+    if not yes:
+        context.out.print("Nothing was changed. To end this, say the same with --yes.")
+
+
+def _end(catalog: LakeCatalog, table: IcebergTable, owner: str, consumer: Consumer | None) -> None:
+    """End a lease.
+
+    Raises:
+        NoLease: its owner has moved it meanwhile.
+    """
+    try:
+        release_lease(catalog, table.name(), owner, give_up=consumer.read if consumer is not None else None)
+    except CommitFailedException as moved:
+        raise NoLease(
+            f"{owner} is at work: its lease on {'.'.join(table.name())} was moved meanwhile, and stays.",
+            remedy="look at `lakehouse lease list`, and say it again if it is still meant",
+        ) from moved
 
 
 def _require_free(table: str, owner: str, readers: Sequence[Consumer]) -> None:

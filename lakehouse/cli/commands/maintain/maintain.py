@@ -141,7 +141,7 @@ def _run(
             lines = [f"  maintenance of {name} with the tag {ALLOW_TAG}={row['plan']}" for name, row in shown.items()]
             _print(context, lines)
 
-    make_run(context, lambda mark: run_maintenance(context, mark, tags), tell)
+    make_run(context, lambda mark: run_maintenance(context, mark, tags), tell, as_json=quiet)
 
 
 def _as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:

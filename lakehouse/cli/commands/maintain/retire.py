@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from lakehouse.cli.commands.repair.rebuild import mirror_of
-from lakehouse.cli.context import context_of
+from lakehouse.cli.context import AsJson, context_of, print_json
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.streams import tables_existing
 from lakehouse.errors import LakehouseError
@@ -28,15 +28,20 @@ class NoRetention(LakehouseError):
 def checkpoint(
     ctx: typer.Context,
     mirror: Annotated[str, typer.Argument(help="The mirror, as namespace.table.")],
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Compare every row of a mirror with its changelog, and tag that state: later checks may begin there."""
     context = context_of(ctx)
     tables = mirror_of(context, mirror)
     with tables_existing(), context.err.status(f"comparing every row of {mirror} with its changelog"):
         made = make_checkpoint(catalog_of(context), tables)
-    said = made.statement
+    rows, position = made.statement.rows, made.statement.position
+    if as_json:
+        print_json({"mirror": mirror, "rows": rows, "position": str(position), "tag": made.tag})
+        return
     context.out.print(
-        f"{mirror} is its changelog, {said.rows:,} rows at position {said.position}: tagged {made.tag}.",
+        f"{mirror} is its changelog, {rows:,} rows at position {position}: tagged {made.tag}.",
         highlight=False,
         soft_wrap=True,
     )
@@ -47,6 +52,7 @@ def retire(
     changelog: Annotated[str, typer.Argument(help="The changelog, as namespace.table.")],
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would go.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Remove changes older than the changelog's retention that a checkpoint of every mirror stands for."""
     context = context_of(ctx)
@@ -61,16 +67,19 @@ def retire(
     stream = declarations.streams[log.stream_name]
     with tables_existing():
         found = find_retirable(catalog, log, stream, mirrors)
-        if found is None:
-            context.out.print(f"{changelog}: no change is older than {log.retention} and in every checkpoint.")
-            return
+        if found is not None and yes:
+            today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
+            attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
+            retire_found(catalog, log, found, attempt)
+    if as_json:
+        before = dict(sorted(found.before.items())) if found else {}
+        rows, done = found.rows if found else 0, found is not None and yes
+        print_json({"changelog": changelog, "changes": rows, "before": before, "done": done})
+    elif found is None:
+        context.out.print(f"{changelog}: no change is older than {log.retention} and in every checkpoint.")
+    else:
         where = ", ".join(f"{partition}:{offset}" for partition, offset in sorted(found.before.items()))
-        told = f"{found.rows:,} changes of {changelog}, in each partition what is before {where}"
+        message = f"{found.rows:,} changes of {changelog}, in each partition what is before {where}"
+        context.out.print(f"{'Removed' if yes else 'Would remove'} {message}.", highlight=False, soft_wrap=True)
         if not yes:
-            context.out.print(f"Would remove {told}.", highlight=False, soft_wrap=True)
             context.out.print("Nothing was changed. To do this, say the same with --yes.")
-            return
-        today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
-        attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
-        retire_found(catalog, log, found, attempt)
-    context.out.print(f"Removed {told}.", highlight=False, soft_wrap=True)

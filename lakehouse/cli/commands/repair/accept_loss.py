@@ -1,13 +1,13 @@
 """`lakehouse accept-loss`: give up records that are gone or cannot be read, and put that on record."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.streams import step_of, tables_existing
+from lakehouse.cli.context import AsJson, Context, context_of, print_json
+from lakehouse.cli.streams import sealed_by, step_of, tables_existing
 from lakehouse.engines.kafka.loss_ledger import Range
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base, read_bases
@@ -39,6 +39,7 @@ def accept_loss(
         typer.Option("--new-epoch", help="The topic is another one now, or its log was cut: begin in the present one."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would be given up.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Give up records that retention deleted unread, or that cannot be read, or begin anew in another topic.
 
@@ -53,12 +54,28 @@ def accept_loss(
         step = step_of(context, stream, "accept-loss")
         bases = read_bases(step.catalog, step.tables)
         loss = _find(step, bases, parse_offsets(offsets or []), reason, new_epoch=new_epoch)
-        _show(context, stream, loss)
-        if not yes:
-            context.out.print("Nothing was changed. To do this, say the same with --yes.")
-            return
-        published = seal_loss(step, bases, loss)
-    context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+        if not as_json:
+            _show(context, stream, loss)
+        published = seal_loss(step, bases, loss) if yes else None
+    if as_json:
+        print_json({**_as_data(stream, loss), **sealed_by(step, published)})
+    elif published is None:
+        context.out.print("Nothing was changed. To do this, say the same with --yes.")
+    else:
+        context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+
+
+def _as_data(stream: str, loss: Loss) -> dict[str, Any]:
+    return {
+        "stream": stream,
+        "kind": loss.kind,
+        "reason": loss.reason,
+        "offsets": loss.offsets,
+        "given_up": {p: [list(span) for span in spans] for p, spans in sorted(loss.accepted.items())},
+        "not_reached": {p: [list(span) for span in spans] for p, spans in loss.ahead.items()},
+        "doubtful": {p: list(span) for p, span in sorted(loss.doubtful.items())},
+        "goes_on_at": dict(sorted(loss.statement.end.items())),
+    }
 
 
 def _find(

@@ -1,12 +1,12 @@
 """`lakehouse adopt`: rows that no seal accounts for become the baseline of a stream."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.streams import step_of, tables_existing
+from lakehouse.cli.context import AsJson, Context, context_of, print_json
+from lakehouse.cli.streams import sealed_by, step_of, tables_existing
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.repair.adoption import Adoption, GoOnFrom, find_adoption
 from lakehouse.steps.ingest.repair.adoption import adopt as seal_adoption
@@ -24,6 +24,7 @@ def adopt(
         ),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would be adopted.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take what the tables of a stream hold now as accounted for, and say in every audit that a person did so."""
     context = context_of(ctx)
@@ -32,12 +33,26 @@ def adopt(
         bases = read_bases(step.catalog, step.tables)
         with context.err.status(f"reading the Kafka offsets of {stream}"):
             adoption = find_adoption(step, bases, go_on_from)
-        _show(context, adoption)
-        if not yes:
-            context.out.print("Nothing was changed. To do this, say the same with --yes.")
-            return
-        published = seal_adoption(step, bases, adoption)
-    context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+        if not as_json:
+            _show(context, adoption)
+        published = seal_adoption(step, bases, adoption) if yes else None
+    if as_json:
+        print_json({**_as_data(stream, adoption), **sealed_by(step, published)})
+    elif published is None:
+        context.out.print("Nothing was changed. To do this, say the same with --yes.")
+    else:
+        context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+
+
+def _as_data(stream: str, adoption: Adoption) -> dict[str, Any]:
+    return {
+        "stream": stream,
+        "rows": adoption.rows,
+        "unaccounted": adoption.unaccounted,
+        "repeated": dict(sorted(adoption.repeated.items())),
+        "read_again": dict(sorted(adoption.read_again.items())),
+        "goes_on_at": dict(sorted(adoption.statement.end.items())),
+    }
 
 
 def _show(context: Context, adoption: Adoption) -> None:

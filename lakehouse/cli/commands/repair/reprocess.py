@@ -1,14 +1,14 @@
 """`lakehouse reprocess`: take refused records up again, after the declaration was widened or corrected."""
 
 from contextlib import AbstractContextManager
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pyspark.sql import SparkSession
 from rich.table import Column, Table
 
-from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.streams import step_of, tables_existing
+from lakehouse.cli.context import AsJson, Context, context_of, print_json
+from lakehouse.cli.streams import sealed_by, step_of, tables_existing
 from lakehouse.engines.spark import spark_session
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.cdc.fold.recall import mirrors_without_history
@@ -27,6 +27,7 @@ def reprocess(
     ] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; it is in the seal.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would be done.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take records out of a stream's quarantine that are acceptable now, and put them where they belong."""
     context = context_of(ctx)
@@ -43,14 +44,28 @@ def reprocess(
             )
         bases = read_bases(step.catalog, step.tables)
         found = find_reprocess(step, bases, parse_offsets(offsets) if offsets else None, reason=reason)
-        _show(context, stream, found)
-        if not yes or not found.count:
-            context.out.print(
-                "Nothing was changed. To do this, say the same with --yes." if found.count else "Nothing was changed."
-            )
-            return
-        published = take_up(step, bases, found)
-    context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+        if not as_json:
+            _show(context, stream, found)
+        published = take_up(step, bases, found) if yes and found.count else None
+    if as_json:
+        print_json({**_as_data(stream, found), **sealed_by(step, published)})
+    elif published is None:
+        context.out.print(
+            "Nothing was changed. To do this, say the same with --yes." if found.count else "Nothing was changed."
+        )
+    else:
+        context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+
+
+def _as_data(stream: str, found: Reprocess) -> dict[str, Any]:
+    return {
+        "stream": stream,
+        "records": found.count,
+        "acceptable": {p: [list(span) for span in spans] for p, spans in found.places.spans.items()},
+        "refused": dict(sorted(found.refused.items())),
+        "left": found.left,
+        "shared": found.shared,
+    }
 
 
 def _show(context: Context, stream: str, found: Reprocess) -> None:

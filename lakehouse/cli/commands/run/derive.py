@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import declarations_of
 from lakehouse.declarations import Derived
 from lakehouse.errors import LakehouseError
@@ -36,6 +36,7 @@ def derive(
         str, typer.Option(help="Why inputs of other dates or parameters may be read, and newer rows replaced.")
     ] = "",
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Compute incremental tables anew from all rows.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute derived tables in one run, so that they agree: one date, one set of parameters, one vintage."""
     from lakehouse.orchestration.run_context import (
@@ -55,21 +56,28 @@ def derive(
         BACKFILL_TAG: backfill,
         REBUILD_TAG: "true" if rebuild else "",
     }
-    _run(context, chosen, {key: value for key, value in asked.items() if value}, downstream=downstream)
+    tags = {key: value for key, value in asked.items() if value}
+    _run(context, chosen, tags, downstream=downstream, as_json=as_json)
 
 
-def _run(context: Context, chosen: Sequence[str], tags: Mapping[str, str], *, downstream: bool) -> None:
+def _run(context: Context, chosen: Sequence[str], tags: Mapping[str, str], *, downstream: bool, as_json: bool) -> None:
     # Dagster takes a second to import, and a slip in the command's words is told without.
     from lakehouse.cli.processes.materialize import derive as run_derive
     from lakehouse.cli.processes.single_run import make_run
     from lakehouse.cli.reports.outcome import RunOutcome
 
     def show(outcome: RunOutcome) -> None:
+        if as_json:
+            print_json(outcome.as_data())
+            return
         for table, rows in sorted(outcome.added.items()):
             release = outcome.released.get(table)
             context.out.print(f"{table}: {f'released {release}' if release else f'{rows:,} rows'}", highlight=False)
 
-    make_run(context, lambda mark: run_derive(context, mark, chosen, tags, downstream=downstream), show)
+    def run(mark: str) -> RunOutcome:
+        return run_derive(context, mark, chosen, tags, downstream=downstream)
+
+    make_run(context, run, show, as_json=as_json)
 
 
 def _chosen(names: Sequence[str], derived: Mapping[str, Derived], *, upstream: bool) -> list[str]:

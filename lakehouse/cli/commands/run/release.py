@@ -13,7 +13,7 @@ import msgspec
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.declarations import Release
 from lakehouse.errors import LakehouseError
@@ -37,7 +37,6 @@ class UnknownRelease(LakehouseError):
 
 
 Group = Annotated[str, typer.Argument(help="The release, by its declared name.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @release.command()
@@ -92,28 +91,33 @@ def rollback(
     *,
     why: Annotated[str, typer.Option("--why", help="For the record.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would change.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let readers get another release: the pointer moves, no table is changed, and the record says who and why."""
     context = context_of(ctx)
     declared, catalog = _declared(context, group), catalog_of(context)
     now = load_pointer(catalog, declared.name).current.current
-    if release_id == now:
-        context.out.print(f"Readers of {group} get {now} already; nothing to do.", highlight=False, soft_wrap=True)
-        return
-    if not yes:
+    if release_id != now and yes:
+        today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
+        attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"release:{declared.name}", runtime_date=today)
+        who = f"{getpass.getuser()}@{socket.gethostname()}"
+        move_back(catalog, declared.name, release_id, attempt, by=who, why=why)
+    elif release_id != now:
         target = open_release(catalog, declared.name, release_id)
         for name in target.tables:
             target.table(name)
-        context.out.print(
-            f"Readers of {group} would get {release_id} instead of {now}.", highlight=False, soft_wrap=True
-        )
-        context.out.print("Nothing was changed. To do this, say the same with --yes.")
+    if as_json:
+        print_json({"group": group, "before": now, "release": release_id, "done": yes and release_id != now})
         return
-    today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
-    attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"release:{declared.name}", runtime_date=today)
-    who = f"{getpass.getuser()}@{socket.gethostname()}"
-    move_back(catalog, declared.name, release_id, attempt, by=who, why=why)
-    context.out.print(f"Readers of {group} get {release_id} now, {now} before.", highlight=False, soft_wrap=True)
+    if release_id == now:
+        lines = [f"Readers of {group} get {now} already; nothing to do."]
+    elif yes:
+        lines = [f"Readers of {group} get {release_id} now, {now} before."]
+    else:
+        lines = [f"Readers of {group} would get {release_id} instead of {now}."]
+        lines += ["Nothing was changed. To do this, say the same with --yes."]
+    for line in lines:
+        context.out.print(line, highlight=False, soft_wrap=True)
 
 
 def _declared(context: Context, group: str) -> Release:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
 
@@ -20,6 +20,7 @@ def run(
             "unless its topics are there."
         ),
     ] = True,
+    as_json: AsJson = False,
 ) -> None:
     """Load the demo, materialize every asset with its checks through Dagster, report, and stop what was started."""
     began = time.monotonic()
@@ -41,7 +42,10 @@ def run(
         make_tables(context, lake)
         outcome = materialize(context, lake, mark)
         outcome.seconds = time.monotonic() - began
-        show_report(context, lake, outcome)
+        if as_json:
+            print_json(outcome.as_data())
+        else:
+            show_report(context, lake, outcome)
     if not outcome.good:
         raise typer.Exit(PROMISE_BROKEN)
 

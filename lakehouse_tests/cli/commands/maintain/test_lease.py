@@ -47,7 +47,26 @@ def test_a_person_holds_a_snapshot_and_lets_it_go(house: House) -> None:
     line = call("list").stdout
     assert line.startswith("TABLE  STATE  WHO  SNAPSHOT  UNTIL  WHY\n")
     assert f"{LOG}  held     lease year-end  snapshot {seals[1]} (4 behind)  until" in line
+    words = ("--for", "7d", "--reason", "the auditors", "--snapshot", str(seals[1]), "--json")
+    renewed = json.loads(call("take", LOG, "year-end", *words).stdout)
+    (held,) = held_leases(house.log)
+    assert held.until is not None
+    assert renewed == {
+        "table": LOG,
+        "owner": "year-end",
+        "snapshot_id": seals[1],
+        "until": held.until.isoformat(),
+        "reason": "the auditors",
+    }
     assert "Nothing was changed" in call("release", LOG, "year-end").stdout
+    assert json.loads(call("release", LOG, "year-end", "--json").stdout) == {
+        "table": LOG,
+        "owner": "year-end",
+        "snapshot_id": seals[1],
+        "behind": 4,
+        "done": False,
+        "needs_rebuild": False,
+    }
     assert len(leases(house.log)) == 1
     assert "Ended: year-end holds" in call("release", LOG, "year-end", "--yes").stdout
     assert leases(house.log) == {}

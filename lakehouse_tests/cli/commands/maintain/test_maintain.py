@@ -125,7 +125,7 @@ def test_where_nothing_was_done_the_command_says_why(house: House, monkeypatch: 
     assert found is not None
     record(house.catalog, decided_rows(found.plan, found.state, FEW, run_id="a run"), writer="a run")
 
-    def made(_: Context, __: object, show: Callable[[RunOutcome], None]) -> None:
+    def made(_: Context, __: object, show: Callable[[RunOutcome], None], *, as_json: bool) -> None:
         show(RunOutcome(runs=["a run"]))
 
     monkeypatch.setattr("lakehouse.cli.processes.single_run.make_run", made)

@@ -1,5 +1,6 @@
 """`lakehouse checkpoint` and `lakehouse retire`, as docs/how-to/retire-changes.md shows them. See `steps/cdc`."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -43,14 +44,21 @@ def test_changes_go_after_a_checkpoint_and_with_a_yes(lake: MirroredLake) -> Non
     made = call("checkpoint", lake.tables.mirror.name)
     assert made.exit_code == 0, made.output
     assert "is its changelog, 5 rows at position" in made.stdout
+    again = json.loads(call("checkpoint", lake.tables.mirror.name, "--json").stdout)
+    assert (again["mirror"], again["rows"]) == (lake.tables.mirror.name, 5)
+    assert again["tag"] in made.stdout.replace("\n", "")
     shown = call("retire", LOG)
     assert "Would remove 5 changes" in shown.stdout
+    told = {"changelog": LOG, "changes": 5, "before": {"0": 5}, "done": False}
+    assert json.loads(call("retire", LOG, "--json").stdout) == told
     assert len(lake.rows(LOG)) == 5
     done = call("retire", LOG, "--yes")
     assert done.exit_code == 0, done.output
     assert "Removed 5 changes" in done.stdout
     assert lake.rows(LOG) == []
     assert "no change is older" in call("retire", LOG, "--yes").stdout
+    told = {"changelog": LOG, "changes": 0, "before": {}, "done": False}
+    assert json.loads(call("retire", LOG, "--yes", "--json").stdout) == told
 
 
 def test_names_that_nobody_declared_are_one_line(lake: MirroredLake) -> None:

@@ -1,5 +1,7 @@
 """`lakehouse rebuild` says what it would do, and does nothing without --yes. What it does: `assets/test_mirror.py`."""
 
+import json
+
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
@@ -26,6 +28,17 @@ def test_it_shows_what_it_would_fold_and_replace(house: House) -> None:
     assert "│ 0/12/3  │                5 │ changelog.nests │" in shown.stdout
     assert f"Up to snapshot {newest} of changelog.nests." in shown.stdout
     assert "say the same with --yes" in shown.stdout
+    assert json.loads(rebuild(house, "mirror.nests", "--json").stdout) == {
+        "mirror": "mirror.nests",
+        "rows": 3,
+        "position": "0/12/3",
+        "changelog": "changelog.nests",
+        "changes": 5,
+        "up_to": newest,
+        "initial": None,
+        "problem": None,
+        "done": False,
+    }
     assert house.lake().catalog.load_table(("mirror", "nests")).metadata_location == before
 
 

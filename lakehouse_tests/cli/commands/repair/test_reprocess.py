@@ -69,6 +69,25 @@ def test_it_shows_first_and_takes_up_with_yes(stream: InProcess) -> None:
     assert "Nothing was changed." in rest.stdout
 
 
+def test_json_says_the_same_and_what_was_done(stream: InProcess) -> None:
+    shown = json.loads(call("things", "--json").stdout)
+    assert shown == {
+        "stream": "things",
+        "records": 3,
+        "acceptable": {"0": [[1, 4]]},
+        "refused": {"not_json": 1},
+        "left": 0,
+        "shared": 0,
+        "done": False,
+        "run_id": None,
+        "snapshots": {},
+    }
+    done = json.loads(call("things", "--yes", "--json").stdout)
+    assert done["done"]
+    assert done["snapshots"] == {name: stream.load(name).metadata.current_snapshot_id for name in stream.tables}
+    assert not json.loads(call("things", "--yes", "--json").stdout)["done"], "nothing is left to take up"
+
+
 @pytest.mark.parametrize("text", ["0", "0:", "0:5-2", "x:1", "0:1-2-3"])
 def test_what_names_no_offsets_is_one_line(stream: InProcess, text: str) -> None:
     told = call("things", "--offsets", text)

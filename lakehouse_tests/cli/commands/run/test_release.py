@@ -68,6 +68,8 @@ def test_rollback_needs_a_yes_and_is_on_record(group: Group) -> None:
     shown = call("rollback", "things", first, "--why", "wrong delays")
     assert shown.exit_code == 0
     assert f"Readers of things would get {first} instead of {second}." in shown.stdout
+    told = {"group": "things", "before": second, "release": first, "done": False}
+    assert json.loads(call("rollback", "things", first, "--why", "wrong delays", "--json").stdout) == told
     assert group.open().id == second
     done = call("rollback", "things", first, "--why", "wrong delays", "--yes")
     assert done.exit_code == 0, done.output

@@ -1,0 +1,53 @@
+"""What the runs of a command did, as `--json` prints it, and whether that was good."""
+
+import json
+
+import dagster as dg
+
+from lakehouse.cli.reports.outcome import Mirrored, RunOutcome
+
+
+def contract(*, passed: bool = True, severity: str = "ERROR") -> dg.AssetCheckEvaluation:
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(["raw", "birds"]),
+        check_name="contract",
+        passed=passed,
+        metadata={},
+        severity=dg.AssetCheckSeverity(severity),
+        description="All 4 rows.",
+    )
+
+
+def outcome(*checks: dg.AssetCheckEvaluation) -> RunOutcome:
+    return RunOutcome(
+        added={"raw.birds": 4},
+        mirrored={"mirror.nests": Mirrored(changes=3, inserted=2, updated=1)},
+        checks={("raw.birds", check.check_name): check for check in checks},
+        runs=["a run"],
+    )
+
+
+def test_it_is_data_for_machines() -> None:
+    assert json.loads(json.dumps(outcome(contract()).as_data())) == {
+        "good": True,
+        "runs": ["a run"],
+        "rows_added": {"raw.birds": 4},
+        "released": {},
+        "mirrors": {"mirror.nests": {"changes": 3, "inserted": 2, "updated": 1, "deleted": 0, "refused": 0}},
+        "checks": [
+            {
+                "table": "raw.birds",
+                "check": "contract",
+                "passed": True,
+                "severity": "ERROR",
+                "description": "All 4 rows.",
+            }
+        ],
+        "failures": {},
+    }
+
+
+def test_a_warning_is_allowed_a_failed_check_is_not_and_no_check_proves_nothing() -> None:
+    assert outcome(contract(passed=False, severity="WARN")).good
+    assert not outcome(contract(passed=False)).good
+    assert not outcome().good
