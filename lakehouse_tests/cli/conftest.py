@@ -7,9 +7,9 @@ from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
 from lakehouse.settings.state import StateFolder
-from lakehouse_tests.orchestration.assets.house import house
+from lakehouse_tests.orchestration.assets.house import house, working_house
 
-__all__ = ["Lakehouse", "house", "lakehouse"]
+__all__ = ["Lakehouse", "house", "lakehouse", "working_house"]
 
 Lakehouse = Callable[..., Result]
 

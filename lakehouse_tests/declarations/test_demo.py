@@ -12,7 +12,7 @@ from polars.testing import assert_series_equal
 from lakehouse.declarations import ByField, Declarations, arrow_schema, load_declarations
 from lakehouse.declarations.columns.column import Column
 from lakehouse.demo.sources import flights, reference
-from lakehouse_tests.settings.test_settings import REPOSITORY
+from lakehouse_tests.settings.test_loading import REPOSITORY
 
 # Broken by the real data, and declared as warnings: column → rows.
 WARNINGS = {("raw.weather", "wind_speed"): 1}

@@ -9,7 +9,7 @@ import pytest
 
 from lakehouse.declarations import Declarations, load_declarations
 from lakehouse.declarations.registry.derived_rules import check_expectations
-from lakehouse_tests.settings.test_settings import REPOSITORY
+from lakehouse_tests.settings.test_loading import REPOSITORY
 
 DEMO = REPOSITORY / "conf" / "declarations"
 

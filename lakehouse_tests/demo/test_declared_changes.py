@@ -15,7 +15,7 @@ from lakehouse.demo.change_delivery import LATENESS
 from lakehouse.demo.change_history import KEY
 from lakehouse.formats.changes import ChangeDecoder
 from lakehouse.formats.changes.facts import ChangeTable
-from lakehouse_tests.settings.test_settings import REPOSITORY
+from lakehouse_tests.settings.test_loading import REPOSITORY
 
 pytestmark = pytest.mark.slow
 

@@ -41,15 +41,15 @@ def _from_now(original: Function) -> Function:
 
 
 _RUNTIME = "orchestration/test_run_context.py::"
-_INPUTS = "steps/derived/test_inputs_refused.py::"
-_RELEASE = "steps/release/test_pointer_and_tags.py::"
+_INPUTS = "steps/derived/test_plan.py::"
+_RELEASE = "steps/release/test_pointer.py::"
 DERIVED = (
     Mechanism(
         name="rows as the run left them",
         promise="P1: The newest snapshot is edited to list the files of an older one, and no seal contradicts it.",
         keeps="lakehouse.proofs.lineage.audit:_rows",
         lets_pass=gives([]),
-        guard="orchestration/checks/test_audit_files.py::test_an_older_list_of_manifests_is_named",
+        guard="cli/commands/prove/test_audit_files.py::test_an_older_list_of_manifests_is_named",
     ),
     Mechanism(
         name="runtime date",
@@ -77,7 +77,7 @@ DERIVED = (
         promise="P3: What an asset of a user's own has read once cannot be read again after an expiry.",
         keeps="lakehouse.orchestration.resources.step_pins:pinned_tables",
         lets_pass=_unpinned,
-        guard="orchestration/assets/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
+        guard="orchestration/resources/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
     ),
     Mechanism(
         name="agreement of inputs",

@@ -118,7 +118,7 @@ INGEST = (
         promise="P1: A topic that was made anew waits unread, and looks read, until it is as long as the one before.",
         keeps="lakehouse.steps.ingest.plan:require_same_log",
         lets_pass=gives(None),
-        guard="resources/test_standing.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
+        guard="orchestration/resources/test_stream_status.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
     ),
     Mechanism(
         name="loss of unread offsets",
@@ -238,7 +238,7 @@ INGEST = (
         promise="P1: A long text in a partition's column stops its stream for good.",
         keeps="lakehouse.steps.ingest.parquet_files.folders:_value",
         lets_pass=_value_as_it_is,
-        guard="steps/ingest/test_parquet_files.py::test_a_text_of_any_length_and_any_letters_is_a_partition",
+        guard="steps/ingest/parquet_files/test_writer.py::test_a_text_of_any_length_and_any_letters_is_a_partition",
     ),
     Mechanism(
         name="staged audit",

@@ -157,7 +157,7 @@ MAINTENANCE = (
         promise="P1: A file that was removed, emptied or cut is listed in a table, and passes a scan of everything.",
         keeps="lakehouse.protocol.seals.damage:damages",
         lets_pass=gives([]),
-        guard="orchestration/checks/test_audit_files.py::test_a_file_that_is_not_as_it_was_is_named[removed-derived.b]",
+        guard="cli/commands/prove/test_audit_files.py::test_a_file_that_is_not_as_it_was_is_named[removed-derived.b]",
     ),
     Mechanism(
         name="a damaged metadata file is a finding",
@@ -165,7 +165,7 @@ MAINTENANCE = (
         "that is broken.",
         keeps="lakehouse.cli.commands.prove.audit:_note_unreadable",
         lets_pass=gives(None),
-        guard="orchestration/checks/test_audit_files.py::test_a_damaged_metadata_file_is_a_finding[cut]",
+        guard="cli/commands/prove/test_audit_files.py::test_a_damaged_metadata_file_is_a_finding[cut]",
     ),
     Mechanism(
         name="a pointer that cannot be believed",

@@ -25,9 +25,9 @@ def _table_decides(original: Function) -> Function:
     return passing
 
 
-_PATIENCE = "protocol/catalog/test_rest_patience.py::"
+_PATIENCE = "protocol/catalog/test_timeouts.py::"
 _SHARING = "protocol/cleanup/test_shared_files.py::"
-_PROPERTIES = "protocol/catalog/test_foreign_properties.py::"
+_PROPERTIES = "protocol/catalog/test_safe_properties.py::"
 _WEB = "orchestration/web/test_server.py::"
 SERVERS = (
     Mechanism(
@@ -63,7 +63,7 @@ SERVERS = (
         promise="P1: A table is registered a second time, the two go on apart, and the audit finds every promise kept.",
         keeps="lakehouse.protocol.cleanup.shared_files:shared_among",
         lets_pass=gives({}),
-        guard="orchestration/checks/test_audit_files.py::test_a_second_entry_of_a_table_is_named",
+        guard="cli/commands/prove/test_audit_files.py::test_a_second_entry_of_a_table_is_named",
     ),
     Mechanism(
         name="files of one entry",

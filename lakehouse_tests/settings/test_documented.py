@@ -4,7 +4,7 @@ import pytest
 
 from lakehouse.settings.models import Section
 from lakehouse_tests.reference.settings import GIVEN, SECTIONS
-from lakehouse_tests.settings.test_settings import REPOSITORY
+from lakehouse_tests.settings.test_loading import REPOSITORY
 
 
 @pytest.mark.parametrize("section", SECTIONS.values())

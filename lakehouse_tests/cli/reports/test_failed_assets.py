@@ -5,7 +5,7 @@ import dagster as dg
 from lakehouse.build import build_defs
 from lakehouse.cli.reports.failed_assets import assets_of_steps, held_up
 from lakehouse.settings import load_settings
-from lakehouse_tests.settings.test_settings import REPOSITORY
+from lakehouse_tests.settings.test_loading import REPOSITORY
 
 
 def test_what_waits_for_a_stream_that_failed() -> None:

@@ -1,7 +1,7 @@
 """The proofs of a mirror, a case each: a fold of the changelog, its own seals, and Iceberg's counters.
 
 Guarded mechanisms: rows are compared with a second fold; a range begins where the one before has ended; what a seal
-counts is what Iceberg has counted. Every case is in `test_fold_check` and `test_balance`.
+counts is what Iceberg has counted. Every case is in `test_verify` and `test_balance`.
 """
 
 from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 
 from lakehouse.declarations import OWN_TABLES, DeclarationError, load_declarations
 from lakehouse.settings import load_settings
-from lakehouse_tests.settings.test_settings import REPOSITORY
+from lakehouse_tests.settings.test_loading import REPOSITORY
 
 DEMO = REPOSITORY / "conf" / "declarations"
 OWN = """

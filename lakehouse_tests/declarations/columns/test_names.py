@@ -1,0 +1,35 @@
+"""Names that Kafka, Iceberg or we could not carry are refused when they are declared."""
+
+import pytest
+
+from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.columns.names import (
+    check_column_name,
+    check_stream_name,
+    check_topic_name,
+    table_identifier,
+)
+
+
+def test_a_table_has_a_namespace_and_a_name() -> None:
+    assert table_identifier("raw.birds_2") == ("raw", "birds_2")
+    for name in ("birds", "a.b.c", "raw.", "raw.2birds", "raw.b`irds", "raw.vögel"):
+        with pytest.raises(DeclarationError, match="cannot name a table"):
+            table_identifier(name)
+
+
+def test_what_iceberg_and_kafka_need_is_reserved_but_not_within_a_struct() -> None:
+    for name, why in (("_FILE", "reserved by Iceberg"), ("_kafka_offset", "Kafka coordinate"), ("a b", "cannot name")):
+        with pytest.raises(DeclarationError, match=why):
+            check_column_name("raw.birds", name)
+    check_column_name("raw.birds", "file_path", nested=True)
+
+
+def test_streams_and_topics() -> None:
+    check_stream_name("birds")
+    check_topic_name("birds", "shop.public.birds-2")
+    with pytest.raises(DeclarationError, match="cannot name a stream"):
+        check_stream_name("shop.birds")
+    for topic in ("", "..", "a b", "x" * 250):
+        with pytest.raises(DeclarationError, match="cannot name a topic"):
+            check_topic_name("birds", topic)
