@@ -1,4 +1,4 @@
-"""Every key of a seal, once. What is under each of them is on the page `docs/seals.md`.
+"""Every key of a seal, once. What is under each of them is on the page `docs/reference/seals.md`.
 
 The first six are keys of a snapshot's summary as they stand. All others are keys of a statement: the seal puts `PREFIX`
 in front of them. They are stored in tables for good, so a key is never renamed, and a retired one is never used again.

@@ -8,7 +8,7 @@ from lakehouse import seal_keys
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse_tests.rooms import ROOT
 
-_PAGE = ROOT / "docs/seals.md"
+_PAGE = ROOT / "docs/reference/seals.md"
 _KEYS = {value: name for name, value in vars(seal_keys).items() if name.isupper() and name != "PREFIX"}
 _OF_EVERY_SEAL = {seal_keys.PREFIX + field.name for field in fields(Seal) if field.name != "statement"}
 

@@ -166,7 +166,7 @@ def _end(catalog: LakeCatalog, table: IcebergTable, owner: str, consumer: Consum
         release_lease(catalog, table.name(), owner, give_up=consumer.read if consumer is not None else None)
     except CommitFailedException as moved:
         raise NoLease(
-            f"{owner} is at work: its lease on {'.'.join(table.name())} was moved meanwhile, and stays.",
+            f"{owner} is at work: its lease on {table_name(table)} was moved meanwhile, and stays.",
             remedy="look at `lakehouse lease list`, and say it again if it is still meant",
         ) from moved
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pyiceberg.table import Table
 
+from lakehouse import seal_keys
 from lakehouse.declarations import Mirror, MirrorTables, apply, plan
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
@@ -19,7 +20,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.cdc.changelog_cleanup.retire import BEFORE_KEY, KIND_RETIRE
+from lakehouse.steps.cdc.changelog_cleanup.retire import KIND_RETIRE
 from lakehouse.steps.cdc.fold.survey import RangeSurvey
 from lakehouse.steps.cdc.fold_range import MirrorWork, state
 from lakehouse.steps.cdc.plan.range import Range, chain, newest_statement, next_range, stored_statement, whole_range
@@ -216,7 +217,7 @@ def _retire(feed: Feed, before: int) -> int:
     said = KafkaStatement.from_keys(base.sealed.seal.statement)
     assert said
     told = replace(said, start=said.end, tallies={}, retired={LOG: {0: Tally(before, 0, 0)}})
-    keys = {**told.to_keys(), BEFORE_KEY: f'{{"0":{before}}}'}
+    keys = {**told.to_keys(), seal_keys.RETIRE_BEFORE: f'{{"0":{before}}}'}
     seal = Seal.of(attempt, KIND_RETIRE, statement=keys, previous=base.sealed.seal)
     return publish(feed.catalog, [seal_branch(feed.catalog, base, attempt, seal)]).snapshots[LOG]
 
