@@ -39,7 +39,5 @@ def page(site: str) -> Iterator[Page]:
 
 def test_the_newest_run_says_why_nothing_was_done(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_text("not done, and why").first).to_be_visible()
-    page.get_by_text("[Show Markdown]").first.click()
     expect(page.get_by_text("Nothing, because:").first).to_be_visible()
     picture(page, "maintenance", tmp_path)
-    page.keyboard.press("Escape")
