@@ -22,9 +22,7 @@ def told(lake: Lake, operation: Operation, result: Any = "done", *, died: bool =
     """An operation comes to an end, as the step writes it down."""
     now = datetime.now(UTC)
     state = MeasuredState(table="raw.things", uuid="the uuid", measured_at=now)
-    decided = MaintenancePlan(
-        table=state.table, state_digest=state.digest, health=1.0, actions=(Action(operation=operation),)
-    )
+    decided = MaintenancePlan(table=state.table, state_digest=state.digest, actions=(Action(operation=operation),))
     attempt = Attempt("run", "maintain:raw.things")
     rows = decided_rows(decided, state, Maintenance(), run_id="run", attempt=attempt.id)
     outcome = ActionOutcome(action=decided.actions[0], result=result, message="7 went", facts=facts or {"files": 7})

@@ -28,9 +28,8 @@ class Server:
 
     def daemons(self) -> list[psutil.Process]:
         """The processes that fork its Python workers."""
-        found = psutil.Process(self.pid).children(recursive=True)
-        mine = [process for process in found if "lakehouse.engines.worker_daemon" in " ".join(process.cmdline())]
-        return [process for process in mine if process.ppid() == self.pid]
+        children = psutil.Process(self.pid).children()
+        return [process for process in children if "lakehouse.engines.worker_daemon" in _command(process)]
 
     def threads(self) -> int:
         """Threads of the JVM that watch over daemons."""
@@ -48,7 +47,7 @@ class Server:
     def rss(self) -> int:
         """Bytes of memory, of the JVM and of all below it."""
         server = psutil.Process(self.pid)
-        return sum(process.memory_info().rss for process in [server, *server.children(recursive=True)])
+        return sum(_resident(process) for process in [server, *server.children(recursive=True)])
 
     def _told(self, command: str) -> str:
         return subprocess.run(["jcmd", str(self.pid), command], capture_output=True, text=True, check=True).stdout
@@ -69,6 +68,20 @@ def on_connect(landing: MakeLanding, connect_settings: Settings) -> Callable[...
         return spark_session(connect_settings.model_copy(update={"catalog": catalog}), app_name="long-lived")
 
     return lambda **more: replace(landing(**more), spark_on=open_on)
+
+
+def _resident(process: psutil.Process) -> int:
+    try:
+        return process.memory_info().rss
+    except psutil.NoSuchProcess:
+        return 0
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # it has ended, and nobody has asked how
+        return ""
 
 
 def until(true: Callable[[], object], seconds: float = 30) -> None:
