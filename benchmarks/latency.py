@@ -26,7 +26,7 @@ from benchmarks.lab import Lab, Limits, open_lab
 from benchmarks.records import PARTITIONS, order
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.settings import KafkaSettings
-from lakehouse.steps.ingest import step as story
+from lakehouse.steps.ingest.read import readable
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.step import IngestStep, ingest
 from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task
@@ -92,7 +92,7 @@ def _commits(lab: Lab, commits: int, console: Console) -> Iterator[tuple[float, 
     (stream,) = declarations.streams.values()
     limits = lab.settings.ingest.model_copy(update={"max_records_per_run": PER_COMMIT})
     here = _HereInsteadOfSpark()
-    with mock.patch.object(story, "read_and_write", here):
+    with mock.patch.object(readable, "read_and_write", here):
         for number in range(commits):
             step = IngestStep(
                 stream=stream,
