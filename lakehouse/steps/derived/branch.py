@@ -53,16 +53,16 @@ def compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) 
 
 
 def _compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) -> OnBranch:
-    found = computed(
+    frame = computed(
         spark,
         step.derived,
-        {argument: _frame(spark, work, one) for argument, one in work.inputs.items()},
+        {argument: _frame(spark, work, input_) for argument, input_ in work.inputs.items()},
         runtime_date=date.fromisoformat(step.attempt.runtime_date),
         parameters=step.parameters,
     )
-    traced = trace(found)
+    traced = trace(frame)
     part = step.part or DerivedPart(step.derived)
-    rows = fitted_frame(step.derived.table, found, date.fromisoformat(step.attempt.runtime_date))
+    rows = fitted_frame(step.derived.table, frame, date.fromisoformat(step.attempt.runtime_date))
     if part.keys:
         rows = rows.where(part.computed)
     open_branch(step.catalog, work.base, step.attempt)
@@ -80,10 +80,10 @@ def _compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession)
     return OnBranch(traced, rules, added, total)
 
 
-def _frame(spark: SparkSession, work: DerivedPlan, one: Input) -> DataFrame:
-    if work.increment is not None and work.increment.followed is one:
+def _frame(spark: SparkSession, work: DerivedPlan, input_: Input) -> DataFrame:
+    if work.increment is not None and work.increment.followed is input_:
         return work.increment.frame(spark)
-    return rows_at(spark, one.name, one.snapshot_id)
+    return rows_at(spark, input_.name, input_.snapshot_id)
 
 
 @contextmanager

@@ -30,17 +30,17 @@ def fitted_frame(table: Table, frame: DataFrame, runtime_date: date) -> DataFram
     dated = frame.drop(table.runtime_date_column or "").withColumn(
         table.runtime_date_column or "", f.lit(runtime_date).cast("date")
     )
-    wanted, found = spark_schema(table), dated.schema
-    problems = [f"column '{name}' is unknown" for name in found.names if name not in wanted.names]
-    problems += [f"column '{name}' is there twice" for name in wanted.names if found.names.count(name) > 1]
+    wanted, actual = spark_schema(table), dated.schema
+    problems = [f"column '{name}' is unknown" for name in actual.names if name not in wanted.names]
+    problems += [f"column '{name}' is there twice" for name in wanted.names if actual.names.count(name) > 1]
     columns: list[Column] = []
     for field in wanted.fields:
-        if field.name not in found.names:
+        if field.name not in actual.names:
             problems.append(f"column '{field.name}' is missing")
-        elif not lossless(kind := found[field.name].dataType, field.dataType):
+        elif not lossless(kind := actual[field.name].dataType, field.dataType):
             problems.append(f"column '{field.name}' is {kind.simpleString()}, not {field.dataType.simpleString()}")
         else:
-            columns.append(_column(table.name, field, nullable=found[field.name].nullable))
+            columns.append(_column(table.name, field, nullable=actual[field.name].nullable))
     if problems:
         raise DoesNotFit(
             f"What was computed does not fit table {table.name}: {'; '.join(problems)}.",
@@ -59,37 +59,39 @@ def _column(table: str, field: T.StructField, *, nullable: bool) -> Column:
 
 def null_found(table: Table, error: PySparkException) -> DoesNotFit | None:
     """What Spark's error means, if it is that a required column held a null; None for any other."""
-    found = re.search(rf"{NULL_MARK}:{re.escape(table.name)}:(?P<column>\w+):", str(error))
-    if found is None:
+    match = re.search(rf"{NULL_MARK}:{re.escape(table.name)}:(?P<column>\w+):", str(error))
+    if match is None:
         return None
     return DoesNotFit(
-        f"What was computed does not fit table {table.name}: column '{found['column']}' holds a null and is required.",
+        f"What was computed does not fit table {table.name}: column '{match['column']}' holds a null and is required.",
         remedy="correct the function, or declare the column nullable.",
     )
 
 
-def lossless(found: T.DataType, wanted: T.DataType) -> bool:
+def lossless(actual: T.DataType, wanted: T.DataType) -> bool:
     """Whether every value of one type is a value of the other."""
-    match found, wanted:
+    match actual, wanted:
         case T.NullType(), _:
             same = True
         case T.StructType(), T.StructType():
-            pairs = zip(found.fields, wanted.fields, strict=False)
-            same = found.names == wanted.names and all(lossless(one.dataType, other.dataType) for one, other in pairs)
+            pairs = zip(actual.fields, wanted.fields, strict=False)
+            same = actual.names == wanted.names and all(
+                lossless(actual_field.dataType, wanted_field.dataType) for actual_field, wanted_field in pairs
+            )
         case T.ArrayType(), T.ArrayType():
-            same = lossless(found.elementType, wanted.elementType)
+            same = lossless(actual.elementType, wanted.elementType)
         case T.MapType(), T.MapType():
-            same = lossless(found.keyType, wanted.keyType) and lossless(found.valueType, wanted.valueType)
+            same = lossless(actual.keyType, wanted.keyType) and lossless(actual.valueType, wanted.valueType)
         case T.DecimalType(), T.DecimalType():
-            same = wanted.scale >= found.scale and wanted.precision - wanted.scale >= found.precision - found.scale
+            same = wanted.scale >= actual.scale and wanted.precision - wanted.scale >= actual.precision - actual.scale
         case _, T.DecimalType():
-            same = 0 < _digits(found) <= wanted.precision - wanted.scale
+            same = 0 < _digits(actual) <= wanted.precision - wanted.scale
         case _, T.DoubleType():
-            same = isinstance(found, _EXACT_IN_DOUBLE)
-        case _ if _digits(found):
-            same = _digits(found) <= _digits(wanted)
+            same = isinstance(actual, _EXACT_IN_DOUBLE)
+        case _ if _digits(actual):
+            same = _digits(actual) <= _digits(wanted)
         case _:
-            same = type(found) is type(wanted)
+            same = type(actual) is type(wanted)
     return same
 
 

@@ -14,7 +14,7 @@ from lakehouse.steps.derived.refusals import NotAFrame, ParameterNotDeclared
 
 def computed(
     spark: SparkSession,
-    one: Derived,
+    derived: Derived,
     frames: Mapping[str, DataFrame],
     *,
     runtime_date: date,
@@ -24,7 +24,7 @@ def computed(
 
     Args:
         spark: the session of this step alone: a SQL text finds its inputs as temporary views.
-        one: the derived table.
+        derived: the table.
         frames: argument → rows.
         runtime_date: of the run.
         parameters: of the run.
@@ -33,24 +33,24 @@ def computed(
         NotAFrame: the function returned something else.
         ParameterNotDeclared: it asks for a parameter that is none.
     """
-    if isinstance(one.compute, str):
-        return _queried(spark, one.compute, frames, {**parameters, "runtime_date": runtime_date})
-    asked: dict[str, object] = {"runtime_date": runtime_date, "parameters": _Parameters(one, parameters)}
-    found: object = one.compute(**frames, **{name: asked[name] for name in one.asks_for})
-    if not isinstance(found, DataFrame):
+    if isinstance(derived.compute, str):
+        return _queried(spark, derived.compute, frames, {**parameters, "runtime_date": runtime_date})
+    arguments: dict[str, object] = {"runtime_date": runtime_date, "parameters": _Parameters(derived, parameters)}
+    frame: object = derived.compute(**frames, **{name: arguments[name] for name in derived.asks_for})
+    if not isinstance(frame, DataFrame):
         raise NotAFrame(
-            f"{one.name}: the function returned a {type(found).__name__}.", remedy="return a Spark DataFrame."
+            f"{derived.name}: the function returned a {type(frame).__name__}.", remedy="return a Spark DataFrame."
         )
-    return found
+    return frame
 
 
 class _Parameters(dict[str, Parameter]):
     """What a function is given as its parameters: a mapping that tells a slip by name."""
 
-    def __init__(self, one: Derived, parameters: Parameters) -> None:
+    def __init__(self, derived: Derived, parameters: Parameters) -> None:
         super().__init__(parameters)
-        self._table = one.name
-        self._function = getattr(one.compute, "__name__", "")
+        self._table = derived.name
+        self._function = getattr(derived.compute, "__name__", "")
 
     def __missing__(self, name: str) -> NoReturn:
         raise ParameterNotDeclared(self._table, self._function, name, self)

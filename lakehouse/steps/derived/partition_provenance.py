@@ -33,19 +33,19 @@ def mixed(
         appending: whether rows stay beside those of the run, as in an incremental table.
     """
     if appending:
-        return {**{one: shown for one, shown in before.items() if one != label}, label: (REST,)}
+        return {**{group_label: shown for group_label, shown in before.items() if group_label != label}, label: (REST,)}
     if not part.keys:
         return {label: (REST,)}
-    keys = {one: part.keys_in(shown) - set(part.keys) for one, shown in before.items()}
+    keys = {group_label: part.keys_in(shown) - set(part.keys) for group_label, shown in before.items()}
     keys[label] = keys.pop(label, set()) | set(part.keys)
     every = part.every
     named = every is not None and every <= set[str]().union(*keys.values())
-    rest = set[Label]() if named else {one for one, shown in before.items() if REST in shown}
-    found = {
-        one: (REST,) if one in rest else DerivedPart(part.derived, tuple(sorted(held))).shown
-        for one, held in keys.items()
+    rest = set[Label]() if named else {group_label for group_label, shown in before.items() if REST in shown}
+    groups = {
+        group_label: (REST,) if group_label in rest else DerivedPart(part.derived, tuple(sorted(group_keys))).shown
+        for group_label, group_keys in keys.items()
     }
-    return {one: shown for one, shown in found.items() if shown}
+    return {group_label: shown for group_label, shown in groups.items() if shown}
 
 
 def computations_after(
@@ -62,20 +62,23 @@ def computations_after(
         appending: whether rows stay beside those of the run.
         added: how many rows it has added; none are of no parameters.
     """
-    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    partitions: dict[tuple[str, str], tuple[str, ...]] = {}
     runs: dict[tuple[str, str], str] = {}
     groups = computations_of(before)
     if not appending and _keyed_otherwise(before, part, groups):
         groups = (Computation(),)
-    for one in groups:
-        label = attempt.runtime_date if appending and one.told else one.runtime_date, one.parameters
-        found[label] = tuple(dict.fromkeys((*found.get(label, ()), *one.partitions)))
-        runs[label] = one.run_id
-    now = attempt.runtime_date, attempt.parameters_digest
-    if added or not appending or not found or now in found:
-        found, runs[now] = mixed(found, part, now, appending=appending), attempt.run_id
-    every = [Computation(*label, runs[label], shown) for label, shown in found.items()]
-    older, newer = _bounded(every)
+    for computation in groups:
+        label = (
+            attempt.runtime_date if appending and computation.told else computation.runtime_date,
+            computation.parameters,
+        )
+        partitions[label] = tuple(dict.fromkeys((*partitions.get(label, ()), *computation.partitions)))
+        runs[label] = computation.run_id
+    current = attempt.runtime_date, attempt.parameters_digest
+    if added or not appending or not partitions or current in partitions:
+        partitions, runs[current] = mixed(partitions, part, current, appending=appending), attempt.run_id
+    computations = [Computation(*label, runs[label], shown) for label, shown in partitions.items()]
+    older, newer = _bounded(computations)
     return (Computation(partitions=_together(older, part)), *newer) if older else tuple(newer)
 
 
@@ -94,19 +97,19 @@ def origins_after(
         appending: whether rows stay beside those of the run.
         added: how many rows it has added; none are of no origin.
     """
-    now = {one.name: one.snapshot_id for one in inputs}
+    current = {input_.name: input_.snapshot_id for input_ in inputs}
     if not appending and not part.keys:
-        return (Origin(now),)
-    found: dict[tuple[tuple[str, int], ...], tuple[str, ...]] = {}
+        return (Origin(current),)
+    partitions: dict[tuple[tuple[str, int], ...], tuple[str, ...]] = {}
     groups = origins_of(before)
     if not appending and _keyed_otherwise(before, part, groups):
         groups = (Origin({}),)
     for origin in groups:
         label = tuple(sorted(_as_now(origin, inputs, _followed(part)).items()))
-        found[label] = tuple(dict.fromkeys((*found.get(label, ()), *origin.partitions)))
-    if added or not appending or not found:
-        found = mixed(found, part, tuple(sorted(now.items())), appending=appending)
-    older, newer = _bounded([Origin(dict(label), shown) for label, shown in found.items()])
+        partitions[label] = tuple(dict.fromkeys((*partitions.get(label, ()), *origin.partitions)))
+    if added or not appending or not partitions:
+        partitions = mixed(partitions, part, tuple(sorted(current.items())), appending=appending)
+    older, newer = _bounded([Origin(dict(label), shown) for label, shown in partitions.items()])
     return (Origin({}, _together(older, part)), *newer) if older else tuple(newer)
 
 
@@ -121,9 +124,11 @@ def put_aside(before: Seal | None, groups: Sequence[Member], part: DerivedPart) 
     if not part.keys or _keyed_otherwise(before, part, groups):
         return list(groups)
     keys = set(part.keys)
-    named = {key for one in groups for key in part.keys_in(one.partitions)}
+    named = {key for member in groups for key in part.keys_in(member.partitions)}
     return [
-        one for one in groups if keys & part.keys_in(one.partitions) or (REST in one.partitions and not keys <= named)
+        member
+        for member in groups
+        if keys & part.keys_in(member.partitions) or (REST in member.partitions and not keys <= named)
     ]
 
 
@@ -135,13 +140,19 @@ def moved_since(before: Seal | None, inputs: Iterable[Input], *, follows: str) -
         inputs: of the run.
         follows: the input of which other rows are expected.
     """
-    read = [(one, origin.inputs.get(one.name)) for origin in origins_of(before) for one in inputs]
-    return sorted({one.name for one, at in read if at is not None and one.name != follows and not _same(one, at)})
+    read = [(input_, origin.inputs.get(input_.name)) for origin in origins_of(before) for input_ in inputs]
+    return sorted(
+        {
+            input_.name
+            for input_, snapshot_id in read
+            if snapshot_id is not None and input_.name != follows and not _same(input_, snapshot_id)
+        }
+    )
 
 
 def _keyed_otherwise(before: Seal | None, part: DerivedPart, groups: Sequence[Origin | Computation]) -> bool:
     """Whether a seal names partitions by keys that mean other rows by now, or may: `2013-05-01` was a month."""
-    named = any(text != REST for one in groups for text in one.partitions)
+    named = any(text != REST for group in groups for text in group.partitions)
     return named and before is not None and keyed_in(before.statement) != part.keyed_by
 
 
@@ -150,15 +161,17 @@ def _followed(part: DerivedPart) -> str:
 
 
 def _as_now(origin: Origin, inputs: Iterable[Input], follows: str) -> dict[str, int]:
-    now = {one.name: one for one in inputs}
+    now = {input_.name: input_ for input_ in inputs}
     return {
-        name: now[name].snapshot_id if name in now and (name == follows or _same(now[name], at)) else at
-        for name, at in origin.inputs.items()
+        name: now[name].snapshot_id
+        if name in now and (name == follows or _same(now[name], snapshot_id))
+        else snapshot_id
+        for name, snapshot_id in origin.inputs.items()
     }
 
 
-def _same(one: Input, at: int) -> bool:
-    return compare(one.table, at, one.snapshot_id) is ContentChange.SAME
+def _same(input_: Input, snapshot_id: int) -> bool:
+    return compare(input_.table, snapshot_id, input_.snapshot_id) is ContentChange.SAME
 
 
 def _bounded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
@@ -167,5 +180,5 @@ def _bounded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
 
 
 def _together(groups: Sequence[Origin | Computation], part: DerivedPart) -> tuple[str, ...]:
-    shown = [text for one in groups for text in one.partitions]
+    shown = [text for group in groups for text in group.partitions]
     return (REST,) if REST in shown else DerivedPart(part.derived, tuple(sorted(part.keys_in(shown)))).shown

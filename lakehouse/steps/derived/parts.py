@@ -144,24 +144,24 @@ class DerivedPart:
                 return f"TIMESTAMP '{day} 00:00:00 UTC'"
 
 
-def part_of(one: Derived, keys: Sequence[str]) -> DerivedPart:
+def part_of(derived: Derived, keys: Sequence[str]) -> DerivedPart:
     """The part that partition keys name.
 
     Raises:
         UnknownPartition: a key names no declared partition.
     """
-    if isinstance(one.partitions, ByValue):
-        unknown = sorted(set(keys) - set(one.partitions.values))
+    if isinstance(derived.partitions, ByValue):
+        unknown = sorted(set(keys) - set(derived.partitions.values))
     else:
-        unknown = [key for key in keys if one.partitions is None or not _names_one(one.partitions, key)]
+        unknown = [key for key in keys if derived.partitions is None or not _is_key(derived.partitions, key)]
     if unknown:
         raise UnknownPartition(
-            f"{one.name} has no partition {', '.join(unknown)}.", remedy="name partitions as Dagster lists them."
+            f"{derived.name} has no partition {', '.join(unknown)}.", remedy="name partitions as Dagster lists them."
         )
-    return DerivedPart(one, tuple(keys))
+    return DerivedPart(derived, tuple(keys))
 
 
-def _names_one(by: ByDay | ByMonth, key: str) -> bool:
+def _is_key(by: ByDay | ByMonth, key: str) -> bool:
     try:
         day = date.fromisoformat(key)
     except ValueError:

@@ -111,10 +111,10 @@ def prepare(step: DeriveStep) -> DerivedPlan:
         )
     inputs = read_inputs(step.catalog, step.derived, step.declarations, step.pin)
     require_sealed(step.name, inputs.values(), step.declarations)
-    asked = RunRequest(step.name, step.attempt, step.parameters, step.backfill)
-    at = {one.name: one.snapshot_id for one in inputs.values()}
-    vintage = check_vintage(lambda name: step.catalog.load_table(identifier_of(name)), at)
-    differing = agree(asked, list(inputs.values()), vintage)
+    request = RunRequest(step.name, step.attempt, step.parameters, step.backfill)
+    snapshot_ids = {input_.name: input_.snapshot_id for input_ in inputs.values()}
+    vintage = check_vintage(lambda name: step.catalog.load_table(identifier_of(name)), snapshot_ids)
+    differing = agree(request, list(inputs.values()), vintage)
     replaced = _newer_rows(step, base, inputs)
     return DerivedPlan(base, inputs, tuple(differing), _increment(step, base, inputs), tuple(replaced))
 
@@ -131,7 +131,9 @@ def _newer_rows(step: DeriveStep, base: Base, inputs: Mapping[str, Input]) -> li
     computations, origins = computations_of(before.seal), origins_of(before.seal)
     # Where reading stands in what an incremental table follows is told by the increment.
     followed = step.derived.follows if step.appending else None
-    reads = [TableRead(one.name, one.table, one.snapshot_id) for key, one in inputs.items() if key != followed]
+    reads = [
+        TableRead(input_.name, input_.table, input_.snapshot_id) for key, input_ in inputs.items() if key != followed
+    ]
     newer = newer_dates(step.attempt.runtime_date, put_aside(before.seal, computations, part), computations)
     newer += newer_inputs(before, reads, put_aside(before.seal, origins, part), origins)
     if newer and not step.backfill:
@@ -145,15 +147,16 @@ def _increment(step: DeriveStep, base: Base, inputs: Mapping[str, Input]) -> Inc
         return None
     followed = inputs[step.derived.follows]
     policy = step.declarations.tables[followed.name].maintenance
-    found = next_increment(step.name, base, followed, rebuild=step.rebuild, policy=policy)
-    if found.start is not None:
+    increment = next_increment(step.name, base, followed, rebuild=step.rebuild, policy=policy)
+    if increment.start is not None:
         _require_parameters(step, base)
-        if found.appends:
-            _require_unmoved(step, base, inputs, found.followed)
-    held = leases(found.followed.table).get(lease_tag(step.name))
-    if held is None or found.start not in (None, held):  # elsewhere, as after a table that was rolled back
-        take_lease(step.catalog, found.lease(step.name, at_start=True))
-    return found
+        if increment.appends:
+            _require_unmoved(step, base, inputs, increment.followed)
+    leased_snapshot_id = leases(increment.followed.table).get(lease_tag(step.name))
+    # It may be elsewhere, as after a table that was rolled back.
+    if leased_snapshot_id is None or increment.start not in (None, leased_snapshot_id):
+        take_lease(step.catalog, increment.lease(step.name, at_start=True))
+    return increment
 
 
 def _require_parameters(step: DeriveStep, base: Base) -> None:
@@ -202,9 +205,9 @@ def notes_of(step: DeriveStep, work: DerivedPlan) -> tuple[str, ...]:
         notes.append(f"nothing new in {work.increment.followed.name}")
     before, attempt = made(work.base.table, work.base.snapshot_id).seal, step.attempt
     if before is not None and before.kind == KIND and step.whole:
-        asked = (attempt.runtime_date, attempt.parameters_digest, attempt.code_version)
-        same = (before.runtime_date, before.parameters_digest, before.code_version) == asked
-        if same and before.inputs == {one.name: one.snapshot_id for one in work.inputs.values()}:
+        requested = (attempt.runtime_date, attempt.parameters_digest, attempt.code_version)
+        same = (before.runtime_date, before.parameters_digest, before.code_version) == requested
+        if same and before.inputs == {input_.name: input_.snapshot_id for input_ in work.inputs.values()}:
             notes.append(
                 f"inputs, date, parameters and code are those of run {before.run_id}: computed again, as asked"
             )

@@ -27,10 +27,10 @@ class InputMissing(DeriveRefused):
     """There is nothing to compute from."""
 
     def __init__(self, table: str, missing: Sequence[str], empty: Sequence[str]) -> None:
-        said = [f"{name} does not exist" for name in missing]
-        said += [f"{name} has never been written" for name in empty]
+        reasons = [f"{name} does not exist" for name in missing]
+        reasons += [f"{name} has never been written" for name in empty]
         super().__init__(
-            f"{table} cannot be computed: {', '.join(said)}.",
+            f"{table} cannot be computed: {', '.join(reasons)}.",
             remedy=f"materialize {', '.join([*missing, *empty])} first.",
         )
 
@@ -51,14 +51,14 @@ class ComputedOtherwise(DeriveRefused):
     """Another run was quicker, and what it has published is of another date or of other parameters."""
 
     def __init__(self, table: str, winner: Seal, attempt: Attempt, parameters: Parameters) -> None:
-        again = command(table, "--upstream", "--downstream", attempt=attempt, parameters=parameters)
+        retry = command(table, "--upstream", "--downstream", attempt=attempt, parameters=parameters)
         older = attempt.runtime_date < winner.runtime_date
         super().__init__(
             f"{table}: while this run computed it for runtime date {attempt.runtime_date} with parameters "
             f"{attempt.parameters_digest}, run {winner.run_id} has published it for {winner.runtime_date} with "
             f"{winner.parameters_digest}. Nothing of this run was published.",
             remedy=f"decide which it is to be; for this run's compute it again, with all derived tables above it and "
-            f"below these: `{again}`{', and since its date is the older one, `--backfill <reason>`' if older else ''}.",
+            f"below these: `{retry}`{', and since its date is the older one, `--backfill <reason>`' if older else ''}.",
         )
 
 

@@ -66,11 +66,11 @@ def _derive(step: DeriveStep) -> DeriveReport:
         KIND,
         statement=statement.to_keys(),
         previous=work.base.sealed.seal if work.base.sealed else None,
-        inputs={one.name: one.snapshot_id for one in work.inputs.values()},
+        inputs={input_.name: input_.snapshot_id for input_ in work.inputs.values()},
     )
     staged = seal_branch(step.catalog, work.base, step.attempt, seal)
-    moved = [work.increment.lease(step.name)] if work.increment else []
-    published = publish(step.catalog, [staged], leases=moved)
+    leases = [work.increment.lease(step.name)] if work.increment else []
+    published = publish(step.catalog, [staged], leases=leases)
     step.inform(f"{step.name}: {result.added:,} rows published, {time.monotonic() - began:.1f} s in all")
     return DeriveReport(
         table=step.name,
@@ -98,7 +98,7 @@ def _statement(step: DeriveStep, work: DerivedPlan, result: OnBranch) -> DeriveS
         parameters=step.parameters if earlier is None else earlier.parameters,
         declared=step.derived.inputs,
         scanned={name: snapshot_id or 0 for name, snapshot_id in result.trace.scanned.items()},
-        dates={one.name: one.date for one in work.inputs.values()},
+        dates={input_.name: input_.date for input_ in work.inputs.values()},
         partition=step.part.shown if step.part else (),
         partitioned_by=part.keyed_by,
         computed_by=computations,
@@ -120,15 +120,15 @@ def _outdone(step: DeriveStep) -> bool:
     """
     table = step.catalog.load_table(step.derived.table.identifier)
     winner = made(table, head_of(table)).seal
-    said = DeriveStatement.from_keys(winner.statement) if winner is not None else None
-    if winner is None or said is None:
+    statement = DeriveStatement.from_keys(winner.statement) if winner is not None else None
+    if winner is None or statement is None:
         return True
     part = step.part or DerivedPart(step.derived)
-    if said.partition and not (part.keys and set(part.keys) <= part.keys_in(said.partition)):
+    if statement.partition and not (part.keys and set(part.keys) <= part.keys_in(statement.partition)):
         return False
-    mine = step.attempt
-    if (winner.runtime_date, winner.parameters_digest) != (mine.runtime_date, mine.parameters_digest):
-        raise ComputedOtherwise(step.name, winner, mine, step.parameters)
+    attempt = step.attempt
+    if (winner.runtime_date, winner.parameters_digest) != (attempt.runtime_date, attempt.parameters_digest):
+        raise ComputedOtherwise(step.name, winner, attempt, step.parameters)
     return True
 
 

@@ -49,101 +49,113 @@ class RunRequest:
     backfill: str = ""
 
 
-def agree(asked: RunRequest, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
+def agree(request: RunRequest, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
     """Refuse inputs that do not belong together; returns what differs, which only a declared backfill may.
 
     Raises:
         InputsDisagree: names every input with its date, parameters, run and snapshot, and the command that repairs it.
     """
-    wrong = {one.name: _differs(asked, one) for one in inputs}
-    differing = [f"{name}: {'; '.join(what)}" for name, what in wrong.items() if what]
-    differing += [str(found) for found in (*vintage.differences, *vintage.undecided)]
+    reasons_by_input = {input_.name: _differs(request, input_) for input_ in inputs}
+    differing = [f"{name}: {'; '.join(reasons)}" for name, reasons in reasons_by_input.items() if reasons]
+    differing += [str(difference) for difference in (*vintage.differences, *vintage.undecided)]
     differing += vintage.broken
-    if differing and not asked.backfill:
-        by_hand = [one.name for one in inputs if one.external and wrong[one.name]]
-        remedy = repair(asked, by_hand, rebuild=vintage.rebuild, dates=_dates(inputs, vintage))
-        raise InputsDisagree(_message(asked, inputs, differing), remedy=remedy, inputs=inputs)
+    if differing and not request.backfill:
+        by_hand = [input_.name for input_ in inputs if input_.external and reasons_by_input[input_.name]]
+        remedy = repair(request, by_hand, rebuild=vintage.rebuild, dates=_dates(inputs, vintage))
+        raise InputsDisagree(_message(request, inputs, differing), remedy=remedy, inputs=inputs)
     return differing
 
 
-def repair(asked: RunRequest, by_hand: Sequence[str] = (), *, rebuild: bool = False, dates: Iterable[str] = ()) -> str:
+def repair(
+    request: RunRequest, by_hand: Sequence[str] = (), *, rebuild: bool = False, dates: Iterable[str] = ()
+) -> str:
     """What makes the inputs agree: all derived tables above, and what is computed from these, in one run.
 
     Args:
-        asked: what the run asks for.
+        request: what the run asks for.
         by_hand: inputs that no derivation writes, and that have to be written anew before.
         rebuild: whether incremental tables have to be computed from all rows, as new ones would not mend the old.
         dates: that the tables above are of; the newest counts, as no table is computed for an older date than it has.
     """
     flags = ["--upstream", "--downstream", *(["--rebuild"] if rebuild else [])]
-    attempt = replace(asked.attempt, runtime_date=max(asked.attempt.runtime_date, *dates, ""))
-    again = command(asked.table, *flags, attempt=attempt, parameters=asked.parameters)
+    attempt = replace(request.attempt, runtime_date=max(request.attempt.runtime_date, *dates, ""))
+    retry = command(request.table, *flags, attempt=attempt, parameters=request.parameters)
     first = f"materialize {', '.join(by_hand)} for the same date and parameters, and then " if by_hand else ""
     return (
-        f"{first}compute it with all derived tables above it and below these, in one run: `{again}`. "
+        f"{first}compute it with all derived tables above it and below these, in one run: `{retry}`. "
         "If the inputs are meant to differ, say why with `--backfill <reason>` (run tag lakehouse/backfill)."
     )
 
 
 def _dates(inputs: Sequence[Input], vintage: Vintage) -> set[str]:
     """Of all derived tables above, and of inputs that carry one."""
-    found = {part.runtime_date for one in inputs for part in one.parts}
+    dates = {part.runtime_date for input_ in inputs for part in input_.parts}
     sealed = (reading.seal for reading in vintage.readings)
-    return found | {seal.runtime_date for seal in sealed if seal is not None and seal.kind == KIND}
+    return dates | {seal.runtime_date for seal in sealed if seal is not None and seal.kind == KIND}
 
 
-def _differs(asked: RunRequest, one: Input) -> list[str]:
-    if not one.dated:
+def _differs(request: RunRequest, input_: Input) -> list[str]:
+    if not input_.dated:
         return []
-    if one.seal is None:
+    if input_.seal is None:
         return ["nobody sealed it, so its date is not known"]
-    if len(one.parts) > 1:
-        return [f"{part}: {each.whose}" for part, each in _parts(one) if not _is_of(asked.attempt, each)]
-    found: list[str] = []
-    if one.date != asked.attempt.runtime_date:
-        found.append(f"its runtime date is {one.date or 'not known'}")
-    if one.parameters_digest != asked.attempt.parameters_digest:
-        found.append(f"its parameters are others ({_others(asked.parameters, one)})")
-    return found
+    if len(input_.parts) > 1:
+        return [
+            f"{part}: {computation.whose}"
+            for part, computation in _parts(input_)
+            if not _is_of(request.attempt, computation)
+        ]
+    reasons: list[str] = []
+    if input_.date != request.attempt.runtime_date:
+        reasons.append(f"its runtime date is {input_.date or 'not known'}")
+    if input_.parameters_digest != request.attempt.parameters_digest:
+        reasons.append(f"its parameters are others ({_others(request.parameters, input_)})")
+    return reasons
 
 
-def _is_of(attempt: Attempt, one: Computation) -> bool:
-    return (one.runtime_date, one.parameters) == (attempt.runtime_date, attempt.parameters_digest)
+def _is_of(attempt: Attempt, computation: Computation) -> bool:
+    return (computation.runtime_date, computation.parameters) == (attempt.runtime_date, attempt.parameters_digest)
 
 
-def _parts(one: Input) -> list[tuple[str, Computation]]:
+def _parts(input_: Input) -> list[tuple[str, Computation]]:
     """Which parts of an input were computed apart, in words; none if all of it is of one date and parameters."""
-    return [(each.among(one.parts), each) for each in one.parts] if len(one.parts) > 1 else []
+    return (
+        [(computation.among(input_.parts), computation) for computation in input_.parts]
+        if len(input_.parts) > 1
+        else []
+    )
 
 
-def _others(mine: Parameters, one: Input) -> str:
+def _others(parameters: Parameters, input_: Input) -> str:
     """Which parameters an input was computed with in place of the run's own, as far as its seal says."""
-    said = DeriveStatement.from_keys(one.seal.statement) if one.seal is not None else None
-    theirs = said.parameters if said is not None else mine
-    told = [
-        f"{name} is {_json(theirs.get(name))}, here {_json(mine.get(name))}"
-        for name in sorted({*theirs, *mine})
-        if theirs.get(name) != mine.get(name)
+    statement = DeriveStatement.from_keys(input_.seal.statement) if input_.seal is not None else None
+    theirs = statement.parameters if statement is not None else parameters
+    differences = [
+        f"{name} is {_json(theirs.get(name))}, here {_json(parameters.get(name))}"
+        for name in sorted({*theirs, *parameters})
+        if theirs.get(name) != parameters.get(name)
     ]
-    return "; ".join(told) or one.parameters_digest or "not known"
+    return "; ".join(differences) or input_.parameters_digest or "not known"
 
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _message(asked: RunRequest, inputs: Sequence[Input], differing: Sequence[str]) -> str:
-    attempt = asked.attempt
+def _message(request: RunRequest, inputs: Sequence[Input], differing: Sequence[str]) -> str:
+    attempt = request.attempt
     lines = [
-        f"{asked.table} was not computed: its inputs do not agree with this run, or with each other.",
+        f"{request.table} was not computed: its inputs do not agree with this run, or with each other.",
         *(f"- {text}" for text in differing),
         f"This run: runtime date {attempt.runtime_date}, parameters {attempt.parameters_digest} "
-        f"{_json(dict(asked.parameters))}, run {attempt.run_id}.",
+        f"{_json(dict(request.parameters))}, run {attempt.run_id}.",
         "Inputs:",
     ]
-    for one in inputs:
-        date = f"runtime date {one.date}, parameters {one.parameters_digest}" if one.dated else "dateless"
-        backfill = f", of a backfill ({one.backfill})" if one.backfill else ""
-        lines.append(f"- {one.name}: {date}, run {one.run_id or 'unknown'}, snapshot {one.snapshot_id}{backfill}")
-        lines += [f"  - {part}: {each.whose}" for part, each in _parts(one)]
+    for input_ in inputs:
+        date = f"runtime date {input_.date}, parameters {input_.parameters_digest}" if input_.dated else "dateless"
+        backfill = f", of a backfill ({input_.backfill})" if input_.backfill else ""
+        lines.append(
+            f"- {input_.name}: {date}, run {input_.run_id or 'unknown'}, snapshot {input_.snapshot_id}{backfill}"
+        )
+        lines += [f"  - {part}: {computation.whose}" for part, computation in _parts(input_)]
     return "\n".join(lines)

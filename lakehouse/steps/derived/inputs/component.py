@@ -12,13 +12,15 @@ def component_of(name: str, derived: Mapping[str, Derived]) -> list[str]:
     They are computed together: of two tables with a common input, one that is computed later alone has seen another
     version of it, and nobody may join the two.
     """
-    found, touched = {name}, {name, *derived[name].inputs.values()}
+    component, touched = {name}, {name, *derived[name].inputs.values()}
     while more := {
-        other for other, one in derived.items() if other not in found and touched & {other, *one.inputs.values()}
+        other
+        for other, table in derived.items()
+        if other not in component and touched & {other, *table.inputs.values()}
     }:
-        found |= more
+        component |= more
         touched |= {name for other in more for name in (other, *derived[other].inputs.values())}
-    return [one for one in order(derived) if one in found]
+    return [member for member in order(derived) if member in component]
 
 
 def external_inputs(names: Iterable[str], derived: Mapping[str, Derived]) -> list[str]:
@@ -30,9 +32,9 @@ def external_inputs(names: Iterable[str], derived: Mapping[str, Derived]) -> lis
 
 def upstream_of(name: str, derived: Mapping[str, Derived]) -> list[str]:
     """A derived table and the derived tables that it is computed from, however far up, each after its inputs."""
-    found, waiting = {name}, [name]
+    upstream, waiting = {name}, [name]
     while waiting:
-        new = {given for given in derived[waiting.pop()].inputs.values() if given in derived} - found
-        found |= new
+        new = {given for given in derived[waiting.pop()].inputs.values() if given in derived} - upstream
+        upstream |= new
         waiting += new
-    return [one for one in order(derived) if one in found]
+    return [member for member in order(derived) if member in upstream]

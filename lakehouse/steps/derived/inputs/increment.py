@@ -52,10 +52,10 @@ class Increment:
 
     def lease(self, table: str, *, at_start: bool = False) -> Lease:
         """The lease that keeps the input's snapshots for the next range; before this one is read, from its start on."""
-        found = self.followed
-        at = self.start if at_start and self.start is not None else found.snapshot_id
-        uuid, until = str(found.table.metadata.table_uuid), lease_until(self.policy)
-        return Lease(found.table.name(), uuid, table, at, until, f"{table} is to read on here")
+        followed = self.followed
+        snapshot_id = self.start if at_start and self.start is not None else followed.snapshot_id
+        uuid, until = str(followed.table.metadata.table_uuid), lease_until(self.policy)
+        return Lease(followed.table.name(), uuid, table, snapshot_id, until, f"{table} is to read on here")
 
 
 def next_increment(
@@ -74,8 +74,8 @@ def next_increment(
         HistoryLost: the input no longer continues what was read, or did more than append; or nobody can say what was
             read.
     """
-    read, policy = None if rebuild else read_before(base, followed.name), policy or Maintenance()
-    if read is None:
+    read_up_to, policy = None if rebuild else read_before(base, followed.name), policy or Maintenance()
+    if read_up_to is None:
         if base.has_rows and not rebuild:
             raise HistoryLost(
                 f"{name} holds rows, and its newest seal does not say up to where {followed.name} was read for them: "
@@ -85,8 +85,8 @@ def next_increment(
         return Increment(followed, None, 1, policy)
     appends = 0
     for snapshot in ancestry(followed.table, followed.snapshot_id):
-        if snapshot.snapshot_id == read:
-            return Increment(followed, read, appends, policy)
+        if snapshot.snapshot_id == read_up_to:
+            return Increment(followed, read_up_to, appends, policy)
         if is_rewrite(snapshot) or is_seal_only(snapshot):
             continue
         if snapshot.summary is None or snapshot.summary.operation != Operation.APPEND:
@@ -96,7 +96,7 @@ def next_increment(
                 remedy=_REBUILD.format(table=name),
             )
         appends += 1
-    raise _lost(name, followed, read)
+    raise _lost(name, followed, read_up_to)
 
 
 def read_before(base: Base, followed: str) -> int | None:
@@ -105,9 +105,9 @@ def read_before(base: Base, followed: str) -> int | None:
     return seal.inputs.get(followed) if seal is not None and seal.kind == KIND else None
 
 
-def _lost(name: str, followed: Input, read: int) -> HistoryLost:
-    where = f"{name} has read {followed.name} up to snapshot {read}"
-    if any(snapshot.snapshot_id == followed.snapshot_id for snapshot in ancestry(followed.table, read)):
+def _lost(name: str, followed: Input, read_up_to: int) -> HistoryLost:
+    where = f"{name} has read {followed.name} up to snapshot {read_up_to}"
+    if any(snapshot.snapshot_id == followed.snapshot_id for snapshot in ancestry(followed.table, read_up_to)):
         return HistoryLost(
             f"{where}, and this run has pinned the older snapshot {followed.snapshot_id}.",
             remedy="nothing to do; a new run reads on from there.",

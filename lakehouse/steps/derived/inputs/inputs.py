@@ -67,7 +67,7 @@ class Input:
         return self.seal.run_id if self.seal else ""
 
 
-def read_inputs(catalog: LakeCatalog, one: Derived, declarations: Declarations, pin: Pin) -> dict[str, Input]:
+def read_inputs(catalog: LakeCatalog, derived: Derived, declarations: Declarations, pin: Pin) -> dict[str, Input]:
     """Find every input of a derived table: external ones where the run has pinned them, derived ones as they are now.
 
     Returns:
@@ -77,16 +77,18 @@ def read_inputs(catalog: LakeCatalog, one: Derived, declarations: Declarations, 
         InputMissing: one does not exist, or was never written.
         SealBroken: a seal was changed after it was written.
     """
-    derived = declarations.derived
-    found = pin_inputs(catalog, external_inputs(component_of(one.name, derived), derived), pin)
-    inner = [name for name in one.inputs.values() if name in derived]
-    missing = [name for name in one.inputs.values() if not catalog.table_exists(identifier_of(name))]
+    derived_tables = declarations.derived
+    pinned = pin_inputs(catalog, external_inputs(component_of(derived.name, derived_tables), derived_tables), pin)
+    inner = [name for name in derived.inputs.values() if name in derived_tables]
+    missing = [name for name in derived.inputs.values() if not catalog.table_exists(identifier_of(name))]
     if inner and not missing:
-        found |= read_group(catalog, inner)
-    empty = [n for n in one.inputs.values() if n not in missing and (n not in found or found[n].snapshot_id is None)]
+        pinned |= read_group(catalog, inner)
+    empty = [
+        n for n in derived.inputs.values() if n not in missing and (n not in pinned or pinned[n].snapshot_id is None)
+    ]
     if missing or empty:
-        raise InputMissing(one.name, missing, empty)
-    return {argument: _input(argument, name, found, declarations) for argument, name in one.inputs.items()}
+        raise InputMissing(derived.name, missing, empty)
+    return {argument: _input(argument, name, pinned, declarations) for argument, name in derived.inputs.items()}
 
 
 def require_sealed(table: str, inputs: Iterable[Input], declarations: Declarations) -> None:
@@ -97,18 +99,18 @@ def require_sealed(table: str, inputs: Iterable[Input], declarations: Declaratio
     Raises:
         InputWrittenTo: names every such commit of every input, and what to do.
     """
-    told: list[str] = []
+    commits: list[str] = []
     remedies: list[str] = []
-    for one in inputs:
-        writer = declarations.writer(one.name)
-        foreign = unsealed_commits(one.table, one.snapshot_id)
-        if foreign and (one.seal is not None or writer is not None):
-            told.append(f"{one.name}: {', '.join(map(in_words, foreign))}")
-            remedies.append(_remedy(one.name, writer))
-    if told:
+    for input_ in inputs:
+        writer = declarations.writer(input_.name)
+        foreign = unsealed_commits(input_.table, input_.snapshot_id)
+        if foreign and (input_.seal is not None or writer is not None):
+            commits.append(f"{input_.name}: {', '.join(map(in_words, foreign))}")
+            remedies.append(_remedy(input_.name, writer))
+    if commits:
         raise InputWrittenTo(
-            f"{table} cannot be computed: its inputs hold what came from outside the protocol ({'; '.join(told)}).",
-            remedy=f"roll {'them' if len(told) > 1 else 'it'} back; or {'; '.join(dict.fromkeys(remedies))}; "
+            f"{table} cannot be computed: its inputs hold what came from outside the protocol ({'; '.join(commits)}).",
+            remedy=f"roll {'them' if len(commits) > 1 else 'it'} back; or {'; '.join(dict.fromkeys(remedies))}; "
             "then start a new run.",
         )
 
@@ -126,8 +128,8 @@ def _remedy(name: str, writer: object) -> str:
             return f"write {name} anew as a whole"
 
 
-def _input(argument: str, name: str, found: Mapping[str, Pinned], declarations: Declarations) -> Input:
-    table, snapshot_id = found[name].table, found[name].snapshot_id
+def _input(argument: str, name: str, pinned: Mapping[str, Pinned], declarations: Declarations) -> Input:
+    table, snapshot_id = pinned[name].table, pinned[name].snapshot_id
     assert snapshot_id is not None
     return Input(
         argument=argument,

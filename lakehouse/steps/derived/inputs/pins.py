@@ -47,8 +47,8 @@ class Pin:
 
 def pin_begun_ms(tag: str) -> int | None:
     """When the run of a pin began; None for a tag that is none, though it may begin like one."""
-    found = _PIN.match(tag)
-    return int(found["begun"], 16) if found else None
+    match = _PIN.match(tag)
+    return int(match["begun"], 16) if match else None
 
 
 def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str, Pinned]:
@@ -60,20 +60,20 @@ def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str
     Raises:
         CommitFailedException: other commits came first too often.
     """
-    held: dict[str, Pinned] = {}
+    pinned: dict[str, Pinned] = {}
 
     def missing() -> list[TableChange]:
         changes: list[TableChange] = []
-        held.clear()
-        for name, one in _existing(catalog, names).items():
-            if (at := head_of(one.table, pin.tag)) is not None:
-                held[name] = Pinned(one.table, at)
-            elif one.snapshot_id is not None:
-                changes.append(_change(one.table, one.snapshot_id, pin))
+        pinned.clear()
+        for name, current in _existing(catalog, names).items():
+            if (snapshot_id := head_of(current.table, pin.tag)) is not None:
+                pinned[name] = Pinned(current.table, snapshot_id)
+            elif current.snapshot_id is not None:
+                changes.append(_change(current.table, current.snapshot_id, pin))
         return changes
 
     commit_missing(catalog, missing, what=f"{', '.join(names)}: the tag {pin.tag}")
-    return held
+    return pinned
 
 
 def _existing(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Pinned]:
