@@ -63,15 +63,15 @@ def read_evidence(catalog: LakeCatalog, tables: MirrorTables) -> Evidence:
     Raises:
         NoSuchTableError: one of them does not exist.
     """
-    own = [table.name for table in tables.tables]
-    group = read_group(catalog, [*own, tables.changelog.name])
-    chains = {name: _read_chain(name, group[name]) for name in own}
-    findings = [finding for _, wrong in chains.values() for finding in wrong]
+    names = [table.name for table in tables.tables]
+    group = read_group(catalog, [*names, tables.changelog.name])
+    chains = {name: _read_chain(name, group[name]) for name in names}
+    findings = [finding for _, chain_findings in chains.values() for finding in chain_findings]
     newest = {name: links[-1] for name, (links, _) in chains.items() if links}
     latest = max(newest.values(), key=_progress, default=None)
-    for name in own:
+    for name in names:
         findings += list(_judge_sibling(name, group[name], newest.get(name), latest))
-    mirror, tombstones, quarantine = own
+    mirror, tombstones, quarantine = names
     return Evidence(
         mirror=group[mirror],
         tombstones=group[tombstones],
@@ -103,15 +103,17 @@ def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Findi
             newer = None
             continue
         except (KeyError, TypeError, ValueError, MsgspecError) as error:
-            told = f"{where}: the seal cannot be read ({type(error).__name__}: {error})."
-            findings.append(Finding("seal_edited", told, name))
+            message = f"{where}: the seal cannot be read ({type(error).__name__}: {error})."
+            findings.append(Finding("seal_edited", message, name))
             newer = None
             continue
         if seal is None:
             continue
         if newer is not None and newer.previous != seal.digest:
-            told = f"{name}: the seal of run {newer.run_id} does not follow on the one before it, of run {seal.run_id}."
-            findings.append(Finding("chain_broken", told, name))
+            message = (
+                f"{name}: the seal of run {newer.run_id} does not follow on the one before it, of run {seal.run_id}."
+            )
+            findings.append(Finding("chain_broken", message, name))
         newer = seal
         if statement is not None:
             links.append(MirrorLink(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
@@ -122,22 +124,22 @@ def _unsealed(name: str, snapshot: Snapshot) -> Finding:
     return Finding("unsealed_commit", f"{name}: {in_words(snapshot)} came from outside the protocol.", name)
 
 
-def _judge_sibling(name: str, pinned: Pinned, mine: MirrorLink | None, latest: MirrorLink | None) -> Iterator[Finding]:
-    if mine is None:
+def _judge_sibling(name: str, pinned: Pinned, link: MirrorLink | None, latest: MirrorLink | None) -> Iterator[Finding]:
+    if link is None:
         if has_rows(pinned.table, pinned.snapshot_id):
             yield Finding("no_seal", f"{name} holds rows, but no seal says where they came from.", name)
         elif latest is not None:
             yield Finding("rolled_back", f"{name} has no seal, its siblings have one of run {latest.run_id}.", name)
         return
-    if latest is None or mine.statement == latest.statement:
+    if latest is None or link.statement == latest.statement:
         return
-    if mine.sealed.seal.attempt == latest.sealed.seal.attempt:
-        told = f"{name}: its seal of run {mine.run_id} says something else than its siblings' of the same run."
-        yield Finding("seal_edited", told, name)
+    if link.sealed.seal.attempt == latest.sealed.seal.attempt:
+        message = f"{name}: its seal of run {link.run_id} says something else than its siblings' of the same run."
+        yield Finding("seal_edited", message, name)
         return
     yield Finding(
         "rolled_back",
-        f"{name} stands at run {mine.run_id} (changelog snapshot {mine.statement.end}), its siblings at run "
+        f"{name} stands at run {link.run_id} (changelog snapshot {link.statement.end}), its siblings at run "
         f"{latest.run_id} (changelog snapshot {latest.statement.end}): it was rolled back alone.",
         name,
     )

@@ -87,54 +87,57 @@ class StagedRange:
     plan: MergePlan
 
 
-def fold(spark: SparkSession, work: MirrorWork, found: Range) -> StagedRange:
+def fold(spark: SparkSession, work: MirrorWork, change_range: Range) -> StagedRange:
     """Fold a range and write what comes of it to branches.
 
     Raises:
         MirrorRefused: one of its kinds.
     """
     tables, log = work.tables, work.tables.changelog
-    with kept(changes_of(spark, found), found.changes) as raw, small_shuffles(spark, found.changes):
-        seen = survey(raw, log, Arrival(found.sealed_us, tables.mirror.lateness))
-        _require_sound(work, found, seen)
-        changes, initial = _shaped(spark, work, found, raw)
-        scope = FoldScope.of(log, tables.mirror, work.memory, seen)
-        if found.reprocessed:
-            changes = _recalled(spark, work, found, changes)
+    with (
+        kept(changes_of(spark, change_range), change_range.changes) as raw,
+        small_shuffles(spark, change_range.changes),
+    ):
+        range_survey = survey(raw, log, Arrival(change_range.sealed_us, tables.mirror.lateness))
+        _require_sound(work, change_range, range_survey)
+        changes, initial = _shaped(spark, work, change_range, raw)
+        scope = FoldScope.of(log, tables.mirror, work.memory, range_survey)
+        if change_range.reprocessed:
+            changes = _recalled(spark, work, change_range, changes)
             # All that is known of their keys is in sight, so nothing of them is too late.
             scope = FoldScope.of(log, tables.mirror, replace(work.memory, low_watermark_us=0), survey(changes, log))
-        if scope.lone_tombstones and found.start is not None:
-            changes = without_followers(changes, history_of(spark, found))
+        if scope.lone_tombstones and change_range.start is not None:
+            changes = without_followers(changes, history_of(spark, change_range))
         if scope.moving:
-            changes = _completed(spark, work, found, changes, scope)
+            changes = _completed(spark, work, change_range, changes, scope)
         narrowed = _narrowed(work, changes, scope)
         mirror, ledger = (None, None) if work.rebuild else _stored(spark, work, narrowed)
-        delta = resolve(changes, scope, mirror, ledger, few=found.changes <= _FEW_CHANGES)
+        delta = resolve(changes, scope, mirror, ledger, few=change_range.changes <= _FEW_CHANGES)
     plan = _plan(work, narrowed, delta.applied)
     target = Target(work.catalog, work.bases[tables.mirror.name], work.attempt, log)
     before = work.continued.rows if work.continued else 0
     with small_shuffles(spark, narrowed.rows + delta.applied.inserted):
         plan = apply_rows(spark, target, delta.rows, plan, before=before)
-    said = state(work, found, seen, delta.applied)
-    said = replace(said, behind=tuple(sorted(delta.behind)), initial=initial, plan=plan.to_json())
-    _write_rest(spark, work, delta, seen, said)
-    return StagedRange(said, plan)
+    statement = state(work, change_range, range_survey, delta.applied)
+    statement = replace(statement, behind=tuple(sorted(delta.behind)), initial=initial, plan=plan.to_json())
+    _write_rest(spark, work, delta, range_survey, statement)
+    return StagedRange(statement, plan)
 
 
-def without_changes(work: MirrorWork, found: Range) -> StagedRange:
+def without_changes(work: MirrorWork, change_range: Range) -> StagedRange:
     """A range in which the changelog only moved on."""
     plan = MergePlan("nothing", None, DeltaRows(), reasons=("the range has no rows",))
-    said = state(work, found, RangeSurvey(), Applied())
+    statement = state(work, change_range, RangeSurvey(), Applied())
     known = work.continued
     behind, initial = (known.behind, known.initial) if known else ((), "")
-    return StagedRange(replace(said, behind=behind, initial=initial, plan=plan.to_json()), plan)
+    return StagedRange(replace(statement, behind=behind, initial=initial, plan=plan.to_json()), plan)
 
 
-def state(work: MirrorWork, found: Range, seen: RangeSurvey, applied: Applied) -> MirrorStatement:
+def state(work: MirrorWork, change_range: Range, range_survey: RangeSurvey, applied: Applied) -> MirrorStatement:
     """What all tables of the step will say: this range, and what it adds up to with all before."""
     known, lateness = work.continued, work.tables.mirror.lateness
     progress = dict(known.progress) if known else {}
-    for partition, time_us in seen.progress.items():
+    for partition, time_us in range_survey.progress.items():
         progress[partition] = max(time_us, progress.get(partition, time_us))
     # It never goes back, or deletes that were forgotten would be. A rebuild knows every delete again, and begins anew:
     # a clock that was ahead is believed no longer.
@@ -142,61 +145,64 @@ def state(work: MirrorWork, found: Range, seen: RangeSurvey, applied: Applied) -
     if known is not None:
         low = max(low, known.low_watermark_us)
     totals = dict(known.total_operations) if known else {}
-    for operation, count in seen.operations.items():
+    for operation, count in range_survey.operations.items():
         totals[operation] = totals.get(operation, 0) + count
     soft = work.tables.mirror.deletes == "soft"
     return MirrorStatement(
-        changelog=found.name,
-        changelog_uuid=found.uuid,
+        changelog=change_range.name,
+        changelog_uuid=change_range.uuid,
         build=known.build if known else work.attempt.id,
-        start=found.start,
-        end=found.end,
-        changes=seen.rows,
-        operations=dict(seen.operations),
+        start=change_range.start,
+        end=change_range.end,
+        changes=range_survey.rows,
+        operations=dict(range_survey.operations),
         total_operations=totals,
-        digest=seen.digest,
+        digest=range_survey.digest,
         applied=applied,
         total_applied=(known.total_applied if known else Applied()) + applied,
         rows=(known.rows if known else 0) + applied.inserted - (0 if soft else applied.deleted),
-        position=max((p for p in (known and known.position, seen.position) if p is not None), default=None),
-        source_time_us=max(known.source_time_us if known else 0, seen.source_time_us),
+        position=max((p for p in (known and known.position, range_survey.position) if p is not None), default=None),
+        source_time_us=max(known.source_time_us if known else 0, range_survey.source_time_us),
         progress=progress,
         low_watermark_us=max(low, 0),
-        truncated=max((p for p in (known and known.truncated, seen.truncated) if p is not None), default=None),
-        moved=max((p for p in (known and known.moved, seen.moved) if p is not None), default=None),
+        truncated=max((p for p in (known and known.truncated, range_survey.truncated) if p is not None), default=None),
+        moved=max((p for p in (known and known.moved, range_survey.moved) if p is not None), default=None),
         columns=declared_columns(work.tables.changelog),
-        arrived_ms=seen.arrived_ms or (known.arrived_ms if known else 0),
-        kafka_end=dict(found.arrived.end),
-        reprocessed=found.arrived.reprocessed_rows(found.name),
+        arrived_ms=range_survey.arrived_ms or (known.arrived_ms if known else 0),
+        kafka_end=dict(change_range.arrived.end),
+        reprocessed=change_range.arrived.reprocessed_rows(change_range.name),
     )
 
 
-def files_of(found: Range) -> list[DataFile]:
+def files_of(change_range: Range) -> list[DataFile]:
     """The data files of a range, by manifests."""
-    if found.start is None:
-        return [task.file for task in found.table.scan(snapshot_id=found.end).plan_files()]
+    if change_range.start is None:
+        return [task.file for task in change_range.table.scan(snapshot_id=change_range.end).plan_files()]
     return [
-        file for snapshot in found.snapshots if not is_rewrite(snapshot) for file in added_files(found.table, snapshot)
+        file
+        for snapshot in change_range.snapshots
+        if not is_rewrite(snapshot)
+        for file in added_files(change_range.table, snapshot)
     ]
 
 
-def _require_sound(work: MirrorWork, found: Range, seen: RangeSurvey) -> None:
+def _require_sound(work: MirrorWork, change_range: Range, range_survey: RangeSurvey) -> None:
     mirror = work.tables.mirror.name
-    if seen.rows != found.changes and (found.start is not None or work.rebuild):
-        raise ChangesDiffer(mirror, found.name, found.end, found.changes, seen.rows)
-    if seen.unplaced:
-        raise WithoutPosition(mirror, found.name, found.end, seen.unplaced)
-    if seen.unkeyed:
-        raise WithoutKey(mirror, found.name, found.end, seen.unkeyed)
+    if range_survey.rows != change_range.changes and (change_range.start is not None or work.rebuild):
+        raise ChangesDiffer(mirror, change_range.name, change_range.end, change_range.changes, range_survey.rows)
+    if range_survey.unplaced:
+        raise WithoutPosition(mirror, change_range.name, change_range.end, range_survey.unplaced)
+    if range_survey.unkeyed:
+        raise WithoutKey(mirror, change_range.name, change_range.end, range_survey.unkeyed)
 
 
-def _shaped(spark: SparkSession, work: MirrorWork, found: Range, raw: DataFrame) -> tuple[DataFrame, str]:
+def _shaped(spark: SparkSession, work: MirrorWork, change_range: Range, raw: DataFrame) -> tuple[DataFrame, str]:
     """Changes as declared, and those that stand for the rows with which the mirror begins."""
     log, mirror = work.tables.changelog, work.tables.mirror.name
-    told = undeclared_fields(found.table, files_of(found))
-    if told:
+    undeclared = undeclared_fields(change_range.table, files_of(change_range))
+    if undeclared:
         require_readable(raw, log, mirror)
-    changes = conform(raw, log, mirror, told=told)
+    changes = conform(raw, log, mirror, read_extra=undeclared)
     if work.continued is not None:
         return changes, work.continued.initial
     pinned = work.previous.initial if work.previous else ""
@@ -204,22 +210,26 @@ def _shaped(spark: SparkSession, work: MirrorWork, found: Range, raw: DataFrame)
     return changes if reads is None else changes.unionByName(reads), initial
 
 
-def _recalled(spark: SparkSession, work: MirrorWork, found: Range, changes: DataFrame) -> DataFrame:
+def _recalled(spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame) -> DataFrame:
     """The changes with all others of their keys."""
     mirror, log = work.tables.mirror.name, work.tables.changelog
-    past = conform(history_of(spark, found), log, mirror, told=True)
+    past = conform(history_of(spark, change_range), log, mirror, read_extra=True)
     refused = rows_at(spark, work.bases[work.tables.quarantine.name])
     if refused is not None and work.continued is not None:
         refused = refused.filter(f.col("build") == work.continued.build)
     return recalled(changes, past, refused, log)
 
 
-def _completed(spark: SparkSession, work: MirrorWork, found: Range, changes: DataFrame, scope: FoldScope) -> DataFrame:
+def _completed(
+    spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame, scope: FoldScope
+) -> DataFrame:
     """The changes with what changes of key have left out: their old keys may be anywhere in the changelog."""
     log, mirror = work.tables.changelog, work.tables.mirror.name
-    past = None if found.start is None else conform(history_of(spark, found), log, mirror, told=True)
+    past = (
+        None if change_range.start is None else conform(history_of(spark, change_range), log, mirror, read_extra=True)
+    )
     rows = None if work.rebuild else _mirror_rows(spark, work)
-    return complete(changes, scope, past=past, mirror_rows=rows, few=found.changes <= _FEW_CHANGES)
+    return complete(changes, scope, past=past, mirror_rows=rows, few=change_range.changes <= _FEW_CHANGES)
 
 
 def _narrowed(work: MirrorWork, changes: DataFrame, scope: FoldScope) -> Narrowed:
@@ -256,31 +266,33 @@ def _plan(work: MirrorWork, narrowed: Narrowed, applied: Applied) -> MergePlan:
     if work.rebuild:
         return replacing(applied.inserted, "everything is folded anew", *work.notes)
     # Where deletes are soft, a deleted row is a row that changes.
-    changed, gone = applied.updated, applied.deleted
+    updated, deleted = applied.updated, applied.deleted
     rows = (
-        DeltaRows(applied.inserted, changed, gone)
+        DeltaRows(applied.inserted, updated, deleted)
         if mirror.deletes == "hard"
-        else DeltaRows(applied.inserted, changed + gone)
+        else DeltaRows(applied.inserted, updated + deleted)
     )
     plan = choose(narrowed, rows, asked=cast("Mode | None", mirror.properties.get("write.merge.mode")))
     return plan.because(*work.notes) if work.notes else plan
 
 
-def _write_rest(spark: SparkSession, work: MirrorWork, delta: Delta, seen: RangeSurvey, said: MirrorStatement) -> None:
+def _write_rest(
+    spark: SparkSession, work: MirrorWork, delta: Delta, range_survey: RangeSurvey, statement: MirrorStatement
+) -> None:
     """Deleted keys to the ledger, refused changes to quarantine."""
     _, ledger, quarantine = (work.bases[table.name] for table in work.tables.tables)
-    gone = sum(seen.operations.get(operation, 0) for operation in ("delete", "tombstone"))
+    deletes = sum(range_survey.operations.get(operation, 0) for operation in ("delete", "tombstone"))
     hard = work.tables.mirror.deletes == "hard"
     with marked(spark, work.attempt):
         if work.rebuild and ledger.has_rows:
             open_branch(work.catalog, ledger, work.attempt)
             replace_all(delta.tombstones, ledger, work.attempt)
-        elif gone and hard:
+        elif deletes and hard:
             open_branch(work.catalog, ledger, work.attempt)
-            append(delta.tombstones, ledger, work.attempt, gone)
-        if refused := said.applied.contradictions + said.applied.too_late:
-            rows = delta.refused.withColumns({"build": f.lit(said.build), "run_id": f.lit(work.attempt.run_id)})
+            append(delta.tombstones, ledger, work.attempt, deletes)
+        if refused := statement.applied.contradictions + statement.applied.too_late:
+            rows = delta.refused.withColumns({"build": f.lit(statement.build), "run_id": f.lit(work.attempt.run_id)})
             open_branch(work.catalog, quarantine, work.attempt)
             append(rows, quarantine, work.attempt, refused)
     if not work.rebuild:
-        collect_tombstones(work.catalog, ledger, work.attempt, said.low_watermark_us)
+        collect_tombstones(work.catalog, ledger, work.attempt, statement.low_watermark_us)

@@ -80,10 +80,10 @@ class FilesGone(MirrorRefused):
 class ChangesDiffer(MirrorRefused):
     """Fewer or more changes were read than the changelog's snapshots say."""
 
-    def __init__(self, mirror: str, changelog: str, snapshot_id: int, said: int, read: int) -> None:
+    def __init__(self, mirror: str, changelog: str, snapshot_id: int, expected: int, actual: int) -> None:
         super().__init__(
-            f"Mirror {mirror}: {read} changes were read of {changelog} up to snapshot {snapshot_id}, and its snapshots "
-            f"say {said}.",
+            f"Mirror {mirror}: {actual} changes were read of {changelog} up to snapshot {snapshot_id}, and its "
+            f"snapshots say {expected}.",
             remedy="`lakehouse audit` shows whether the changelog was tampered with",
         )
 
@@ -132,8 +132,8 @@ class MirrorWithoutSeal(MirrorRefused):
 class StatementsDiffer(MirrorRefused):
     """The mirror's tables do not tell the same: one was rolled back, emptied or created anew alone."""
 
-    def __init__(self, mirror: str, told: Mapping[str, str]) -> None:
-        shown = "; ".join(f"{name}: {what}" for name, what in sorted(told.items()))
+    def __init__(self, mirror: str, statements: Mapping[str, str]) -> None:
+        shown = "; ".join(f"{name}: {statement}" for name, statement in sorted(statements.items()))
         super().__init__(
             f"Mirror {mirror}: its tables stand at different places ({shown}).",
             remedy=f"roll the others back to the same run, or this one forward, or {_rebuild(mirror)}",
@@ -143,8 +143,8 @@ class StatementsDiffer(MirrorRefused):
 class MirrorWrittenTo(MirrorRefused):
     """Somebody wrote to a table of the mirror outside the protocol."""
 
-    def __init__(self, mirror: str, found: Mapping[str, Sequence[int]]) -> None:
-        shown = "; ".join(f"{name}: snapshot {', '.join(map(str, ids))}" for name, ids in sorted(found.items()))
+    def __init__(self, mirror: str, snapshot_ids: Mapping[str, Sequence[int]]) -> None:
+        shown = "; ".join(f"{name}: snapshot {', '.join(map(str, ids))}" for name, ids in sorted(snapshot_ids.items()))
         super().__init__(
             f"Mirror {mirror}: somebody wrote to its tables after the last seal ({shown}).",
             remedy=f"roll them back to the seal, or {_rebuild(mirror)}",

@@ -76,26 +76,32 @@ def mirror_standing(catalog: LakeCatalog, tables: MirrorTables) -> MirrorStandin
         SealBroken: a seal was changed after it was written.
     """
     mirror, log = tables.mirror, tables.changelog.name
-    own = [table.name for table in tables.tables]
-    bases = read_bases(catalog, [name for name in (*own, log) if catalog.table_exists(identifier_of(name))])
-    found = _mirror_part(MirrorStanding(mirror.name), bases.get(mirror.name))
+    names = [table.name for table in tables.tables]
+    bases = read_bases(catalog, [name for name in (*names, log) if catalog.table_exists(identifier_of(name))])
+    standing = _mirror_part(MirrorStanding(mirror.name), bases.get(mirror.name))
     if log not in bases or (newest := _newest_ingest(bases[log].table)) is None:
-        return found
-    found = replace(found, newest=newest)
+        return standing
+    standing = replace(standing, newest=newest)
     try:
-        previous = stored_statement(mirror.name, {name: bases[name] for name in own if name in bases})
+        previous = stored_statement(mirror.name, {name: bases[name] for name in names if name in bases})
         if previous is not None:
-            left = next_range(mirror.name, previous, bases[log].table, max_changes=sys.maxsize)
+            change_range = next_range(mirror.name, previous, bases[log].table, max_changes=sys.maxsize)
         else:
-            left = whole_range(mirror.name, bases[log].table)
+            change_range = whole_range(mirror.name, bases[log].table)
     except MirrorRefused as refusal:
-        return replace(found, doubt=refusal.message)
-    if left is None:
-        return found
+        return replace(standing, doubt=refusal.message)
+    if change_range is None:
+        return standing
     # A first run takes the whole history, of which a range does not list the snapshots.
-    listed = left.snapshots or tuple(reversed(list(ancestry(left.table, left.end))))
+    listed = change_range.snapshots or tuple(reversed(list(ancestry(change_range.table, change_range.end))))
     begins = previous is None and mirror.initial is not None
-    return replace(found, waiting=left.changes, since=_oldest(listed), to_begin=begins, to_move=left.start is not None)
+    return replace(
+        standing,
+        waiting=change_range.changes,
+        since=_oldest(listed),
+        to_begin=begins,
+        to_move=change_range.start is not None,
+    )
 
 
 def moment(ms: int) -> datetime | None:
@@ -112,24 +118,24 @@ def delay(arrived_ms: int, published: datetime) -> timedelta | None:
     return None if arrived is None else max(published - arrived, timedelta(0))
 
 
-def _mirror_part(found: MirrorStanding, base: Base | None) -> MirrorStanding:
+def _mirror_part(standing: MirrorStanding, base: Base | None) -> MirrorStanding:
     head = base and base.table.metadata.snapshot_by_id(base.snapshot_id or -1)
     if base is None or head is None:
-        return found
-    found = replace(found, snapshot_id=head.snapshot_id)
+        return standing
+    standing = replace(standing, snapshot_id=head.snapshot_id)
     # Maintenance seals as well, and says nothing about changes.
     for sealed in seals(base.table, head.snapshot_id):
         if statement := MirrorStatement.from_keys(sealed.seal.statement):
             rebuilt = sealed.seal.kind == KIND_REBUILD
-            found = replace(found, sealed=statement, published=moment(sealed.timestamp_ms), rebuilt=rebuilt)
+            standing = replace(standing, sealed=statement, published=moment(sealed.timestamp_ms), rebuilt=rebuilt)
             break
-    return replace(found, rows=_rows(found, base))
+    return replace(standing, rows=_rows(standing, base))
 
 
-def _rows(found: MirrorStanding, base: Base) -> int | None:
+def _rows(standing: MirrorStanding, base: Base) -> int | None:
     """As many as its seal says, which spares a look at files; where somebody wrote after it, as many as there are."""
-    if found.sealed is not None and not base.unsealed:
-        return found.sealed.rows
+    if standing.sealed is not None and not base.unsealed:
+        return standing.sealed.rows
     return row_count(base.table, base.snapshot_id)
 
 

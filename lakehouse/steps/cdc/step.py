@@ -98,20 +98,20 @@ def mirror(step: MirrorStep) -> MirrorReport:
 def _mirror(step: MirrorStep) -> MirrorReport:
     began = time.monotonic()
     work = plan_work(step)
-    if (found := work.found) is None:
+    if (change_range := work.found) is None:
         step.inform(f"{step.name}: nothing new in {step.tables.changelog.name}")
         return MirrorReport(step.name, "idle", work.previous, None, notes=work.notes, seconds=_since(began))
-    step.inform(f"{step.name}: {found.changes} changes of {found.name} up to snapshot {found.end}")
+    step.inform(f"{step.name}: {change_range.changes} changes of {change_range.name} up to snapshot {change_range.end}")
     failpoint("mirror.planned")
-    folded = _fold(step, work, found)
+    folded = _fold(step, work, change_range)
     step.inform(f"{step.name}: {folded.plan.strategy}, {'; '.join(folded.plan.reasons)}, {_since(began):.1f} s")
     failpoint("mirror.merged")
     kind = KIND_REBUILD if work.rebuild else KIND_MIRROR
-    staged = _seal_all(work, found, folded.statement, kind)
-    published = publish(step.catalog, staged, leases=[_lease(work, found.end)])
+    staged = _seal_all(work, change_range, folded.statement, kind)
+    published = publish(step.catalog, staged, leases=[_lease(work, change_range.end)])
     step.inform(f"{step.name}: published, {_since(began):.1f} s in all")
     return MirrorReport(
-        step.name, kind, folded.statement, published, folded.plan, work.notes, found.behind, _since(began)
+        step.name, kind, folded.statement, published, folded.plan, work.notes, change_range.behind, _since(began)
     )
 
 
@@ -130,20 +130,20 @@ def plan_work(step: MirrorStep) -> MirrorWork:
     previous = stored_statement(step.name, bases)
     work = MirrorWork(step.tables, step.catalog, step.attempt, bases, previous, notes=notes)
     if previous is None:
-        found = whole_range(step.name, changelog, max_changes=step.max_changes)
-        if found is None or not (found.changes or step.tables.mirror.initial):
+        change_range = whole_range(step.name, changelog, max_changes=step.max_changes)
+        if change_range is None or not (change_range.changes or step.tables.mirror.initial):
             return work
         if step.tables.mirror.initial is None:
-            require = require_complete if found.arrived.origin else require_unretired
-            require(step.name, found)
-        return _leased(replace(work, found=found))
-    found = next_range(step.name, previous, changelog, max_changes=step.max_changes)
+            require = require_complete if change_range.arrived.origin else require_unretired
+            require(step.name, change_range)
+        return _leased(replace(work, found=change_range))
+    change_range = next_range(step.name, previous, changelog, max_changes=step.max_changes)
     if new := declared_since(previous.columns, step.tables.changelog):
-        work = _taken_over(work, changelog, previous, new)
-    if work.rebuild or found is None:
+        work = _rebuild_if_needed(work, changelog, previous, new)
+    if work.rebuild or change_range is None:
         return _leased(work)
-    require_files(step.name, found)
-    return _leased(replace(work, found=found))
+    require_files(step.name, change_range)
+    return _leased(replace(work, found=change_range))
 
 
 def recompute_digest(
@@ -158,9 +158,9 @@ def recompute_digest(
     name = tables.mirror.name
     if str(changelog.metadata.table_uuid) != statement.changelog_uuid:
         raise ChangelogReplaced(name, statement.changelog, statement.changelog_uuid, str(changelog.metadata.table_uuid))
-    found = applied_range(name, changelog, statement)
-    require_files(name, found)
-    return survey(changes_of(spark, found), tables.changelog).digest
+    change_range = applied_range(name, changelog, statement)
+    require_files(name, change_range)
+    return survey(changes_of(spark, change_range), tables.changelog).digest
 
 
 def _changelog(step: MirrorStep) -> Table:
@@ -174,15 +174,17 @@ def _changelog(step: MirrorStep) -> Table:
 def _rebuild(work: MirrorWork, changelog: Table, *notes: str) -> MirrorWork:
     """The whole changelog, with nothing remembered."""
     mirror = work.tables.mirror.name
-    found = whole_range(mirror, changelog)
-    if found is not None:
-        require_complete(mirror, found)
-    return replace(work, found=found, rebuild=True, notes=(*work.notes, *notes))
+    change_range = whole_range(mirror, changelog)
+    if change_range is not None:
+        require_complete(mirror, change_range)
+    return replace(work, found=change_range, rebuild=True, notes=(*work.notes, *notes))
 
 
-def _taken_over(work: MirrorWork, changelog: Table, previous: MirrorStatement, new: Sequence[str]) -> MirrorWork:
+def _rebuild_if_needed(
+    work: MirrorWork, changelog: Table, previous: MirrorStatement, new_columns: Sequence[str]
+) -> MirrorWork:
     """Rebuild, where changes that were applied already may have told of columns that are declared only now."""
-    columns = ", ".join(new)
+    columns = ", ".join(new_columns)
     applied = applied_range(work.tables.mirror.name, changelog, replace(previous, start=None))
     if not undeclared_fields(changelog, files_of(applied)):
         return work
@@ -198,11 +200,11 @@ def _leased(work: MirrorWork) -> MirrorWork:
 
     One that is elsewhere, as after a mirror that was rolled back, is moved to where this run begins.
     """
-    if (found := work.found) is None:
+    if (change_range := work.found) is None:
         return work
-    held = leases(found.table).get(lease_tag(work.tables.mirror.name))
-    if held is None or found.start not in (None, held):
-        take_lease(work.catalog, _lease(work, found.end if found.start is None else found.start))
+    leased_snapshot_id = leases(change_range.table).get(lease_tag(work.tables.mirror.name))
+    if leased_snapshot_id is None or change_range.start not in (None, leased_snapshot_id):
+        take_lease(work.catalog, _lease(work, change_range.end if change_range.start is None else change_range.start))
     return work
 
 
@@ -213,14 +215,14 @@ def _lease(work: MirrorWork, snapshot_id: int) -> Lease:
     return Lease(work.found.table.name(), work.found.uuid, mirror, snapshot_id, until, f"{mirror} is to read on here")
 
 
-def _fold(step: MirrorStep, work: MirrorWork, found: Range) -> StagedRange:
-    if not found.changes and work.continued is not None:
-        return without_changes(work, found)
+def _fold(step: MirrorStep, work: MirrorWork, change_range: Range) -> StagedRange:
+    if not change_range.changes and work.continued is not None:
+        return without_changes(work, change_range)
     with step.session() as spark:
-        return fold(spark, work, found)
+        return fold(spark, work, change_range)
 
 
-def _seal_all(work: MirrorWork, found: Range, statement: MirrorStatement, kind: str) -> list[Staged]:
+def _seal_all(work: MirrorWork, change_range: Range, statement: MirrorStatement, kind: str) -> list[Staged]:
     """Seal every table of the step, also those that received nothing."""
     return [
         seal_branch(
@@ -232,7 +234,7 @@ def _seal_all(work: MirrorWork, found: Range, statement: MirrorStatement, kind: 
                 kind,
                 statement=statement.to_keys(),
                 previous=base.sealed.seal if base.sealed else None,
-                inputs={found.name: found.end},
+                inputs={change_range.name: change_range.end},
             ),
         )
         for base in work.bases.values()

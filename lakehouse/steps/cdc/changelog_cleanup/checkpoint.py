@@ -32,17 +32,17 @@ def make_checkpoint(catalog: LakeCatalog, tables: MirrorTables) -> Checkpoint:
         CannotFold: the changes are not all there any more.
         CommitFailedException: the tables were changed meanwhile; nothing was tagged.
     """
-    seen = read_evidence(catalog, tables)
+    evidence = read_evidence(catalog, tables)
     name = tables.mirror.name
-    if seen.newest is None:
+    if evidence.newest is None:
         raise NotProven(name, ())
-    balance = check_balance(tables, seen)
+    balance = check_balance(tables, evidence)
     if not balance.holds:
         raise NotProven(name, balance.findings)
-    statement = seen.newest.statement
+    statement = evidence.newest.statement
     size = max(sum(statement.total_operations.values()), statement.rows)
     for part in Buckets.all_in_parts(size, tables.mirror.full_check_rows):
-        proof = check_fold(catalog, tables, evidence=seen, buckets=part)
+        proof = check_fold(catalog, tables, evidence=evidence, buckets=part)
         if not proof.holds:
             raise NotProven(name, proof.findings)
-    return set_tags(catalog, seen)
+    return set_tags(catalog, evidence)

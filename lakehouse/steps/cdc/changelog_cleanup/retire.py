@@ -98,10 +98,10 @@ def find_retirable(
     if log.retention is None:
         return None
     bases = read_bases(catalog, [*stream.tables, stream.quarantine_table])
-    said = _agreed(log.name, bases)
-    cut = _proven(catalog, mirrors, said, log.name)
-    gone, before = _old(bases[log.name], cut, (now or datetime.now(UTC)) - log.retention)
-    return Retirable(bases, said, before, gone) if gone else None
+    statement = _agreed_statement(log.name, bases)
+    proven_offsets = _proven_offsets(catalog, mirrors, statement, log.name)
+    gone, before = _retirable_offsets(bases[log.name], proven_offsets, (now or datetime.now(UTC)) - log.retention)
+    return Retirable(bases, statement, before, gone) if gone else None
 
 
 def retire_changelog(
@@ -122,39 +122,39 @@ def retire_changelog(
         CannotRetire: a mirror has no checkpoint, or the stream's tables do not agree.
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
-    found = find_retirable(catalog, log, stream, mirrors, now=now)
-    return None if found is None else retire_found(catalog, log, found, attempt)
+    retirable = find_retirable(catalog, log, stream, mirrors, now=now)
+    return None if retirable is None else retire_found(catalog, log, retirable, attempt)
 
 
-def retire_found(catalog: LakeCatalog, log: Changelog, found: Retirable, attempt: Attempt) -> Retired:
+def retire_found(catalog: LakeCatalog, log: Changelog, retirable: Retirable, attempt: Attempt) -> Retired:
     """Remove just what was found, through the protocol.
 
     Raises:
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
-    bases, said, before, gone = found.bases, found.said, found.before, found.gone
-    base = bases[log.name]
-    told = replace(
-        said,
-        start=dict(said.end),
+    bases, statement, before, gone = retirable.bases, retirable.said, retirable.before, retirable.gone
+    log_base = bases[log.name]
+    retired_statement = replace(
+        statement,
+        start=dict(statement.end),
         tallies={},
         lost={},
         counts=Counts(),
-        retired=added(said.retired, {log.name: dict(gone)}),
+        retired=added(statement.retired, {log.name: dict(gone)}),
     )
-    keys = {**told.to_keys(), seal_keys.RETIRE_BEFORE: msgspec.json.encode(before).decode()}
-    open_branch(catalog, base, attempt)
-    commit_on_branch(catalog, base, attempt.branch, lambda transaction: _delete(transaction, attempt, before))
+    keys = {**retired_statement.to_keys(), seal_keys.RETIRE_BEFORE: msgspec.json.encode(before).decode()}
+    open_branch(catalog, log_base, attempt)
+    commit_on_branch(catalog, log_base, attempt.branch, lambda transaction: _delete(transaction, attempt, before))
     staged = [
         seal_branch(
             catalog,
-            each,
+            base,
             attempt,
-            Seal.of(attempt, KIND_RETIRE, statement=keys, previous=each.sealed and each.sealed.seal),
+            Seal.of(attempt, KIND_RETIRE, statement=keys, previous=base.sealed and base.sealed.seal),
         )
-        for each in bases.values()
+        for base in bases.values()
     ]
-    return Retired(before, found.rows, publish(catalog, staged))
+    return Retired(before, retirable.rows, publish(catalog, staged))
 
 
 def is_harmless(changelog: Table, snapshot: Snapshot, consumed: Mapping[int, int]) -> bool:
@@ -176,15 +176,16 @@ def is_harmless(changelog: Table, snapshot: Snapshot, consumed: Mapping[int, int
     return False
 
 
-def _agreed(name: str, bases: Mapping[str, Base]) -> KafkaStatement:
+def _agreed_statement(name: str, bases: Mapping[str, Base]) -> KafkaStatement:
     """What all tables of the stream say; totals that cover several logs have no order of offsets to cut by."""
-    if wrong := [each.name for each in bases.values() if each.sealed is None or each.unsealed]:
+    if unsealed := [base.name for base in bases.values() if base.sealed is None or base.unsealed]:
         raise CannotRetire(
-            f"{', '.join(wrong)}: not everything is sealed.", remedy="look at `lakehouse audit`, then `lakehouse adopt`"
+            f"{', '.join(unsealed)}: not everything is sealed.",
+            remedy="look at `lakehouse audit`, then `lakehouse adopt`",
         )
-    told = [KafkaStatement.from_keys(each.sealed.seal.statement) for each in bases.values() if each.sealed]
-    first = told[0]
-    if first is None or any(other != first for other in told):
+    statements = [KafkaStatement.from_keys(base.sealed.seal.statement) for base in bases.values() if base.sealed]
+    first = statements[0]
+    if first is None or any(other != first for other in statements):
         raise CannotRetire(f"The tables of {name}'s stream do not agree.", remedy="look at `lakehouse audit`")
     if not first.origin:
         raise CannotRetire(
@@ -194,30 +195,34 @@ def _agreed(name: str, bases: Mapping[str, Base]) -> KafkaStatement:
     return first
 
 
-def _proven(
-    catalog: LakeCatalog, mirrors: Sequence[MirrorTables], said: KafkaStatement, changelog: str
+def _proven_offsets(
+    catalog: LakeCatalog, mirrors: Sequence[MirrorTables], statement: KafkaStatement, changelog: str
 ) -> dict[int, int]:
     """Up to where every mirror could be checked without the changes before."""
-    cut = dict(said.end)
+    proven_offsets = dict(statement.end)
     for tables in mirrors:
         checkpoint = newest_checkpoint(read_evidence(catalog, tables))
         if checkpoint is None:
             raise CannotRetire(
                 f"{tables.mirror.name} has no checkpoint, so its changes cannot go.", remedy="make a checkpoint first"
             )
-        if checkpoint.statement.reprocessed != said.reprocessed_rows(changelog):
+        if checkpoint.statement.reprocessed != statement.reprocessed_rows(changelog):
             raise CannotRetire(
                 f"Changes of {changelog} were reprocessed after the newest checkpoint of {tables.mirror.name}.",
                 remedy="let the mirror run, then make a checkpoint",
             )
         reached = checkpoint.statement.kafka_end
-        cut = {partition: min(offset, reached.get(partition, 0)) for partition, offset in cut.items()}
-    return cut
+        proven_offsets = {
+            partition: min(offset, reached.get(partition, 0)) for partition, offset in proven_offsets.items()
+        }
+    return proven_offsets
 
 
-def _old(base: Base, cut: Mapping[int, int], until: datetime) -> tuple[dict[int, Tally], dict[int, int]]:
+def _retirable_offsets(
+    base: Base, proven_offsets: Mapping[int, int], until: datetime
+) -> tuple[dict[int, Tally], dict[int, int]]:
     """What is before the first change that must stay, by partition: its tally, and where that is."""
-    pieces = frames(base.table, base.snapshot_id, (PARTITION, OFFSET, _TIME), offsets_between(None, cut))
+    pieces = frames(base.table, base.snapshot_id, (PARTITION, OFFSET, _TIME), offsets_between(None, proven_offsets))
     known = [piece for piece in pieces if piece.height]
     if not known:
         return {}, {}
@@ -226,11 +231,11 @@ def _old(base: Base, cut: Mapping[int, int], until: datetime) -> tuple[dict[int,
     first = dict(young.iter_rows())
     gone: dict[int, Tally] = {}
     before: dict[int, int] = {}
-    for partition, offset in sorted(cut.items()):
+    for partition, offset in sorted(proven_offsets.items()):
         bound = min(offset, first.get(partition, offset))
-        here = rows.filter((pl.col(PARTITION) == partition) & (pl.col(OFFSET) < bound))[OFFSET].to_numpy()
-        if len(here):
-            gone[partition], before[partition] = Tally.of(here), bound
+        offsets = rows.filter((pl.col(PARTITION) == partition) & (pl.col(OFFSET) < bound))[OFFSET].to_numpy()
+        if len(offsets):
+            gone[partition], before[partition] = Tally.of(offsets), bound
     return gone, before
 
 

@@ -67,7 +67,7 @@ def _too_late(scope: FoldScope) -> Expression:
 
 def _placed(events: DataFrame, scope: FoldScope) -> DataFrame:
     """Give tombstones without position the one of the change before them in their partition, or of what is stored."""
-    said = sql.when(
+    positioned = sql.when(
         sql.col("_position").isNotNull() & ~sql.col("_too_late") & ~sql.col("_stored"),
         sql.struct("_topic", "_partition", "_position", "_time"),
     )
@@ -76,12 +76,12 @@ def _placed(events: DataFrame, scope: FoldScope) -> DataFrame:
     newest = sql.max(sql.when(sql.col("_stored") & ~_marked(scope), sql.struct("_position", "_time"))).over(
         Window.partitionBy(*scope.keys)
     )
-    events = events.withColumns({"_before": sql.last(said, ignorenulls=True).over(before), "_newest": newest})
+    events = events.withColumns({"_before": sql.last(positioned, ignorenulls=True).over(before), "_newest": newest})
     same = (sql.col("_before._topic") == sql.col("_topic")) & (sql.col("_before._partition") == sql.col("_partition"))
-    place = sql.when(same, sql.struct("_before._position", "_before._time")).otherwise(sql.col("_newest"))
+    position_and_time = sql.when(same, sql.struct("_before._position", "_before._time")).otherwise(sql.col("_newest"))
     lone = sql.col("_lone")
     return (
-        events.withColumn("_place", place)
+        events.withColumn("_place", position_and_time)
         .withColumns(
             {
                 "_position": sql.when(lone, sql.col("_place._position")).otherwise(sql.col("_position")),

@@ -25,7 +25,7 @@ class Arrival:
     by_us: int
     ahead: timedelta
 
-    def believed(self, told: Expression) -> Expression:
+    def believed(self, time_us: Expression) -> Expression:
         """Of a time that is told, microseconds, what is believed; null where nothing is."""
-        utmost = self.by_us + self.ahead // timedelta(microseconds=1)
-        return sql.when(told <= utmost, sql.least(told, sql.lit(self.by_us)))
+        latest_us = self.by_us + self.ahead // timedelta(microseconds=1)
+        return sql.when(time_us <= latest_us, sql.least(time_us, sql.lit(self.by_us)))

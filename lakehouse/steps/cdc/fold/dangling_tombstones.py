@@ -23,22 +23,28 @@ def without_followers(changes: DataFrame, past: DataFrame) -> DataFrame:
     """
     lone = changes.filter((sql.col("operation") == "tombstone") & sql.col("position").isNull())
     lone = _named(lone, "lone").drop("lone_operation")
-    told = _named(_positioned(changes), "told").groupBy("told_key", "told_topic", "told_partition")
-    first = told.agg(sql.min("told_offset").alias("told_offset"))
-    bare = lone.join(first, _same("lone", "told") & sql.expr("told_offset < lone_offset"), "left_anti")
+    positioned = _named(_positioned(changes), "positioned").groupBy(
+        "positioned_key", "positioned_topic", "positioned_partition"
+    )
+    first = positioned.agg(sql.min("positioned_offset").alias("positioned_offset"))
+    bare = lone.join(first, _same("lone", "positioned") & sql.expr("positioned_offset < lone_offset"), "left_anti")
     bare = bare.localCheckpoint()
     if bare.isEmpty():
         return changes
     before = _named(_positioned(past), "past").join(
         sql.broadcast(bare), _same("past", "lone") & sql.expr("past_offset < lone_offset")
     )
-    said = before.groupBy(*bare.columns).agg(sql.max_by("past_operation", "past_offset").alias("said"))
-    alive = said.filter(~sql.col("said").isin(*GONE)).select(
+    last_operations = before.groupBy(*bare.columns).agg(
+        sql.max_by("past_operation", "past_offset").alias("last_operation")
+    )
+    alive = last_operations.filter(~sql.col("last_operation").isin(*GONE)).select(
         *(sql.col(name).alias(name.replace("lone", "alive")) for name in bare.columns)
     )
     idle = bare.join(alive, _same("lone", "alive") & sql.expr("lone_offset = alive_offset"), "left_anti")
-    here = sql.expr("_kafka_topic = lone_topic AND _kafka_partition = lone_partition AND _kafka_offset = lone_offset")
-    return changes.join(sql.broadcast(idle), here, "left_anti")
+    same_record = sql.expr(
+        "_kafka_topic = lone_topic AND _kafka_partition = lone_partition AND _kafka_offset = lone_offset"
+    )
+    return changes.join(sql.broadcast(idle), same_record, "left_anti")
 
 
 def _positioned(changes: DataFrame) -> DataFrame:

@@ -56,14 +56,18 @@ def complete(
         senders = senders.unionByName(_senders(past, scope, new=False))
     if mirror_rows is not None:
         senders = senders.unionByName(_registers(mirror_rows, scope))
-    told = _told(_look_up(_asked(changes, past, scope), senders, scope, few=few), scope).localCheckpoint()
+    completions = _completions(
+        _look_up(_missing_values(changes, past, scope), senders, scope, few=few), scope
+    ).localCheckpoint()
     same = left_out() & _same_key("key", "_move.key", scope) & _same_key("other_key", "_move.other_key", scope)
     same &= sql.col("position") == sql.col("_move.position")
-    found = sql.broadcast(told) if few else told
-    completed = changes.join(found, same, "left").withColumn(MOVED, sql.col("_values")).select(*changes.columns, MOVED)
+    joinable = sql.broadcast(completions) if few else completions
+    completed = (
+        changes.join(joinable, same, "left").withColumn(MOVED, sql.col("_values")).select(*changes.columns, MOVED)
+    )
     if scope.anew is None:
         return completed
-    anew = _that_count(told.filter(sql.size("_anew") > 0), senders, scope, few=few).select(
+    anew = _that_count(completions.filter(sql.size("_anew") > 0), senders, scope, few=few).select(
         sql.lit(ANEW).alias("operation"),
         sql.col("_move.key").alias("key"),
         sql.col("_move.position").alias("position"),
@@ -73,18 +77,18 @@ def complete(
     return completed.unionByName(anew, allowMissingColumns=True)
 
 
-def _asked(changes: DataFrame, past: DataFrame | None, scope: FoldScope) -> DataFrame:
+def _missing_values(changes: DataFrame, past: DataFrame | None, scope: FoldScope) -> DataFrame:
     """What is to be found: of each change of key each column that it left out."""
     parts = ("key", "position", "other_key", "unavailable")
-    found = changes.filter(left_out()).select(*parts)
+    moves = changes.filter(left_out()).select(*parts)
     if past is not None and scope.anew is not None:
         newer = left_out() & (sql.col("position") > literal(scope.anew))
-        found = found.unionByName(past.filter(newer).select(*parts))
-    asked = found.select(
+        moves = moves.unionByName(past.filter(newer).select(*parts))
+    missing = moves.select(
         sql.struct("key", "position", "other_key").alias("_move"), sql.explode("unavailable").alias("_column")
     )
     return (
-        asked.filter(sql.col("_column").isin(*scope.tracked))
+        missing.filter(sql.col("_column").isin(*scope.tracked))
         .distinct()
         .select(
             "_move",
@@ -133,14 +137,14 @@ def _registers(mirror_rows: DataFrame, scope: FoldScope) -> DataFrame:
     )
     key = sql.struct(*(sql.col(quoted_name(name)).cast(kinds[name]).alias(name) for name in scope.keys))
     image = sql.struct(*(sql.col(quoted_name(name)).cast(kinds[name]).alias(name) for name in scope.tracked))
-    said = mirror_rows.select(
-        key.alias("_key"), image.alias("_image"), sql.explode(sql.concat(sql.array(own), older)).alias("_said")
+    versions = mirror_rows.select(
+        key.alias("_key"), image.alias("_image"), sql.explode(sql.concat(sql.array(own), older)).alias("_version")
     )
-    return said.select(
+    return versions.select(
         "_key",
-        sql.col("_said.position").alias("_position"),
+        sql.col("_version.position").alias("_position"),
         sql.lit(False).alias("_gone"),
-        sql.col("_said.unavailable").alias("_unavailable"),
+        sql.col("_version.unavailable").alias("_unavailable"),
         sql.lit(None).cast(_struct(scope, scope.keys)).alias("_other"),
         "_image",
         sql.lit(True).alias("_kept"),
@@ -151,17 +155,17 @@ def _registers(mirror_rows: DataFrame, scope: FoldScope) -> DataFrame:
     )
 
 
-def _look_up(asked: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool) -> DataFrame:
+def _look_up(missing: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool) -> DataFrame:
     """Go from key to key, as long as the change that should say a value is itself a change of key that left it out.
 
     That is one round for most, and one more for each key that a row had before. Positions fall, so it ends.
     """
-    found: DataFrame | None = None
+    resolved: DataFrame | None = None
     while True:
-        looked = _round(asked, senders, scope, few=few).localCheckpoint()
-        done = looked.filter(~sql.col("_onward")).select("_move", "_column", "_value", "_found", "_fresh")
-        found = done if found is None else found.unionByName(done)
-        asked = looked.filter("_onward").select(
+        answers = _round(missing, senders, scope, few=few).localCheckpoint()
+        done = answers.filter(~sql.col("_onward")).select("_move", "_column", "_value", "_found", "_fresh")
+        resolved = done if resolved is None else resolved.unionByName(done)
+        missing = answers.filter("_onward").select(
             "_move",
             "_column",
             sql.col("_best._other").alias("_from"),
@@ -169,14 +173,14 @@ def _look_up(asked: DataFrame, senders: DataFrame, scope: FoldScope, *, few: boo
             "_fresh",
             "_spare",
         )
-        if asked.isEmpty():
-            return found
+        if missing.isEmpty():
+            return resolved
 
 
-def _round(asked: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool) -> DataFrame:
+def _round(missing: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool) -> DataFrame:
     """For each column asked for, the newest change of the old key that says it, or says who does."""
     before = _same_key("_from", "_key", scope) & (sql.col("_position") < sql.col("_before"))
-    first = _first(senders.join(sql.broadcast(asked) if few else asked, before), "_move", "_column", "_position")
+    first = _first(senders.join(sql.broadcast(missing) if few else missing, before), "_move", "_column", "_position")
     sent = ~sql.col("_gone") & ~sql.array_contains("_unavailable", sql.col("_column"))
     # Soft deletes do not touch a row's values.
     says = sent if scope.soft else sent | sql.col("_gone")
@@ -192,7 +196,7 @@ def _round(asked: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool)
             ).alias("_stored"),
         )
     )
-    looked = asked.join(best, ["_move", "_column"], "left")
+    answers = missing.join(best, ["_move", "_column"], "left")
     wiped = sql.lit(False)
     if scope.barrier is not None and not scope.soft:
         wiped = sql.coalesce(sql.col("_best._position") < literal(scope.barrier), sql.lit(False))
@@ -205,7 +209,7 @@ def _round(asked: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool)
         .otherwise(sql.col("_best._image"))
     )
     fresh = sql.col("_fresh") | sql.coalesce(sql.col("_best._new"), sql.lit(False))
-    return looked.withColumns(
+    return answers.withColumns(
         {
             "_onward": onward,
             "_value": value,
@@ -216,30 +220,32 @@ def _round(asked: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool)
     )
 
 
-def _that_count(told: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool) -> DataFrame:
+def _that_count(completions: DataFrame, senders: DataFrame, scope: FoldScope, *, few: bool) -> DataFrame:
     """Without changes of key that were refused, because another change at their position came first."""
-    here = _same_key("_move.key", "_key", scope) & (sql.col("_move.position") == sql.col("_position"))
-    mine = senders.filter(~sql.col("_kept")).join(sql.broadcast(told) if few else told, here)
-    first = _first(mine, "_move").filter(_same_key("_other", "_move.other_key", scope) & sql.col("_other").isNotNull())
-    return told.join(first.select("_move"), "_move", "left_semi")
+    same_change = _same_key("_move.key", "_key", scope) & (sql.col("_move.position") == sql.col("_position"))
+    matching = senders.filter(~sql.col("_kept")).join(sql.broadcast(completions) if few else completions, same_change)
+    first = _first(matching, "_move").filter(
+        _same_key("_other", "_move.other_key", scope) & sql.col("_other").isNotNull()
+    )
+    return completions.join(first.select("_move"), "_move", "left_semi")
 
 
 def _first(changes: DataFrame, *group: str) -> DataFrame:
     """Of several changes of a key at one position the first, the others being duplicates or contradictions."""
     order = sql.struct("_topic", "_partition", "_offset", ~sql.col("_new"))
-    said = sql.struct("_gone", "_unavailable", "_other", "_image", "_new")
-    first = changes.groupBy(*group, "_kept").agg(sql.min_by(said, order).alias("_said"))
-    return first.select(*group, "_kept", "_said.*")
+    change = sql.struct("_gone", "_unavailable", "_other", "_image", "_new")
+    first = changes.groupBy(*group, "_kept").agg(sql.min_by(change, order).alias("_change"))
+    return first.select(*group, "_kept", "_change.*")
 
 
-def _told(found: DataFrame, scope: FoldScope) -> DataFrame:
+def _completions(resolved: DataFrame, scope: FoldScope) -> DataFrame:
     """One row for each change of key: what it left out, and which of that a change of this range says."""
     values = (
         sql.first(sql.when(sql.col("_column") == name, field("_value", name)), ignorenulls=True).alias(name)
         for name in scope.tracked
     )
     anew = sql.collect_set(sql.when(sql.col("_found") & sql.col("_fresh"), sql.col("_column")))
-    return found.groupBy("_move").agg(sql.struct(*values).alias("_values"), sql.array_sort(anew).alias("_anew"))
+    return resolved.groupBy("_move").agg(sql.struct(*values).alias("_values"), sql.array_sort(anew).alias("_anew"))
 
 
 def _same_key(left: str, right: str, scope: FoldScope) -> Expression:

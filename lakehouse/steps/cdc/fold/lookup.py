@@ -66,10 +66,10 @@ def digest_of(log: Changelog) -> Expression:
     """Hash of what a change says; where and when it came, and by which record, does not count."""
     operation = sql.col("operation")
     gone = operation.isin(*GONE)
-    said = [(f"key.{column.name}", field("key", column.name), column.type) for column in log.key_columns]
-    said += [(f"after.{c.name}", sql.when(~gone, field("after", c.name)), c.type) for c in log.columns]
+    values = [(f"key.{column.name}", field("key", column.name), column.type) for column in log.key_columns]
+    values += [(f"after.{c.name}", sql.when(~gone, field("after", c.name)), c.type) for c in log.columns]
     unsent = sql.when(~gone & (sql.size("unavailable") > 0), sql.array_sort("unavailable"))
-    return sql.xxhash64(sql.when(gone, sql.lit("delete")).otherwise(operation), hashed(said), unsent)
+    return sql.xxhash64(sql.when(gone, sql.lit("delete")).otherwise(operation), hashed(values), unsent)
 
 
 def keys_of(changes: DataFrame, log: Changelog) -> DataFrame:
@@ -95,15 +95,15 @@ def look_up(
     """
     keys = keys_of(changes, scope.log)
     keys = sql.broadcast(keys) if few else keys
-    found: list[DataFrame] = []
+    stored: list[DataFrame] = []
     if mirror_rows is not None:
         touched = _touched(mirror_rows, keys, scope)
         touched = touched if scope.anew is None else _corrected(touched, changes, scope)
-        found.append(_stored(touched, scope, gone=sql.col(DELETED_COLUMN.name) if scope.soft else sql.lit(False)))
+        stored.append(_stored(touched, scope, gone=sql.col(DELETED_COLUMN.name) if scope.soft else sql.lit(False)))
     if tombstones is not None and not scope.soft:
         ledger = tombstones.join(keys, _same_key(tombstones, keys, scope.keys), "left_semi")
-        found.append(_stored(ledger, scope, gone=sql.lit(True), row=False))
-    return reduce(DataFrame.unionByName, found) if found else None
+        stored.append(_stored(ledger, scope, gone=sql.lit(True), row=False))
+    return reduce(DataFrame.unionByName, stored) if stored else None
 
 
 def _touched(rows: DataFrame, keys: DataFrame, scope: FoldScope) -> DataFrame:
@@ -121,29 +121,31 @@ def _touched(rows: DataFrame, keys: DataFrame, scope: FoldScope) -> DataFrame:
 def _corrected(rows: DataFrame, changes: DataFrame, scope: FoldScope) -> DataFrame:
     """Put what changes of key left out, by what is known now, where rows still hold what was known then."""
     kinds = {column.name: column.type for column in scope.log.columns}
-    said = sql.struct("position", "unavailable", MOVED)
+    correction = sql.struct("position", "unavailable", MOVED)
     anew = (
         changes.filter(sql.col("operation") == ANEW)
         .groupBy(*(field("key", name).alias(f"_of_{name}") for name in scope.keys))
-        .agg(sql.collect_list(said).alias("_anew"))
+        .agg(sql.collect_list(correction).alias("_anew"))
     )
     same = reduce(Expression.__and__, (rows[name].eqNullSafe(anew[f"_of_{name}"]) for name in scope.keys))
     values: dict[str, Expression] = {}
     corrected = sql.lit(False)
     for name in scope.tracked:
-        found = sql.filter("_anew", _of_value(name))
-        old, new = sql.col(quoted_name(name)).cast(kinds[name]), sql.get(found, 0)[MOVED][name]
-        values[name] = sql.when(sql.size(found) > 0, new).otherwise(old)
+        corrections = sql.filter("_anew", _of_value(name))
+        old, new = sql.col(quoted_name(name)).cast(kinds[name]), sql.get(corrections, 0)[MOVED][name]
+        values[name] = sql.when(sql.size(corrections) > 0, new).otherwise(old)
         differs = hashed([("", old, kinds[name])]) != hashed([("", new, kinds[name])])
-        corrected |= (sql.size(found) > 0) & differs
-    told = rows.join(anew, same, "left")
-    return told.withColumn("_corrected", sql.coalesce(corrected, sql.lit(False))).withColumns(values)
+        corrected |= (sql.size(corrections) > 0) & differs
+    joined = rows.join(anew, same, "left")
+    return joined.withColumn("_corrected", sql.coalesce(corrected, sql.lit(False))).withColumns(values)
 
 
 def _of_value(name: str) -> Callable[[Expression], Expression]:
     """Whether a correction is of the change that a row has this column's value from."""
-    at = sql.coalesce(sql.try_element_at(sql.col(BEHIND_COLUMN.name), sql.lit(name)), sql.col(POSITION_COLUMN.name))
-    return lambda said: (said["position"] == at) & sql.array_contains(said["unavailable"], name)
+    position = sql.coalesce(
+        sql.try_element_at(sql.col(BEHIND_COLUMN.name), sql.lit(name)), sql.col(POSITION_COLUMN.name)
+    )
+    return lambda correction: (correction["position"] == position) & sql.array_contains(correction["unavailable"], name)
 
 
 def _same_key(left: DataFrame, right: DataFrame, names: tuple[str, ...]) -> Expression:

@@ -41,9 +41,9 @@ def recalled(changes: DataFrame, past: DataFrame, refused: DataFrame | None, log
     of_a_row = past.filter(sql.col("operation").isin(*OF_A_ROW))
     of_keys = of_a_row.join(sql.broadcast(keys), reduce(Expression.__and__, same), "left_semi")
     if refused is not None:
-        place = [sql.col(f"_kafka_{name}") == sql.col(f"refused_{name}") for name in _COORDINATES]
-        places = refused.select(*(sql.col(name).alias(f"refused_{name}") for name in _COORDINATES))
-        of_keys = of_keys.join(sql.broadcast(places), reduce(Expression.__and__, place), "left_anti")
+        same_coordinates = [sql.col(f"_kafka_{name}") == sql.col(f"refused_{name}") for name in _COORDINATES]
+        coordinates = refused.select(*(sql.col(name).alias(f"refused_{name}") for name in _COORDINATES))
+        of_keys = of_keys.join(sql.broadcast(coordinates), reduce(Expression.__and__, same_coordinates), "left_anti")
     others = changes.filter(~sql.col("operation").isin(*OF_A_ROW))
     return _without_idle_tombstones(of_keys).unionByName(others)
 
@@ -56,8 +56,8 @@ def _without_idle_tombstones(changes: DataFrame) -> DataFrame:
         .orderBy("_kafka_offset")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
-    said = sql.last(sql.when(~lone, sql.col("operation")), ignorenulls=True).over(before)
-    idle = lone & sql.coalesce(said.isin(*GONE), sql.lit(True))
+    last_operation = sql.last(sql.when(~lone, sql.col("operation")), ignorenulls=True).over(before)
+    idle = lone & sql.coalesce(last_operation.isin(*GONE), sql.lit(True))
     return changes.withColumn("_idle", idle).filter(~sql.col("_idle")).drop("_idle")
 
 
@@ -67,11 +67,11 @@ def mirrors_without_history(catalog: LakeCatalog, declarations: Declarations, st
     Raises:
         NoSuchTableError: a table of a mirror that has begun does not exist.
     """
-    found: list[str] = []
+    reasons: list[str] = []
     for tables in declarations.mirrors.values():
-        made = all(catalog.table_exists(table.identifier) for table in tables.tables)
-        if tables.changelog.name in stream.tables and made:
-            seen = read_evidence(catalog, tables)
-            if seen.newest is not None and (lost := missing_history(catalog, seen)):
-                found.append(lost)
-    return found
+        exists = all(catalog.table_exists(table.identifier) for table in tables.tables)
+        if tables.changelog.name in stream.tables and exists:
+            evidence = read_evidence(catalog, tables)
+            if evidence.newest is not None and (reason := missing_history(catalog, evidence)):
+                reasons.append(reason)
+    return reasons

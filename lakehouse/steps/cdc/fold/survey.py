@@ -73,7 +73,7 @@ def survey(changes: DataFrame, log: Changelog, arrival: Arrival | None = None) -
     lone = (operation == "tombstone") & position.isNull()
     # A snapshot is read later than what is logged meanwhile, and no clock is ahead of a message's arrival.
     clock = sql.when(operation != "read", sql.least(time, sql.unix_micros("_kafka_timestamp")))
-    found = (
+    partitions = (
         changes.groupBy(sql.col("_kafka_partition").alias("partition"))
         .agg(
             sql.count("*").alias("rows"),
@@ -95,7 +95,7 @@ def survey(changes: DataFrame, log: Changelog, arrival: Arrival | None = None) -
         )
         .collect()
     )
-    return _together([row.asDict() for row in found])
+    return _together([row.asDict() for row in partitions])
 
 
 def _row_hash(changes: DataFrame, log: Changelog) -> Expression:
@@ -107,9 +107,11 @@ def _row_hash(changes: DataFrame, log: Changelog) -> Expression:
     parts: list[tuple[str, Expression, spark.DataType]] = []
     for struct, fields in structs.items():
         if isinstance(stored := changes.schema[struct].dataType, spark.StructType):
-            there = set(stored.fieldNames())
+            stored_fields = set(stored.fieldNames())
             parts += [
-                (f"{struct}.{name}", sql.col(f"{struct}.`{name}`"), kind) for name, kind in fields if name in there
+                (f"{struct}.{name}", sql.col(f"{struct}.`{name}`"), kind)
+                for name, kind in fields
+                if name in stored_fields
             ]
     for name in ("operation", "extra", "source", "transaction_id", "_kafka_topic"):
         parts.append((name, sql.col(name), spark.StringType()))

@@ -155,11 +155,10 @@ def _merge(spark: SparkSession, target: Target, rows: DataFrame, plan: MergePlan
     if inserting:
         names, values = (", ".join(f"{prefix}`{name}`" for name in columns) for prefix in ("", "s."))
         clauses.append(f"WHEN NOT MATCHED AND s._action = 'insert' THEN INSERT ({names}) VALUES ({values})")
-    on = " AND ".join([*same, *plan.literals])
+    condition = " AND ".join([*same, *plan.literals])
+    branch = branch_table(target.base, target.attempt)
     try:
-        spark.sql(
-            f"MERGE INTO {branch_table(target.base, target.attempt)} t USING {source} s ON {on} {' '.join(clauses)}"
-        )
+        spark.sql(f"MERGE INTO {branch} t USING {source} s ON {condition} {' '.join(clauses)}")
     finally:
         spark.catalog.dropTempView(source)
 
@@ -171,34 +170,34 @@ def _verified(spark: SparkSession, target: Target, plan: MergePlan, *, before: i
     live = _live_rows(spark, table, target)
     inserted, deleted = plan.predicted.inserted, plan.predicted.deleted
     predicted = {**plan.predicted.as_dict(), "rows": before + inserted - deleted}
-    told = {**actual, "rows": live}
-    if any(told[name] != count for name, count in predicted.items()):
-        raise MergeDiffers(target.base.name, predicted, told, target.attempt.branch)
-    return replace(plan, actual=told)
+    outcome = {**actual, "rows": live}
+    if any(outcome[name] != count for name, count in predicted.items()):
+        raise MergeDiffers(target.base.name, predicted, outcome, target.attempt.branch)
+    return replace(plan, actual=outcome)
 
 
 def _counted(table: Table, target: Target) -> dict[str, int]:
     """Rows that the attempt's snapshots inserted, updated and deleted, by Iceberg's counters, and bytes written."""
-    found = dict.fromkeys((*DeltaRows().as_dict(), "bytes"), 0)
+    counts = dict.fromkeys((*DeltaRows().as_dict(), "bytes"), 0)
     for snapshot in ancestry(table, head_of(table, target.attempt.branch)):
         if snapshot.snapshot_id == target.base.snapshot_id:
             break
         summary = summary_of(snapshot)
-        found["bytes"] += int(summary.get("added-files-size", "0"))
+        counts["bytes"] += int(summary.get("added-files-size", "0"))
         if any(key.startswith(_COUNTER) for key in summary):
             for name in DeltaRows().as_dict():
-                found[name] += int(summary.get(f"{_COUNTER}{name}", "0"))
-            found["copied"] = found.get("copied", 0) + int(summary.get(f"{_COUNTER}copied", "0"))
+                counts[name] += int(summary.get(f"{_COUNTER}{name}", "0"))
+            counts["copied"] = counts.get("copied", 0) + int(summary.get(f"{_COUNTER}copied", "0"))
         else:
-            found["inserted"] += int(summary.get("added-records", "0"))
-    return found
+            counts["inserted"] += int(summary.get("added-records", "0"))
+    return counts
 
 
 def _live_rows(spark: SparkSession, table: Table, target: Target) -> int:
     """Rows that the branch holds, from manifests where these can tell, otherwise by counting."""
-    held = holding(table, head_of(table, target.attempt.branch), ())
-    if held.exact:
-        return held.rows
+    branch_files = holding(table, head_of(table, target.attempt.branch), ())
+    if branch_files.exact:
+        return branch_files.rows
     branch = spark.read.option("versionAsOf", target.attempt.branch).table(quoted_table(target.base.name))
     return branch.count()
 

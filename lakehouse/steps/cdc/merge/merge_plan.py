@@ -103,7 +103,7 @@ class MergePlan:
 
     def to_json(self) -> str:
         """For the seal: no literal, which may be a value of a row."""
-        told: dict[str, object] = {
+        document: dict[str, object] = {
             "strategy": self.strategy,
             "mode": self.mode or "",
             "why": list(self.reasons),
@@ -112,7 +112,7 @@ class MergePlan:
             "predicted_bytes": dict(self.rewritten),
             "actual": dict(self.actual),
         }
-        return msgspec.json.encode(told).decode()
+        return msgspec.json.encode(document).decode()
 
 
 def narrow(files: Sequence[FileFacts], touched: Touched, types: Mapping[str, iceberg.IcebergType]) -> Narrowed:
@@ -142,8 +142,8 @@ def narrow(files: Sequence[FileFacts], touched: Touched, types: Mapping[str, ice
         if column not in touched.nulls:
             literals.append(f"t.`{column}` BETWEEN {literal(low, types[column])} AND {literal(high, types[column])}")
             words.append(f"a range of {column}")
-    found = [file for file in files if file.may_hold(touched)]
-    return Narrowed(found, len(files), tuple(literals), tuple(words))
+    candidates = [file for file in files if file.may_hold(touched)]
+    return Narrowed(candidates, len(files), tuple(literals), tuple(words))
 
 
 def literal(value: Any, kind: iceberg.IcebergType) -> str:
@@ -200,8 +200,8 @@ def _strategy(narrowed: Narrowed, rows: DeltaRows, copied: int) -> tuple[Strateg
 
 
 def _mode(narrowed: Narrowed, rows: DeltaRows, expected: Mapping[str, int]) -> tuple[Mode, str]:
-    there = max(1, narrowed.rows)
-    changed, deleted = rows.changed / there, sum(file.deleted for file in narrowed.files) / there
+    row_count = max(1, narrowed.rows)
+    changed, deleted = rows.changed / row_count, sum(file.deleted for file in narrowed.files) / row_count
     if expected[COPY] <= _TINY_BYTES:
         return COPY, f"copy-on-write: all of it is {_mb(expected[COPY])}"
     if changed > _MOST_CHANGED:
@@ -216,15 +216,15 @@ def _mode(narrowed: Narrowed, rows: DeltaRows, expected: Mapping[str, int]) -> t
 
 def _bytes(narrowed: Narrowed, rows: DeltaRows) -> dict[str, int]:
     """Bytes that each mode is expected to write for the rows that are there."""
-    there = sum(file.rows for file in narrowed.files)
-    if not there or not rows.changed:
+    row_count = sum(file.rows for file in narrowed.files)
+    if not row_count or not rows.changed:
         return {COPY: 0, DELETES: 0}
     # A file without a changed row is not rewritten. If the changed rows are spread evenly, this is how many have one.
-    chances = [1 - (1 - min(1.0, file.rows / there)) ** rows.changed for file in narrowed.files]
+    chances = [1 - (1 - min(1.0, file.rows / row_count)) ** rows.changed for file in narrowed.files]
     copied = sum(file.bytes * chance for file, chance in zip(narrowed.files, chances, strict=True))
-    row = sum(file.bytes for file in narrowed.files) / there
+    row_bytes = sum(file.bytes for file in narrowed.files) / row_count
     touched = sum(chances)
-    written = rows.updated * row + rows.changed * _POSITION_BYTES + touched * 2 * _FILE_BYTES
+    written = rows.updated * row_bytes + rows.changed * _POSITION_BYTES + touched * 2 * _FILE_BYTES
     return {COPY: round(copied), DELETES: round(written)}
 
 

@@ -99,13 +99,13 @@ def holding(table: Table, snapshot_id: int | None, key: Sequence[str]) -> Holdin
     """Look at a table's manifests; no data file is opened."""
     if snapshot_id is None:
         return Holding(())
-    found, exact = list[FileFacts](), True
+    files, exact = list[FileFacts](), True
     for task in table.scan(snapshot_id=snapshot_id).plan_files():
         deleted = 0
         for delete in task.delete_files:
             deleted += delete.record_count
             exact = exact and _names_one_file(delete)
-        found.append(
+        files.append(
             FileFacts(
                 rows=task.file.record_count,
                 bytes=task.file.file_size_in_bytes,
@@ -114,7 +114,7 @@ def holding(table: Table, snapshot_id: int | None, key: Sequence[str]) -> Holdin
                 parts=_parts(table, task.file, key),
             )
         )
-    return Holding(found, exact)
+    return Holding(files, exact)
 
 
 _FILE_PATH_ID = 2147483546  # reserved field id of `file_path` in position deletes
@@ -128,20 +128,20 @@ def _names_one_file(delete: DataFile) -> bool:
 
 
 def _bounds(table: Table, file: DataFile, key: Sequence[str]) -> dict[str, Bounds]:
-    found: dict[str, Bounds] = {}
+    bounds: dict[str, Bounds] = {}
     for name in key:
         column = table.schema().find_field(name)
         lower, upper = (file.lower_bounds or {}).get(column.field_id), (file.upper_bounds or {}).get(column.field_id)
         if lower is not None and upper is not None and isinstance(column.field_type, ORDERED):
-            found[name] = from_bytes(column.field_type, lower), from_bytes(column.field_type, upper)
-    return found
+            bounds[name] = from_bytes(column.field_type, lower), from_bytes(column.field_type, upper)
+    return bounds
 
 
 def _parts(table: Table, file: DataFile, key: Sequence[str]) -> dict[Part, Any]:
     spec = table.specs()[file.spec_id]
     return {
-        (column, str(spec_field.transform)): file.partition[place]
-        for place, spec_field in enumerate(spec.fields)
+        (column, str(spec_field.transform)): file.partition[index]
+        for index, spec_field in enumerate(spec.fields)
         if (column := table.schema().find_column_name(spec_field.source_id) or "") in key
         and isinstance(spec_field.transform, BucketTransform | IdentityTransform)
     }

@@ -25,22 +25,25 @@ def as_reads(initial_rows: DataFrame, log: Changelog) -> DataFrame:
     Raises:
         ValueError: it has no key, or a column of another type.
     """
-    there = set(initial_rows.columns)
-    missing = [name for name in log.key if name not in there]
+    available = set(initial_rows.columns)
+    missing = [name for name in log.key if name not in available]
     if missing:
         raise ValueError(f"the initial copy has no key column {', '.join(missing)}")
     # A cast that fails would show the value, and a sensitive one as well.
     kinds = {field.name: field.dataType for field in initial_rows.schema.fields}
     for column in log.columns:
-        if column.name in there and not _holds(column.type, kinds[column.name]):
+        if column.name in available and not _is_lossless(column.type, kinds[column.name]):
             raise ValueError(
                 f"column {column.name} is {kinds[column.name].simpleString()}, declared as {column.type.simpleString()}"
             )
-    told: dict[str, Expression] = {
+    values: dict[str, Expression] = {
         "operation": sql.lit("read"),
         "key": sql.struct(*(sql.col(c.name).cast(c.type).alias(c.name) for c in log.key_columns)),
         "after": sql.struct(
-            *((sql.col(c.name) if c.name in there else sql.lit(None)).cast(c.type).alias(c.name) for c in log.columns)
+            *(
+                (sql.col(c.name) if c.name in available else sql.lit(None)).cast(c.type).alias(c.name)
+                for c in log.columns
+            )
         ),
         "position": literal(_BEGINNING),
         "_kafka_topic": sql.lit(""),
@@ -49,11 +52,11 @@ def as_reads(initial_rows: DataFrame, log: Changelog) -> DataFrame:
     }
     schema = spark_schema(log.table)
     return initial_rows.select(
-        *(told.get(f.name, sql.lit(None)).cast(_plain(f.dataType)).alias(f.name) for f in schema.fields)
+        *(values.get(f.name, sql.lit(None)).cast(_plain(f.dataType)).alias(f.name) for f in schema.fields)
     )
 
 
-def _holds(declared: spark.DataType, stored: spark.DataType) -> bool:
+def _is_lossless(declared: spark.DataType, stored: spark.DataType) -> bool:
     """Whether the declared type has every value of the stored one."""
     match stored, declared:
         case (spark.IntegerType(), spark.LongType()) | (spark.FloatType(), spark.DoubleType()):

@@ -88,16 +88,16 @@ def stored_statement(mirror: str, bases: Mapping[str, Base]) -> MirrorStatement 
         MirrorWrittenTo: somebody wrote outside the protocol.
         StatementsDiffer: one table was rolled back, emptied or created anew alone.
     """
-    told = {name: newest_statement(base.table) for name, base in bases.items()}
-    if not any(told.values()):
+    statements = {name: newest_statement(base.table) for name, base in bases.items()}
+    if not any(statements.values()):
         if rows := [name for name, base in bases.items() if base.has_rows]:
             raise MirrorWithoutSeal(mirror, rows)
         return None
-    if foreign := {n: [s.snapshot_id for s in b.unsealed] for n, b in bases.items() if told[n] and b.unsealed}:
+    if foreign := {n: [s.snapshot_id for s in b.unsealed] for n, b in bases.items() if statements[n] and b.unsealed}:
         raise MirrorWrittenTo(mirror, foreign)
-    first, *others = told.values()
-    if first is None or any(other is None or _place(other) != _place(first) for other in others):
-        raise StatementsDiffer(mirror, {name: _shown(statement) for name, statement in told.items()})
+    first, *others = statements.values()
+    if first is None or any(other is None or _identity(other) != _identity(first) for other in others):
+        raise StatementsDiffer(mirror, {name: _shown(statement) for name, statement in statements.items()})
     return first
 
 
@@ -121,7 +121,7 @@ def newest_statement(table: Table) -> MirrorStatement | None:
     return None
 
 
-def _place(statement: MirrorStatement) -> tuple[str, str, int, int]:
+def _identity(statement: MirrorStatement) -> tuple[str, str, int, int]:
     return statement.changelog_uuid, statement.build, statement.end, statement.rows
 
 
@@ -146,35 +146,37 @@ def next_range(mirror: str, previous: MirrorStatement, changelog: Table, *, max_
         raise OtherChangelog(mirror, previous.changelog, name)
     if previous.changelog_uuid != str(changelog.metadata.table_uuid):
         raise ChangelogReplaced(mirror, name, previous.changelog_uuid, str(changelog.metadata.table_uuid))
-    found = chain(mirror, changelog, previous.end, head_of(changelog), consumed=previous.kafka_end)
-    apart, reprocessed = _apart(found)
-    ends = _ends(changelog, apart, limit=max_changes)
-    if ends is None:
+    snapshots = chain(mirror, changelog, previous.end, head_of(changelog), consumed=previous.kafka_end)
+    candidates, reprocessed = _apart(snapshots)
+    range_end = _ends(changelog, candidates, limit=max_changes)
+    if range_end is None:
         return None
-    place, arrived = ends
-    taken = found[: place + 1]
-    changes = sum(map(appended, taken))
-    if not changes and len(taken) < _EMPTY_SNAPSHOTS:
+    index, arrived = range_end
+    included = snapshots[: index + 1]
+    changes = sum(map(appended, included))
+    if not changes and len(included) < _EMPTY_SNAPSHOTS:
         return None
-    behind = sum(map(appended, found[place + 1 :]))
-    end = found[place].snapshot_id
-    return Range(changelog, previous.end, end, changes, behind, tuple(taken), arrived, reprocessed)
+    behind = sum(map(appended, snapshots[index + 1 :]))
+    end = snapshots[index].snapshot_id
+    return Range(changelog, previous.end, end, changes, behind, tuple(included), arrived, reprocessed)
 
 
-def _apart(found: Sequence[Snapshot]) -> tuple[Sequence[Snapshot], bool]:
+def _apart(snapshots: Sequence[Snapshot]) -> tuple[Sequence[Snapshot], bool]:
     """Snapshots up to where reprocessed changes begin, or as far as those of one reprocessing go if they come first.
 
     Returns:
         The snapshots, and whether their changes were reprocessed.
     """
     kind = seal_keys.KIND
-    seals = {attempt_of(s): place for place, s in enumerate(found) if summary_of(s).get(kind) == KIND_REPROCESS}
-    first = next((place for place, s in enumerate(found) if appended(s) and attempt_of(s) in seals), None)
+    seal_indexes = {
+        attempt_of(s): index for index, s in enumerate(snapshots) if summary_of(s).get(kind) == KIND_REPROCESS
+    }
+    first = next((index for index, s in enumerate(snapshots) if appended(s) and attempt_of(s) in seal_indexes), None)
     if first is None:
-        return found, False
-    if any(map(appended, found[:first])):
-        return found[:first], False
-    return found[: seals[attempt_of(found[first])] + 1], True
+        return snapshots, False
+    if any(map(appended, snapshots[:first])):
+        return snapshots[:first], False
+    return snapshots[: seal_indexes[attempt_of(snapshots[first])] + 1], True
 
 
 def chain(mirror: str, changelog: Table, start: int, end: int | None, *, consumed: Mapping[int, int]) -> list[Snapshot]:
@@ -193,26 +195,26 @@ def chain(mirror: str, changelog: Table, start: int, end: int | None, *, consume
         ForeignChange: one of them is neither an append nor a rewrite.
     """
     name = table_name(changelog)
-    found: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     for snapshot in ancestry(changelog, end):
         if snapshot.snapshot_id == start:
             break
-        found.append(snapshot)
+        snapshots.append(snapshot)
     else:
-        oldest = found[-1] if found else None
-        kept = {snapshot.snapshot_id for snapshot in found}
-        forked = any(snapshot.snapshot_id in kept for snapshot in ancestry(changelog, start))
+        oldest = snapshots[-1] if snapshots else None
+        snapshot_ids = {snapshot.snapshot_id for snapshot in snapshots}
+        forked = any(snapshot.snapshot_id in snapshot_ids for snapshot in ancestry(changelog, start))
         if oldest is None or oldest.parent_snapshot_id is None or forked:
             raise ChangelogRolledBack(mirror, name, start, end)
         # The start itself may be gone while everything after it is there.
         if oldest.parent_snapshot_id != start:
             raise RangeExpired(mirror, name, start, oldest.snapshot_id)
-    found.reverse()
-    for snapshot in found:
+    snapshots.reverse()
+    for snapshot in snapshots:
         if not (keeps_rows(snapshot) or is_harmless(changelog, snapshot, consumed)):
             operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
             raise ForeignChange(mirror, name, snapshot.snapshot_id, operation)
-    return found
+    return snapshots
 
 
 def keeps_rows(snapshot: Snapshot) -> bool:
@@ -232,16 +234,16 @@ def whole_range(mirror: str, changelog: Table, *, max_changes: int | None = None
         ChangelogUnsealed: it has rows, and no seal says up to where they are whole.
     """
     history = list(reversed(list(ancestry(changelog, head_of(changelog)))))
-    sealed = [(place, arrived) for place, s in enumerate(history) if (arrived := ingested(changelog, s)) is not None]
+    sealed = [(index, arrived) for index, s in enumerate(history) if (arrived := ingested(changelog, s)) is not None]
     if not sealed:
         if any(total(snapshot) for snapshot in history):
             raise ChangelogUnsealed(mirror, table_name(changelog))
         return None
-    with_rows = [found for found in sealed if total(history[found[0]])] or sealed
-    fits = [found for found in with_rows if max_changes is None or total(history[found[0]]) <= max_changes]
-    place, arrived = fits[-1] if fits else with_rows[0]
-    end = history[place]
-    behind = sum(map(appended, history[place + 1 :]))
+    with_rows = [candidate for candidate in sealed if total(history[candidate[0]])] or sealed
+    fits = [candidate for candidate in with_rows if max_changes is None or total(history[candidate[0]]) <= max_changes]
+    index, arrived = fits[-1] if fits else with_rows[0]
+    end = history[index]
+    behind = sum(map(appended, history[index + 1 :]))
     return Range(changelog, None, end.snapshot_id, total(end), behind, (), arrived)
 
 
@@ -262,16 +264,16 @@ def ingested(changelog: Table, snapshot: Snapshot) -> KafkaStatement | None:
     return KafkaStatement.from_keys(seal.statement) if seal else None
 
 
-def _ends(changelog: Table, found: Sequence[Snapshot], *, limit: int) -> tuple[int, KafkaStatement] | None:
+def _ends(changelog: Table, snapshots: Sequence[Snapshot], *, limit: int) -> tuple[int, KafkaStatement] | None:
     """Place and statement of the last seal within the limit, or of the first one with rows."""
     best: tuple[int, KafkaStatement] | None = None
     rows, best_rows = 0, 0
-    for place, snapshot in enumerate(found):
+    for index, snapshot in enumerate(snapshots):
         rows += appended(snapshot)
         if best is not None and best_rows and rows > limit:
             break
         if (arrived := ingested(changelog, snapshot)) is not None:
-            best, best_rows = (place, arrived), rows
+            best, best_rows = (index, arrived), rows
     return best
 
 

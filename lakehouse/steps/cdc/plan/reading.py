@@ -31,17 +31,17 @@ _CHANGES_PER_PARTITION = 25_000
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
 
-def changes_of(spark: SparkSession, found: Range) -> DataFrame:
+def changes_of(spark: SparkSession, change_range: Range) -> DataFrame:
     """The rows of a range, as they are in the changelog."""
-    if found.start is None:
-        return history_of(spark, found)
-    between = {"start-snapshot-id": str(found.start), "end-snapshot-id": str(found.end)}
-    return spark.read.options(**between).table(quoted_table(found.name))
+    if change_range.start is None:
+        return history_of(spark, change_range)
+    options = {"start-snapshot-id": str(change_range.start), "end-snapshot-id": str(change_range.end)}
+    return spark.read.options(**options).table(quoted_table(change_range.name))
 
 
-def history_of(spark: SparkSession, found: Range) -> DataFrame:
+def history_of(spark: SparkSession, change_range: Range) -> DataFrame:
     """The changelog's rows up to the end of a range."""
-    return spark.read.option("versionAsOf", str(found.end)).table(quoted_table(found.name))
+    return spark.read.option("versionAsOf", str(change_range.end)).table(quoted_table(change_range.name))
 
 
 @contextmanager
@@ -50,11 +50,11 @@ def kept(frame: DataFrame, rows: int) -> Generator[DataFrame]:
     if rows > _KEPT_CHANGES:
         yield frame
         return
-    held = frame.persist()
+    persisted = frame.persist()
     try:
-        yield held
+        yield persisted
     finally:
-        held.unpersist()
+        persisted.unpersist()
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def rows_at(spark: SparkSession, base: Base, literals: Sequence[str] = ()) -> Da
     return rows
 
 
-def require_files(mirror: str, found: Range) -> None:
+def require_files(mirror: str, change_range: Range) -> None:
     """Refuse a range whose files are gone from storage, before a task fails on one in the middle of the run.
 
     Only a compaction leaves files that nobody but the range still names, so without one nothing is looked at.
@@ -86,50 +86,52 @@ def require_files(mirror: str, found: Range) -> None:
     Raises:
         FilesGone: some are.
     """
-    since = list(ancestry(found.table, head_of(found.table)))
-    last = next((place for place, snapshot in enumerate(since) if snapshot.snapshot_id == found.end), 0)
-    if not any(is_rewrite(s) for s in (*since[:last], *found.snapshots)):
+    history = list(ancestry(change_range.table, head_of(change_range.table)))
+    end_index = next((index for index, snapshot in enumerate(history) if snapshot.snapshot_id == change_range.end), 0)
+    if not any(is_rewrite(s) for s in (*history[:end_index], *change_range.snapshots)):
         return
-    for snapshot in found.snapshots:
+    for snapshot in change_range.snapshots:
         if is_rewrite(snapshot):
             continue
         try:
-            files = [file.file_path for file in added_files(found.table, snapshot)]
-            gone = [path for path in files if not found.table.io.new_input(path).exists()]
+            files = [file.file_path for file in added_files(change_range.table, snapshot)]
+            missing = [path for path in files if not change_range.table.io.new_input(path).exists()]
         except FileNotFoundError as error:  # a manifest
-            gone = [str(error.filename or error)]
-        if gone:
-            raise FilesGone(mirror, found.name, snapshot.snapshot_id, gone)
+            missing = [str(error.filename or error)]
+        if missing:
+            raise FilesGone(mirror, change_range.name, snapshot.snapshot_id, missing)
 
 
 def touched_by(changes: DataFrame, log: Changelog, mirror: Base) -> Touched:
     """Where the keys of the changes lie: one small aggregation."""
     schema, key = mirror.table.schema(), [column.name for column in log.key_columns]
     secret = {column.name for column in log.key_columns if column.sensitive}
-    asked: dict[str, Expression] = {}
+    aggregations: dict[str, Expression] = {}
     parts: dict[str, Part] = {}
     for name in key:
-        asked[f"null {name}"] = f.count_if(f.col(quoted_name(name)).isNull())
+        aggregations[f"null {name}"] = f.count_if(f.col(quoted_name(name)).isNull())
         # A literal stands in Spark's plans and logs, where no value of a sensitive column may be.
         if name not in secret and isinstance(schema.find_field(name).field_type, ORDERED):
             value = _stored(name, schema.find_field(name).field_type)
-            asked[f"min {name}"], asked[f"max {name}"] = f.min(value), f.max(value)
-    for place, term in enumerate(mirror.table.spec().fields):
+            aggregations[f"min {name}"], aggregations[f"max {name}"] = f.min(value), f.max(value)
+    for index, term in enumerate(mirror.table.spec().fields):
         name, transform = schema.find_column_name(term.source_id) or "", term.transform
         if name in key and isinstance(transform, BucketTransform):
             bucket = f.expr(f"lake.system.bucket({transform.num_buckets}, `{name}`)")
-            asked[f"part {place}"], parts[f"part {place}"] = f.collect_set(bucket), (name, str(transform))
-        elif name in key and f"min {name}" in asked and isinstance(transform, IdentityTransform):
+            aggregations[f"part {index}"], parts[f"part {index}"] = f.collect_set(bucket), (name, str(transform))
+        elif name in key and f"min {name}" in aggregations and isinstance(transform, IdentityTransform):
             value = f.collect_set(_stored(name, schema.find_field(name).field_type))
-            asked[f"part {place}"], parts[f"part {place}"] = value, (name, str(transform))
+            aggregations[f"part {index}"], parts[f"part {index}"] = value, (name, str(transform))
     of_rows = changes.where(~f.col("operation").isin("truncate", "control"))
     keys = of_rows.select(*(field("key", name).alias(name) for name in key))
-    row = keys.agg(*(value.alias(name) for name, value in asked.items())).first()
-    found = row.asDict() if row is not None else {}
+    row = keys.agg(*(value.alias(name) for name, value in aggregations.items())).first()
+    aggregates = row.asDict() if row is not None else {}
     return Touched(
-        bounds={n: (found[f"min {n}"], found[f"max {n}"]) for n in key if found.get(f"min {n}") is not None},
-        parts={part: frozenset(found[name]) for name, part in parts.items()},
-        nulls=frozenset(name for name in key if found.get(f"null {name}")),
+        bounds={
+            n: (aggregates[f"min {n}"], aggregates[f"max {n}"]) for n in key if aggregates.get(f"min {n}") is not None
+        },
+        parts={part: frozenset(aggregates[name]) for name, part in parts.items()},
+        nulls=frozenset(name for name in key if aggregates.get(f"null {name}")),
     )
 
 
@@ -166,8 +168,8 @@ def initial_rows(
     if not catalog.table_exists(identifier_of(initial)):
         raise InitialGone(mirror, initial, "there is no such table")
     table: Table = read_group(catalog, [initial])[initial].table
-    name, _, told = pinned.partition("@")
-    snapshot_id = int(told) if name == initial and told else head_of(table)
+    name, _, pinned_id = pinned.partition("@")
+    snapshot_id = int(pinned_id) if name == initial and pinned_id else head_of(table)
     if snapshot_id is None:
         return None, ""
     if table.metadata.snapshot_by_id(snapshot_id) is None:

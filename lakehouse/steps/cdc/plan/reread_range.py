@@ -23,8 +23,8 @@ def applied_range(mirror: str, changelog: Table, statement: MirrorStatement) -> 
     arrived = KafkaStatement("", "", "", {}, dict(statement.kafka_end))
     if statement.start is None:
         return Range(changelog, None, statement.end, total(end), 0, (), arrived)
-    found = tuple(chain(mirror, changelog, statement.start, statement.end, consumed=statement.kafka_end))
-    return Range(changelog, statement.start, statement.end, sum(map(appended, found)), 0, found, arrived)
+    snapshots = tuple(chain(mirror, changelog, statement.start, statement.end, consumed=statement.kafka_end))
+    return Range(changelog, statement.start, statement.end, sum(map(appended, snapshots)), 0, snapshots, arrived)
 
 
 def require_complete(mirror: str, whole: Range) -> None:

@@ -47,8 +47,8 @@ def evolve(tables: MirrorTables, catalog: LakeCatalog) -> list[str]:
                 apply(planned, catalog)
         except WouldLoseData as refused:
             remedies = "; ".join(dict.fromkeys(problem.remedy.rstrip(".") for problem in refused.problems))
-            told = [f"{table.name}: {problem.message}" for problem in refused.problems]
-            raise ColumnsDiffer(tables.mirror.name, told, remedies) from refused
+            differences = [f"{table.name}: {problem.message}" for problem in refused.problems]
+            raise ColumnsDiffer(tables.mirror.name, differences, remedies) from refused
         changed += [f"{table.name}: {change}" for change in columns]
     return changed
 
@@ -75,14 +75,14 @@ def undeclared_fields(changelog: IcebergTable, files: Iterable[DataFile]) -> boo
     return False
 
 
-def conform(changes: DataFrame, log: Changelog, mirror: str, *, told: bool) -> DataFrame:
+def conform(changes: DataFrame, log: Changelog, mirror: str, *, read_extra: bool) -> DataFrame:
     """The changes with key and images as declared: columns in order, widened, and taken from `extra` where they lack.
 
     Args:
         changes: as they are in the changelog.
         log: the changelog.
         mirror: for messages.
-        told: whether `extra` may tell of columns.
+        read_extra: whether `extra` may tell of columns.
 
     Raises:
         ColumnsDiffer: a column of the changelog was dropped, renamed, narrowed or got another type.
@@ -93,16 +93,16 @@ def conform(changes: DataFrame, log: Changelog, mirror: str, *, told: bool) -> D
         "before": log.row_columns,
         "after": log.row_columns,
     }
-    there = {name: _struct(changes, name) for name in declared}
-    found = [compared for name in declared for compared in _problems(log.name, name, declared[name], there[name])]
-    if found:
-        raise ColumnsDiffer(mirror, list(dict.fromkeys(found)))
+    stored = {name: _struct(changes, name) for name in declared}
+    differences = [problem for name in declared for problem in _problems(log.name, name, declared[name], stored[name])]
+    if differences:
+        raise ColumnsDiffer(mirror, list(dict.fromkeys(differences)))
     nothing = f.lit(None).cast("map<string,string>")
-    shaped = changes.withColumn("_told", _told() if told else nothing)
+    shaped = changes.withColumn("_extra", _extra_values() if read_extra else nothing)
     for name, columns in declared.items():
-        values = [_value(name, column, there[name]).alias(column.name) for column in columns]
+        values = [_value(name, column, stored[name]).alias(column.name) for column in columns]
         shaped = shaped.withColumn(name, f.when(f.col(name).isNotNull(), f.struct(*values)))
-    return shaped.drop("_told")
+    return shaped.drop("_extra")
 
 
 def require_readable(changes: DataFrame, log: Changelog, mirror: str) -> None:
@@ -116,34 +116,36 @@ def require_readable(changes: DataFrame, log: Changelog, mirror: str) -> None:
     Raises:
         Unparsed: names columns and counts.
     """
-    there = _struct(changes, "after")
+    stored = _struct(changes, "after")
     lost: list[Expression] = []
     for column in log.columns:
-        text = f.col("_told").getItem(column.name)
+        text = f.col("_extra").getItem(column.name)
         missed = text.isNotNull() & _read(text, column.type).isNull()
-        if column.name in there.names:
+        if column.name in stored.names:
             missed = missed & _field("after", column.name).isNull()
         lost.append(f.count_if(missed).alias(column.name))
-    told = changes.where(f.col("extra").isNotNull() & f.col("after").isNotNull()).withColumn("_told", _told())
-    found = told.agg(*lost).first()
-    if unread := {name: count for name, count in (found.asDict() if found else {}).items() if count}:
+    with_extra = changes.where(f.col("extra").isNotNull() & f.col("after").isNotNull()).withColumn(
+        "_extra", _extra_values()
+    )
+    row = with_extra.agg(*lost).first()
+    if unread := {name: count for name, count in (row.asDict() if row else {}).items() if count}:
         raise Unparsed(mirror, unread)
 
 
-def _told() -> Expression:
+def _extra_values() -> Expression:
     # One map for all columns: a value's own text, whatever it is.
     return f.from_json(f.col("extra"), "map<string,string>")
 
 
-def _value(image: str, column: Column, there: types.StructType) -> Expression:
-    if column.name not in there.names:
-        told = _read(f.col("_told").getItem(column.name), column.type)
-        return told if image == "after" else f.lit(None).cast(column.type)
-    value = _shaped(_field(image, column.name), there[column.name].dataType, column.type)
+def _value(image: str, column: Column, stored: types.StructType) -> Expression:
+    if column.name not in stored.names:
+        extra = _read(f.col("_extra").getItem(column.name), column.type)
+        return extra if image == "after" else f.lit(None).cast(column.type)
+    value = _shaped(_field(image, column.name), stored[column.name].dataType, column.type)
     if image != "after":
         return value
     # A column that the decoder knew is in `after` or nowhere; one that it did not know is null there, and in `extra`.
-    return f.coalesce(value, _read(f.col("_told").getItem(column.name), column.type))
+    return f.coalesce(value, _read(f.col("_extra").getItem(column.name), column.type))
 
 
 def _read(text: Expression, kind: types.DataType) -> Expression:
@@ -176,11 +178,11 @@ def _shaped(value: Expression, has: types.DataType, wanted: types.DataType) -> E
             return value.cast(wanted)
 
 
-def _problems(log: str, image: str, declared: Sequence[Column], there: types.StructType) -> list[str]:
-    stored = tuple(Column(field.name, field.dataType, required=False) for field in there)
-    asked = tuple(replace(column, required=False) for column in declared)
-    found = compare(iceberg_schema(_Columns(log, asked)), iceberg_schema(_Columns(log, stored)))
-    return [f"{log}, {image}: {problem.message}" for problem in found.problems]
+def _problems(log: str, image: str, declared: Sequence[Column], struct: types.StructType) -> list[str]:
+    stored = tuple(Column(field.name, field.dataType, required=False) for field in struct)
+    wanted = tuple(replace(column, required=False) for column in declared)
+    comparison = compare(iceberg_schema(_Columns(log, wanted)), iceberg_schema(_Columns(log, stored)))
+    return [f"{log}, {image}: {problem.message}" for problem in comparison.problems]
 
 
 def _struct(changes: DataFrame, name: str) -> types.StructType:

@@ -78,10 +78,10 @@ def read_moves(
     """
     inserts = And(where or AlwaysTrue(), equal("operation", "insert"))
     needed = [name for name in _NEEDED if name not in ("after", "extra", "source_time")]
-    found: list[pl.DataFrame] = []
+    pieces: list[pl.DataFrame] = []
     for frame in frames(changelog, snapshot_id, [*needed, "other_key"], inserts):
         moved = frame.filter(pl.col("other_key").is_not_null() & (pl.col("unavailable").list.len() > 0))
-        found.append(
+        pieces.append(
             moved.select(
                 *(pl.col("key").struct.field(name).cast(kind) for name, kind in key.items()),
                 *(
@@ -94,7 +94,7 @@ def read_moves(
                 pl.col("unavailable").alias("_unavailable"),
             )
         )
-    return pl.concat(found) if found else pl.DataFrame()
+    return pl.concat(pieces) if pieces else pl.DataFrame()
 
 
 def _image(frame: pl.DataFrame, columns: Types, later: Types) -> pl.Expr:
@@ -103,13 +103,13 @@ def _image(frame: pl.DataFrame, columns: Types, later: Types) -> pl.Expr:
         return pl.col("after")
     image = frame.schema["after"]
     assert isinstance(image, pl.Struct)
-    there = {field.name for field in image.fields}
-    told = frame["extra"].null_count() < frame.height
+    stored = {field.name for field in image.fields}
+    has_extra = frame["extra"].null_count() < frame.height
     values: list[pl.Expr] = []
     for name, kind in columns.items():
-        value = pl.col("after").struct.field(name) if name in there else pl.lit(None)
+        value = pl.col("after").struct.field(name) if name in stored else pl.lit(None)
         value = value.cast(kind)
-        values.append((pl.coalesce(value, _read(name, kind)) if told and name in later else value).alias(name))
+        values.append((pl.coalesce(value, _read(name, kind)) if has_extra and name in later else value).alias(name))
     return pl.struct(values)
 
 
@@ -129,10 +129,10 @@ def read_initial(initial: Table, snapshot_id: int, key: Types, columns: Types) -
         key: the key's columns as the mirror types them.
         columns: the source's columns, likewise; those that the copy lacks are null.
     """
-    there = [name for name in columns if name in initial.schema().column_names]
-    for frame in frames(initial, snapshot_id, there):
+    stored = [name for name in columns if name in initial.schema().column_names]
+    for frame in frames(initial, snapshot_id, stored):
         full = [
-            (pl.col(name) if name in there else pl.lit(None)).cast(kind).alias(name) for name, kind in columns.items()
+            (pl.col(name) if name in stored else pl.lit(None)).cast(kind).alias(name) for name, kind in columns.items()
         ]
         yield frame.select(
             *(pl.col(name).cast(kind) for name, kind in key.items()),

@@ -44,86 +44,95 @@ class Checkpoint:
     timestamp_ms: int
 
 
-def checkpoints(seen: Evidence) -> list[Checkpoint]:
+def checkpoints(evidence: Evidence) -> list[Checkpoint]:
     """Checkpoints that are whole, newest first.
 
     One that was put on a snapshot from outside the protocol, or whose seal differs between the tables, is none.
     """
-    tables = (seen.mirror.table, seen.tombstones.table, seen.quarantine.table)
-    found: list[Checkpoint] = []
-    for tag, ref in seen.mirror.table.metadata.refs.items():
+    tables = (evidence.mirror.table, evidence.tombstones.table, evidence.quarantine.table)
+    valid: list[Checkpoint] = []
+    for tag, ref in evidence.mirror.table.metadata.refs.items():
         if not tag.startswith(CHECKPOINT_PREFIX) or ref.snapshot_ref_type != SnapshotRefType.TAG:
             continue
-        told = [_sealed_at(table, head_of(table, tag)) for table in tables]
-        first = told[0]
-        if first is None or any(other is None or other[0] != first[0] for other in told):
+        sealed = [_sealed_at(table, head_of(table, tag)) for table in tables]
+        first = sealed[0]
+        if first is None or any(other is None or other[0] != first[0] for other in sealed):
             continue
         snapshots = {table_name(table): head_of(table, tag) or 0 for table in tables}
-        found.append(Checkpoint(tag, first[0], snapshots, first[1]))
-    return sorted(found, key=lambda checkpoint: checkpoint.timestamp_ms, reverse=True)
+        valid.append(Checkpoint(tag, first[0], snapshots, first[1]))
+    return sorted(valid, key=lambda checkpoint: checkpoint.timestamp_ms, reverse=True)
 
 
-def newest_checkpoint(seen: Evidence) -> Checkpoint | None:
+def newest_checkpoint(evidence: Evidence) -> Checkpoint | None:
     """The newest checkpoint of the present build, at or before the newest seal."""
-    if seen.newest is None:
+    if evidence.newest is None:
         return None
-    now = seen.newest.statement
-    for checkpoint in checkpoints(seen):
-        then = checkpoint.statement
+    newest = evidence.newest.statement
+    for checkpoint in checkpoints(evidence):
+        proven = checkpoint.statement
         # What was reprocessed since is older than the checkpoint by its offsets, and not in it.
-        same = (then.build, then.changelog_uuid, then.reprocessed) == (now.build, now.changelog_uuid, now.reprocessed)
-        if same and all(then.kafka_end.get(p, 0) <= end for p, end in now.kafka_end.items()):
+        same = (proven.build, proven.changelog_uuid, proven.reprocessed) == (
+            newest.build,
+            newest.changelog_uuid,
+            newest.reprocessed,
+        )
+        if same and all(proven.kafka_end.get(partition, 0) <= end for partition, end in newest.kafka_end.items()):
             return checkpoint
     return None
 
 
-def set_tags(catalog: LakeCatalog, seen: Evidence) -> Checkpoint:
+def set_tags(catalog: LakeCatalog, evidence: Evidence) -> Checkpoint:
     """Tag the three tables where they were loaded, in one commit; the caller has proven them.
 
     Raises:
         CommitFailedException: a table was replaced, or the checkpoint is there already and names something else.
     """
-    assert seen.newest is not None
-    tag = f"{CHECKPOINT_PREFIX}{seen.newest.sealed.seal.attempt}"
-    pinned = {table_name(held.table): held for held in (seen.mirror, seen.tombstones, seen.quarantine)}
-    snapshots = {name: held.snapshot_id for name, held in pinned.items() if held.snapshot_id is not None}
-    already = {name: head_of(held.table, tag) for name, held in pinned.items()}
-    if already != snapshots:
+    assert evidence.newest is not None
+    tag = f"{CHECKPOINT_PREFIX}{evidence.newest.sealed.seal.attempt}"
+    pinned = {
+        table_name(pinned_table.table): pinned_table
+        for pinned_table in (evidence.mirror, evidence.tombstones, evidence.quarantine)
+    }
+    snapshots = {
+        name: pinned_table.snapshot_id for name, pinned_table in pinned.items() if pinned_table.snapshot_id is not None
+    }
+    tagged = {name: head_of(pinned_table.table, tag) for name, pinned_table in pinned.items()}
+    if tagged != snapshots:
         catalog.commit_tables(
             [
                 TableChange(
-                    held.table.name(),
-                    (AssertTableUUID(uuid=held.table.metadata.table_uuid), ref_is(tag, already[name])),
+                    pinned_table.table.name(),
+                    (AssertTableUUID(uuid=pinned_table.table.metadata.table_uuid), ref_is(tag, tagged[name])),
                     (set_tag(tag, snapshots[name]),),
                 )
-                for name, held in pinned.items()
+                for name, pinned_table in pinned.items()
             ]
         )
-    return Checkpoint(tag, seen.newest.statement, snapshots, seen.newest.sealed.timestamp_ms)
+    return Checkpoint(tag, evidence.newest.statement, snapshots, evidence.newest.sealed.timestamp_ms)
 
 
-def stored_changes(checkpoint: Checkpoint, seen: Evidence, key: Types, columns: Types) -> Iterator[pl.DataFrame]:
+def stored_changes(checkpoint: Checkpoint, evidence: Evidence, key: Types, columns: Types) -> Iterator[pl.DataFrame]:
     """A checkpoint's rows and tombstones as the changes that would have made them.
 
     Args:
         checkpoint: which.
-        seen: the tables.
+        evidence: the tables.
         key: the key's columns as the mirror types them.
         columns: all of the source's columns, likewise.
     """
     names = [name for name in columns if name not in key]
-    soft = [DELETED_COLUMN.name] if DELETED_COLUMN.name in seen.mirror.table.schema().column_names else []
+    soft = [DELETED_COLUMN.name] if DELETED_COLUMN.name in evidence.mirror.table.schema().column_names else []
     remembered = [POSITION_COLUMN.name, TIME_COLUMN.name, BEHIND_COLUMN.name, *soft]
-    mirror = seen.mirror.table
+    mirror = evidence.mirror.table
     for rows in frames(mirror, checkpoint.snapshots[table_name(mirror)], [*columns, *remembered]):
-        gone = pl.col(DELETED_COLUMN.name) if soft else pl.lit(False)
+        deleted = pl.col(DELETED_COLUMN.name) if soft else pl.lit(False)
         shaped = rows.with_columns(
-            _operation=pl.when(gone).then(pl.lit("delete")).otherwise(pl.lit("update")),
+            _operation=pl.when(deleted).then(pl.lit("delete")).otherwise(pl.lit("update")),
             _unavailable=pl.col(BEHIND_COLUMN.name).list.eval(pl.element().struct.field("key")),
         )
         yield _changes(shaped, key, columns, pl.col(POSITION_COLUMN.name))
         yield from _behind(rows, key, columns, names)
-    ledger = seen.tombstones.table
+    ledger = evidence.tombstones.table
     snapshot = checkpoint.snapshots[table_name(ledger)]
     for rows in frames(ledger, snapshot, [*key, POSITION_COLUMN.name, TIME_COLUMN.name]):
         absent = [pl.lit(None, kind).alias(name) for name, kind in columns.items() if name not in key]
@@ -136,13 +145,13 @@ def _behind(rows: pl.DataFrame, key: Types, columns: Types, names: list[str]) ->
     name = BEHIND_COLUMN.name
     entries = rows.with_row_index("_row").filter(pl.col(name).list.len() > 0).explode(name, empty_as_null=False)
     column, position = pl.col(name).struct.field("key"), pl.col(name).struct.field("value")
-    said = entries.with_columns(_column=column, _at=position).filter(pl.col("_at").struct.field("epoch") >= 0)
-    if said.is_empty():
+    known = entries.with_columns(_column=column, _at=position).filter(pl.col("_at").struct.field("epoch") >= 0)
+    if known.is_empty():
         return
-    together = said.group_by("_row", "_at", maintain_order=True).agg(
-        *(pl.col(each).first() for each in (*columns, TIME_COLUMN.name)), _sent="_column"
+    grouped = known.group_by("_row", "_at", maintain_order=True).agg(
+        *(pl.col(column_name).first() for column_name in (*columns, TIME_COLUMN.name)), _sent="_column"
     )
-    shaped = together.with_columns(
+    shaped = grouped.with_columns(
         _operation=pl.lit("update"), _unavailable=pl.lit(names, pl.List(pl.String)).list.set_difference("_sent")
     )
     yield _changes(shaped, key, columns, pl.col("_at"))

@@ -46,8 +46,8 @@ def canonical(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     if entries.is_empty():
         return rows.with_columns(pl.lit(None, BEHIND_TYPE).alias(name))
     column, position = pl.col(name).struct.field("key"), pl.col(name).struct.field("value")
-    empty = pl.any_horizontal((column == each) & pl.col(each).is_null() for each in columns)
+    empty = pl.any_horizontal((column == source_column) & pl.col(source_column).is_null() for source_column in columns)
     entries = entries.select("_at", _column=column, _position=pl.when(~empty).then(position))
-    told = pl.struct(key="_column", value="_position")
-    lists = entries.sort("_at", "_column").group_by("_at", maintain_order=True).agg(told.alias(name))
+    entry = pl.struct(key="_column", value="_position")
+    lists = entries.sort("_at", "_column").group_by("_at", maintain_order=True).agg(entry.alias(name))
     return numbered.drop(name).join(lists, on="_at", how="left", maintain_order="left").drop("_at")

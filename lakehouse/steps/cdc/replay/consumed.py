@@ -41,7 +41,7 @@ class Consumed:
         self,
         catalog: LakeCatalog,
         tables: MirrorTables,
-        seen: Evidence,
+        evidence: Evidence,
         key: Types,
         columns: Types,
         *,
@@ -52,7 +52,7 @@ class Consumed:
         Args:
             catalog: where an initial copy is.
             tables: the mirror as declared.
-            seen: its tables, with a seal.
+            evidence: its tables, with a seal.
             key: the key's columns as the mirror types them.
             columns: all of the source's columns, likewise.
             begin: from the build's beginning, from the newest checkpoint, or from that only where the build's beginning
@@ -61,10 +61,10 @@ class Consumed:
         Raises:
             CannotFold: what is asked for is not there.
         """
-        assert seen.newest is not None
-        self._mirror, self._seen = tables.mirror.name, seen
-        self._statement, self._key, self._columns = seen.newest.statement, key, columns
-        if str(seen.changelog.table.metadata.table_uuid) != self._statement.changelog_uuid:
+        assert evidence.newest is not None
+        self._mirror, self._evidence = tables.mirror.name, evidence
+        self._statement, self._key, self._columns = evidence.newest.statement, key, columns
+        if str(evidence.changelog.table.metadata.table_uuid) != self._statement.changelog_uuid:
             raise CannotFold(
                 f"{self._statement.changelog} is another table than the one that {self._mirror} was made from.",
                 remedy=f"`lakehouse rebuild {self._mirror} --yes`",
@@ -89,7 +89,7 @@ class Consumed:
     def state(self) -> Iterator[pl.DataFrame]:
         """What was there before the changes, as changes."""
         if self._checkpoint is not None:
-            return stored_changes(self._checkpoint, self._seen, self._key, self._columns)
+            return stored_changes(self._checkpoint, self._evidence, self._key, self._columns)
         if self._initial is None:
             return iter(())
         snapshot = int(self._statement.initial.rpartition("@")[2])
@@ -104,7 +104,7 @@ class Consumed:
         """The changes themselves, the refused ones included."""
         start = self._checkpoint.statement.kafka_end if self._checkpoint else None
         snapshot_id, where = self._up_to_the_end(start)
-        return read_changes(self._seen.changelog.table, snapshot_id, self._key, self._columns, where)
+        return read_changes(self._evidence.changelog.table, snapshot_id, self._key, self._columns, where)
 
     def left_out(self, buckets: Buckets, *, soft: bool) -> LeftOut | None:
         """What changes of key left out, as far as the keys in some buckets need it; None: nothing.
@@ -115,7 +115,7 @@ class Consumed:
         """
         if self._statement.moved is None:
             return None
-        table, key = self._seen.changelog.table, list(self._key)
+        table, key = self._evidence.changelog.table, list(self._key)
         snapshot_id, where = self._up_to_the_end(None)
         moves = read_moves(table, snapshot_id, self._key, where)
         if moves.is_empty():
@@ -132,55 +132,55 @@ class Consumed:
 
     def _up_to_the_end(self, start: Mapping[int, int] | None) -> tuple[int | None, BooleanExpression]:
         """A snapshot of the changelog, and which of its rows."""
-        log, said = self._seen.changelog, self._statement
-        if log.table.metadata.snapshot_by_id(said.end) is not None:
-            return said.end, offsets_between(start, None)
+        log, statement = self._evidence.changelog, self._statement
+        if log.table.metadata.snapshot_by_id(statement.end) is not None:
+            return statement.end, offsets_between(start, None)
         # That snapshot has left the table's list; by their offsets its rows are known, but for reprocessed ones.
         arrived = KafkaStatement.from_keys(log.sealed.seal.statement) if log.sealed else None
-        if arrived is not None and arrived.reprocessed_rows(said.changelog) != said.reprocessed:
+        if arrived is not None and arrived.reprocessed_rows(statement.changelog) != statement.reprocessed:
             raise CannotFold(
-                f"{said.changelog}: records were reprocessed after the snapshot that {self._mirror} has reached, and "
-                "that one is not listed any more.",
+                f"{statement.changelog}: records were reprocessed after the snapshot that {self._mirror} has reached, "
+                "and that one is not listed any more.",
                 remedy=f"let {self._mirror} run: then it has them",
             )
-        return log.snapshot_id, offsets_between(start, said.kafka_end)
+        return log.snapshot_id, offsets_between(start, statement.kafka_end)
 
     def _choose(self, begin: Begin) -> Checkpoint | None:
-        missing = _missing(self._mirror, self._seen, self._initial)
+        missing = _missing(self._mirror, self._evidence, self._initial)
         if begin == "build" or (begin == "auto" and not missing):
             if missing:
                 raise CannotFold(missing, remedy="fold from a checkpoint, or rebuild the mirror")
             return None
-        checkpoint = newest_checkpoint(self._seen)
+        checkpoint = newest_checkpoint(self._evidence)
         if checkpoint is None:
-            told = missing or f"{self._mirror} has no checkpoint of this build."
-            raise CannotFold(told, remedy="make a checkpoint while the changes are there, or rebuild the mirror")
+            message = missing or f"{self._mirror} has no checkpoint of this build."
+            raise CannotFold(message, remedy="make a checkpoint while the changes are there, or rebuild the mirror")
         return checkpoint
 
     @cached_property
     def refused(self) -> pl.DataFrame:
         """Places of the changes that this build of the mirror refused, and why."""
-        return refused_places(self._seen.quarantine, self._statement.build)
+        return refused_places(self._evidence.quarantine, self._statement.build)
 
 
-def missing_history(catalog: LakeCatalog, seen: Evidence) -> str:
+def missing_history(catalog: LakeCatalog, evidence: Evidence) -> str:
     """What of a mirror's beginning is not there any more, so that it can be folded from a checkpoint alone, in words.
 
     Args:
         catalog: where an initial copy is.
-        seen: the mirror's tables, with a seal.
+        evidence: the mirror's tables, with a seal.
     """
-    assert seen.newest is not None
-    return _missing(table_name(seen.mirror.table), seen, _initial_table(catalog, seen.newest.statement))
+    assert evidence.newest is not None
+    return _missing(table_name(evidence.mirror.table), evidence, _initial_table(catalog, evidence.newest.statement))
 
 
-def _missing(mirror: str, seen: Evidence, initial: Table | None) -> str:
+def _missing(mirror: str, evidence: Evidence, initial: Table | None) -> str:
     """What of the build's beginning is not there any more."""
-    assert seen.newest is not None
-    statement = seen.newest.statement
+    assert evidence.newest is not None
+    statement = evidence.newest.statement
     if statement.initial and initial is None:
         return f"{mirror} began with {statement.initial}, which is not there any more."
-    sealed = seen.changelog.sealed
+    sealed = evidence.changelog.sealed
     arrived = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
     if arrived and arrived.retired.get(statement.changelog):
         return f"{statement.changelog} keeps only the changes that its retention allows."

@@ -24,7 +24,7 @@ _IMAGES = ("insert", "update", "read")
 Key = tuple[Any, ...]
 
 
-class _Said(NamedTuple):
+class _ColumnSource(NamedTuple):
     """What a column holds: the row of the kept changes that says it, none after a delete; and whether that is new."""
 
     row: int | None
@@ -41,12 +41,12 @@ class _Play:
     key: Sequence[str]
     soft: bool
     truncates: list[tuple[ChangePosition, bool]]
-    held: dict[Key, dict[str, _Said]] = field(default_factory=dict[Key, dict[str, _Said]])
+    sources: dict[Key, dict[str, _ColumnSource]] = field(default_factory=dict[Key, dict[str, _ColumnSource]])
     counted: set[int] = field(default_factory=set[int])
 
-    def run(self) -> dict[int, dict[str, _Said]]:
+    def run(self) -> dict[int, dict[str, _ColumnSource]]:
         """Row of each change of key → what its columns take along; those of which nobody said anything are absent."""
-        found: dict[int, dict[str, _Said]] = {}
+        carried: dict[int, dict[str, _ColumnSource]] = {}
         order = sorted(range(len(self.changes)), key=lambda row: (_position(self.changes[row]), self._rank(row)))
         truncates = sorted(self.truncates, reverse=True)
         for position, group in groupby(order, key=lambda row: _position(self.changes[row])):
@@ -54,21 +54,21 @@ class _Play:
                 self._wipe(new=truncates.pop()[1])
             rows = list(group)
             # Everything that moves at one position does so before anything changes there.
-            found |= {row: self._taken(row) for row in rows if self._place(row) in self.moves}
+            carried |= {row: self._carried(row) for row in rows if self._coordinates(row) in self.moves}
             for _, same in groupby(sorted(rows, key=self._of_key), key=self._of_key):
-                self._apply(list(same), found)
-        return found
+                self._apply(list(same), carried)
+        return carried
 
     def _wipe(self, *, new: bool) -> None:
         """Soft deletes, and truncates where they are soft, do not touch a row's values."""
-        for key in () if self.soft else self.held:
-            self.held[key] = dict.fromkeys(self.names, _Said(None, new))
+        for key in () if self.soft else self.sources:
+            self.sources[key] = dict.fromkeys(self.names, _ColumnSource(None, new))
 
     def _rank(self, row: int) -> tuple[Any, ...]:
         change = self.changes[row]
         return change["_stored"], *(change[name] for name in COORDINATES)
 
-    def _place(self, row: int) -> tuple[Any, ...]:
+    def _coordinates(self, row: int) -> tuple[Any, ...]:
         return tuple(self.changes[row][name] for name in COORDINATES)
 
     def _key(self, row: int) -> Key:
@@ -77,32 +77,32 @@ class _Play:
     def _of_key(self, row: int) -> str:
         return repr(self._key(row))
 
-    def _taken(self, row: int) -> dict[str, _Said]:
+    def _carried(self, row: int) -> dict[str, _ColumnSource]:
         left = self.changes[row]["_unavailable"]
-        held = self.held.get(self.moves[self._place(row)], {})
+        sources = self.sources.get(self.moves[self._coordinates(row)], {})
         new = self.changes[row]["_new"]
-        return {name: _Said(held[name].row, held[name].new or new) for name in left if name in held}
+        return {name: _ColumnSource(sources[name].row, sources[name].new or new) for name in left if name in sources}
 
-    def _apply(self, rows: list[int], found: dict[int, dict[str, _Said]]) -> None:
+    def _apply(self, rows: list[int], carried: dict[int, dict[str, _ColumnSource]]) -> None:
         """Changes of one key at one position: the first counts, and what is stored may know what it left out."""
         first = rows[0]
         self.counted.add(first)
         change, new = self.changes[first], self.changes[first]["_new"]
         if change["_operation"] in _GONE:
             if not self.soft:
-                self.held[self._key(first)] = dict.fromkeys(self.names, _Said(None, new))
+                self.sources[self._key(first)] = dict.fromkeys(self.names, _ColumnSource(None, new))
             return
-        mine = self.held.setdefault(self._key(first), {})
+        own = self.sources.setdefault(self._key(first), {})
         stored = next((row for row in rows if self.changes[row]["_stored"]), None)
         for name in self.names:
             if name not in (change["_unavailable"] or ()):
-                mine[name] = _Said(first, new)
-            elif first in found:
-                mine.pop(name, None)
-                if name in found[first]:
-                    mine[name] = found[first][name]
+                own[name] = _ColumnSource(first, new)
+            elif first in carried:
+                own.pop(name, None)
+                if name in carried[first]:
+                    own[name] = carried[first][name]
                 elif stored is not None and name not in (self.changes[stored]["_unavailable"] or ()):
-                    mine[name] = _Said(stored, new=False)
+                    own[name] = _ColumnSource(stored, new=False)
 
 
 class LeftOut:
@@ -119,7 +119,7 @@ class LeftOut:
         self.names = sorted(set(moves["_unavailable"].explode(empty_as_null=False).drop_nulls().to_list()))
         self._kept: list[pl.DataFrame] = []
         self._truncates: list[tuple[ChangePosition, bool]] = []
-        self._told = pl.DataFrame()
+        self._completions = pl.DataFrame()
         self._values = pl.DataFrame()
 
     def keep(self, piece: pl.DataFrame, *, stored: bool, new: pl.Expr) -> None:
@@ -147,46 +147,46 @@ class LeftOut:
         changes = list(kept.drop("_after", "_time").iter_rows(named=True))
         truncates = [*self._truncates, *([(truncated, False)] if truncated else [])]
         played = _Play(changes, moves, self.names, self._key, soft, truncates)
-        found = played.run()
+        carried = played.run()
         self._values = kept["_after"].struct.unnest()
-        told = kept.select(*self._key, *ORDER, *COORDINATES, "_unavailable")[list(found)]
+        completions = kept.select(*self._key, *ORDER, *COORDINATES, "_unavailable")[list(carried)]
         for name in self.names:
-            said = [each.get(name, _Said(None, new=False)) for each in found.values()]
-            told = told.with_columns(
+            sources = [columns.get(name, _ColumnSource(None, new=False)) for columns in carried.values()]
+            completions = completions.with_columns(
                 pl.col("_unavailable").list.contains(name).alias(f"_left_{name}"),
-                pl.Series(f"_row_{name}", [one.row for one in said], pl.Int64),
+                pl.Series(f"_row_{name}", [source.row for source in sources], pl.Int64),
                 # Another change that came first at the same position is what a mirror has stored.
                 pl.Series(
                     f"_new_{name}",
-                    [one.new and row in played.counted for row, one in zip(found, said, strict=True)],
+                    [source.new and row in played.counted for row, source in zip(carried, sources, strict=True)],
                     pl.Boolean,
                 ),
             )
-        self._told = told
+        self._completions = completions
 
     def complete(self, piece: pl.DataFrame) -> pl.DataFrame:
         """Changes, in which changes of key have what they left out."""
-        hit = self._put(piece, self._told, COORDINATES, new=False)
-        told = pl.any_horizontal(f"_left_{name}" for name in self.names).fill_null(value=False)
-        return hit.with_columns(pl.when(~told).then("_unavailable").alias("_unavailable")).select(piece.columns)
+        joined = self._put(piece, self._completions, COORDINATES, new=False)
+        completed = pl.any_horizontal(f"_left_{name}" for name in self.names).fill_null(value=False)
+        return joined.with_columns(pl.when(~completed).then("_unavailable").alias("_unavailable")).select(piece.columns)
 
     def correct(self, piece: pl.DataFrame) -> pl.DataFrame:
         """What a mirror had stored, with what is known by now of that which changes of key had left out."""
         where = [*self._key, *ORDER]
-        told = self._told.sort(COORDINATES).unique(where, keep="first", maintain_order=True)
-        return self._put(piece, told, where, new=True).select(piece.columns)
+        completions = self._completions.sort(COORDINATES).unique(where, keep="first", maintain_order=True)
+        return self._put(piece, completions, where, new=True).select(piece.columns)
 
-    def _put(self, piece: pl.DataFrame, told: pl.DataFrame, where: Sequence[str], *, new: bool) -> pl.DataFrame:
+    def _put(self, piece: pl.DataFrame, completions: pl.DataFrame, where: Sequence[str], *, new: bool) -> pl.DataFrame:
         columns = [f"_{part}_{name}" for name in self.names for part in ("left", "row", "new")]
-        hit = piece.join(
-            told.select(*where, *columns), on=list(where), how="left", nulls_equal=True, maintain_order="left"
+        joined = piece.join(
+            completions.select(*where, *columns), on=list(where), how="left", nulls_equal=True, maintain_order="left"
         )
-        found = [self._values[name].gather(hit[f"_row_{name}"]).alias(f"_value_{name}") for name in self.names]
-        hit = hit.with_columns(found)
+        values = [self._values[name].gather(joined[f"_row_{name}"]).alias(f"_value_{name}") for name in self.names]
+        joined = joined.with_columns(values)
         kind = piece.schema["_after"]
         assert isinstance(kind, pl.Struct)
-        image = pl.struct(self._value(each.name, new=new).alias(each.name) for each in kind.fields)
-        return hit.with_columns(pl.when(pl.col("_after").is_not_null()).then(image).alias("_after"))
+        image = pl.struct(self._value(image_field.name, new=new).alias(image_field.name) for image_field in kind.fields)
+        return joined.with_columns(pl.when(pl.col("_after").is_not_null()).then(image).alias("_after"))
 
     def _value(self, name: str, *, new: bool) -> pl.Expr:
         own = pl.col("_after").struct.field(name)

@@ -45,17 +45,17 @@ def frames(
     condition = where or AlwaysTrue()
     tasks = list(table.scan(snapshot_id=snapshot_id, row_filter=condition).plan_files())
     scan = ArrowScan(table.metadata, table.io, table.schema().select(*columns), condition)
-    held: list[pa.RecordBatch] = []
+    batches: list[pa.RecordBatch] = []
     for task in tasks:
         deletes = _read_all_delete_files(table.io, [task])
         # Its public sibling keeps all batches of a file, and of as many files as there are threads, in memory.
         for batch in scan._record_batches_from_scan_tasks_and_deletes([task], deletes):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-            held.append(batch)
-            if sum(len(b) for b in held) >= _ROWS or sum(b.nbytes for b in held) >= _BYTES:
-                yield _frame(held)
-                held = []
-    if held:
-        yield _frame(held)
+            batches.append(batch)
+            if sum(len(b) for b in batches) >= _ROWS or sum(b.nbytes for b in batches) >= _BYTES:
+                yield _frame(batches)
+                batches = []
+    if batches:
+        yield _frame(batches)
 
 
 def _frame(batches: Sequence[pa.RecordBatch]) -> pl.DataFrame:
@@ -78,12 +78,12 @@ def offsets_between(start: Mapping[int, int] | None, end: Mapping[int, int] | No
     begins = start or {}
     parts: list[BooleanExpression] = []
     for partition in sorted(begins if end is None else end):
-        here = equal(PARTITION, partition)
+        condition = equal(PARTITION, partition)
         if partition in begins:
-            here = And(here, GreaterThanOrEqual(OFFSET, begins[partition]))  # pyright: ignore[reportCallIssue]
+            condition = And(condition, GreaterThanOrEqual(OFFSET, begins[partition]))  # pyright: ignore[reportCallIssue]
         if end is not None:
-            here = And(here, LessThan(OFFSET, end[partition]))  # pyright: ignore[reportCallIssue]
-        parts.append(here)
+            condition = And(condition, LessThan(OFFSET, end[partition]))  # pyright: ignore[reportCallIssue]
+        parts.append(condition)
     if end is None:
         others = NotIn(PARTITION, set(begins)) if begins else AlwaysTrue()  # pyright: ignore[reportCallIssue]
         parts.append(others)

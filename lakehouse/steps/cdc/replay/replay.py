@@ -54,10 +54,10 @@ class Fold:
         """
         self._key, self._soft = list(key), soft
         self._columns = [column for column in columns if column not in self._key]
-        self._held: list[pl.DataFrame] = []
+        self._changes: list[pl.DataFrame] = []
         self._size = self._kept = 0
-        self._said: list[pl.DataFrame] = []
-        self._lone: list[pl.DataFrame] = []
+        self._positions: list[pl.DataFrame] = []
+        self._lone_tombstones: list[pl.DataFrame] = []
         self._truncated = truncated
         self._absent: set[str] = set()
 
@@ -66,24 +66,24 @@ class Fold:
         self._truncate(changes.filter(pl.col("_operation") == "truncate"))
         rows = changes.filter(pl.col("_operation").is_in(_ROW_OPERATIONS)).drop("_topic")
         lone = (pl.col("_operation") == "tombstone") & pl.col("_epoch").is_null()
-        self._lone.append(rows.filter(lone).select(*self._key, *PLACE))
-        self._hold(rows.filter(pl.col("_epoch").is_not_null()).with_columns(_lone=pl.lit(False)))
+        self._lone_tombstones.append(rows.filter(lone).select(*self._key, *PLACE))
+        self._keep(rows.filter(pl.col("_epoch").is_not_null()).with_columns(_lone=pl.lit(False)))
         if self._size >= max(_PIECE, 2 * self._kept):
             self._reduce()
 
     def note_refused_positions(self, refused: pl.DataFrame) -> None:
         """Take changes that do not count, though a tombstone may go by their position: contradictions."""
-        self._said.append(self._saying(refused.filter(pl.col("_epoch").is_not_null())))
+        self._positions.append(self._positions_of(refused.filter(pl.col("_epoch").is_not_null())))
 
     def result(self) -> ReplayedMirror:
         """Everything that was added, folded."""
-        self._hold(self._resolved())
+        self._keep(self._resolved())
         self._reduce()
-        held = self._held[0]
-        ordered = _newest_first(held, self._key)
+        changes = self._changes[0]
+        ordered = _newest_first(changes, self._key)
         heads = _first(ordered, self._key)
         rows = heads if self._soft else heads.filter(pl.col("_alive") & ~self._before_truncate(_ORDER))
-        return ReplayedMirror(self._rows(held, ordered, rows), self._gone(heads), self._truncated)
+        return ReplayedMirror(self._rows(changes, ordered, rows), self._gone(heads), self._truncated)
 
     # Keeping
 
@@ -92,55 +92,55 @@ class Fold:
             newest = ChangePosition(*changes.select(pl.struct(*_ORDER)).to_series().sort(descending=True)[0].values())
             self._truncated = max(self._truncated or newest, newest)
 
-    def _hold(self, rows: pl.DataFrame) -> None:
-        if rows.height == 0 and self._held:
+    def _keep(self, rows: pl.DataFrame) -> None:
+        if rows.height == 0 and self._changes:
             return
-        self._held.append(rows)
+        self._changes.append(rows)
         self._size += rows.height
-        self._said.append(self._saying(rows))
+        self._positions.append(self._positions_of(rows))
         self._absent |= set(rows["_unavailable"].explode(empty_as_null=False).drop_nulls().unique().to_list())
 
-    def _saying(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _positions_of(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.select(*self._key, *_ORDER, *PLACE, "_time")
 
     def _reduce(self) -> None:
         """Keep of each key the newest change, and the newest that sent each column."""
-        held = pl.concat(self._held, rechunk=True)
-        ordered = _newest_first(held, self._key)
+        changes = pl.concat(self._changes, rechunk=True)
+        ordered = _newest_first(changes, self._key)
         kept = [_first(ordered, self._key)["_row"], self._senders(ordered, None)["_row"]]
         kept += [self._senders(ordered, column)["_row"] for column in sorted(self._absent)]
-        self._held = [held[pl.concat(kept).unique().sort()]]
-        self._size = self._kept = self._held[0].height
+        self._changes = [changes[pl.concat(kept).unique().sort()]]
+        self._size = self._kept = self._changes[0].height
 
     def _senders(self, ordered: pl.DataFrame, column: str | None) -> pl.DataFrame:
         """Of each key the newest change that says what is in a column: or, if None, in one that none left out."""
-        says = pl.col("_alive") if self._soft else pl.lit(True)
+        sends = pl.col("_alive") if self._soft else pl.lit(True)
         if column is not None:
-            says &= ~pl.col("_unavailable").list.contains(column).fill_null(value=False)
-        return _first(ordered.filter(says), self._key)
+            sends &= ~pl.col("_unavailable").list.contains(column).fill_null(value=False)
+        return _first(ordered.filter(sends), self._key)
 
     def _resolved(self) -> pl.DataFrame:
         """Tombstones without position, each as a delete at the position that its partition has said last before it."""
-        lone = pl.concat(self._lone) if self._lone else pl.DataFrame()
+        lone = pl.concat(self._lone_tombstones) if self._lone_tombstones else pl.DataFrame()
         if lone.is_empty():
-            return self._held[0].clear()
+            return self._changes[0].clear()
         where = [*self._key, PLACE[0]]
-        said = pl.concat(self._said).sort(_ORDER).with_columns(_rank=pl.struct(*_ORDER).rle_id())
-        said = said.join(lone.select(where).unique(), on=where, how="semi", nulls_equal=True)
-        both = pl.concat([said.select(*where, PLACE[1], "_rank"), lone], how="diagonal")
+        positions = pl.concat(self._positions).sort(_ORDER).with_columns(_rank=pl.struct(*_ORDER).rle_id())
+        positions = positions.join(lone.select(where).unique(), on=where, how="semi", nulls_equal=True)
+        both = pl.concat([positions.select(*where, PLACE[1], "_rank"), lone], how="diagonal")
         latest = pl.col("_rank").forward_fill().over(where)
-        both = both.sort(*where, PLACE[1]).with_columns(_said=latest).filter(pl.col("_rank").is_null())
-        deletes = both.select(*where, PLACE[1], _rank="_said").join(
-            said.unique([*where, "_rank"]).drop(PLACE[1]), on=[*where, "_rank"], nulls_equal=True
+        both = both.sort(*where, PLACE[1]).with_columns(_latest=latest).filter(pl.col("_rank").is_null())
+        deletes = both.select(*where, PLACE[1], _rank="_latest").join(
+            positions.unique([*where, "_rank"]).drop(PLACE[1]), on=[*where, "_rank"], nulls_equal=True
         )
         deletes = deletes.filter(pl.col("_rank").is_not_null()).drop("_rank")
         deletes = pl.concat([deletes, self._by_stored(lone, deletes)], how="diagonal")
         deletes = deletes.with_columns(_operation=pl.lit("delete"), _lone=pl.lit(True))
-        return pl.concat([self._held[0].clear(), deletes], how="diagonal")
+        return pl.concat([self._changes[0].clear(), deletes], how="diagonal")
 
     def _by_stored(self, lone: pl.DataFrame, resolved: pl.DataFrame) -> pl.DataFrame:
         """Where a fold begins with stored rows, tombstones that follow on nothing else go by the newest of those."""
-        stored = pl.concat(self._said).filter(pl.col(PLACE[0]) == STORED).sort(_ORDER, descending=True)
+        stored = pl.concat(self._positions).filter(pl.col(PLACE[0]) == STORED).sort(_ORDER, descending=True)
         rest = lone.join(resolved, on=[*self._key, *PLACE], how="anti", nulls_equal=True)
         newest = stored.unique(self._key, keep="first", maintain_order=True).drop(PLACE)
         return rest.join(newest, on=self._key, nulls_equal=True)
@@ -152,9 +152,9 @@ class Fold:
             return pl.lit(False)
         return less([pl.col(name) for name in position], [pl.lit(part) for part in self._truncated])
 
-    def _rows(self, held: pl.DataFrame, ordered: pl.DataFrame, heads: pl.DataFrame) -> pl.DataFrame:
+    def _rows(self, changes: pl.DataFrame, ordered: pl.DataFrame, heads: pl.DataFrame) -> pl.DataFrame:
         late = self._before_truncate(_ORDER) if self._soft else pl.lit(False)
-        place = held["_offset"].gather(heads["_row"]), held["_partition"].gather(heads["_row"])
+        coordinates = changes["_offset"].gather(heads["_row"]), changes["_partition"].gather(heads["_row"])
         rows = heads.select(*self._key, *_ORDER, "_row", _gone=~pl.col("_alive") | late).with_columns(
             pl.when(late).then(pl.lit(part)).otherwise(pl.col(name)).alias(name)
             for name, part in zip(_ORDER, self._truncated or (0, 0, 0), strict=True)
@@ -164,7 +164,7 @@ class Fold:
         behind: list[pl.Series] = []
         for column in self._columns:
             register = self._register(rows, self._senders(ordered, column)) if column in self._absent else common
-            values[column] = held["_after"].struct.field(column).gather(register["_source"])
+            values[column] = changes["_after"].struct.field(column).gather(register["_source"])
             if column in self._absent or self._soft:
                 behind.append(behind_of(rows, register, column))
         return rows.select(
@@ -173,13 +173,13 @@ class Fold:
             together(behind, rows.height).alias(BEHIND_COLUMN.name),
             _position().alias(POSITION_COLUMN.name),
             *((pl.col("_gone").alias(DELETED_COLUMN.name),) if self._soft else ()),
-            place[1].alias(PLACE[0]),
-            place[0].alias(PLACE[1]),
+            coordinates[1].alias(PLACE[0]),
+            coordinates[0].alias(PLACE[1]),
         )
 
     def _register(self, rows: pl.DataFrame, senders: pl.DataFrame) -> pl.DataFrame:
         """For each row the position of a column's value, and the change that holds it; null where nobody said it."""
-        found = rows.select(self._key).join(
+        register = rows.select(self._key).join(
             senders.select(*self._key, *_ORDER, _source=pl.when("_alive").then("_row")),
             on=self._key,
             how="left",
@@ -187,9 +187,9 @@ class Fold:
             maintain_order="left",
         )
         if self._soft or self._truncated is None:
-            return found
+            return register
         wiped = self._before_truncate(_ORDER) | pl.col("_epoch").is_null()
-        return found.with_columns(
+        return register.with_columns(
             pl.when(wiped).then(None).otherwise(pl.col("_source")).alias("_source"),
             *(
                 pl.when(wiped).then(pl.lit(part)).otherwise(pl.col(name)).alias(name)
@@ -202,8 +202,8 @@ class Fold:
         return gone.select(*self._key, _position().alias(POSITION_COLUMN.name), "_time", *PLACE)
 
 
-def _newest_first(held: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    narrow = held.select(
+def _newest_first(changes: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    narrow = changes.select(
         *key, *_ORDER, *PLACE, "_lone", "_unavailable", "_time", _alive=pl.col("_operation").is_in(_IMAGES)
     )
     # Of equal positions the first to arrive; only a tombstone that took its position from a change comes after it.

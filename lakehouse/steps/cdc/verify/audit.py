@@ -39,19 +39,19 @@ class MirrorProof:
     @property
     def findings(self) -> list[Finding]:
         """Every broken promise, once."""
-        found = dict.fromkeys((*self.fold.findings, *self.balance.findings, *self.lost))
+        findings = dict.fromkeys((*self.fold.findings, *self.balance.findings, *self.lost))
         if not self.keys.holds:
-            found[Finding("key_repeated", f"{self.mirror}: {'; '.join(self.keys.examples)}.", self.mirror)] = None
+            findings[Finding("key_repeated", f"{self.mirror}: {'; '.join(self.keys.examples)}.", self.mirror)] = None
         if not self.order.holds:
-            found[Finding("contradiction", f"{self.mirror}: {'; '.join(self.order.examples)}.", self.mirror)] = None
+            findings[Finding("contradiction", f"{self.mirror}: {'; '.join(self.order.examples)}.", self.mirror)] = None
         if not self.order.late.holds:
-            found[Finding("too_late", f"{self.mirror}: {self.order.late}", self.mirror)] = None
+            findings[Finding("too_late", f"{self.mirror}: {self.order.late}", self.mirror)] = None
         if not self.doubt.bearable:
-            told = (
+            message = (
                 f"{self.doubt}, more than the {self.doubt.allowed:,} that it allows: {'; '.join(self.doubt.examples)}."
             )
-            found[Finding("doubtful_keys", told, self.mirror)] = None
-        return list(found)
+            findings[Finding("doubtful_keys", message, self.mirror)] = None
+        return list(findings)
 
     @property
     def holds(self) -> bool:
@@ -105,33 +105,38 @@ def audit_mirror(
         NoSuchTableError: a table does not exist.
     """
     began = time.monotonic()
-    seen, name = read_evidence(catalog, tables), tables.mirror.name
+    evidence, name = read_evidence(catalog, tables), tables.mirror.name
     limit = 2**62 if full else None
-    own = [(one.table, one.snapshot_id) for one in (seen.mirror, seen.tombstones, seen.quarantine)]
-    every = [*own, (seen.changelog.table, seen.changelog.snapshot_id)]
+    own = [(pinned.table, pinned.snapshot_id) for pinned in (evidence.mirror, evidence.tombstones, evidence.quarantine)]
+    tables_read = [*own, (evidence.changelog.table, evidence.changelog.snapshot_id)]
     attempted = Attempted()
     balance, keys, order, doubt, fold = (
-        attempted.part(f"{name}: the balance of its seals", every, partial(check_balance, tables, seen), None),
-        attempted.part(f"{name}: its keys", own[:1], partial(check_keys, tables, seen.mirror), None),
-        attempted.part(f"{name}: the order of its changes", every, partial(check_order, tables, seen), None),
         attempted.part(
-            f"{name}: its keys in doubt", every, partial(find_doubt, catalog, tables, declarations, evidence=seen), None
+            f"{name}: the balance of its seals", tables_read, partial(check_balance, tables, evidence), None
+        ),
+        attempted.part(f"{name}: its keys", own[:1], partial(check_keys, tables, evidence.mirror), None),
+        attempted.part(f"{name}: the order of its changes", tables_read, partial(check_order, tables, evidence), None),
+        attempted.part(
+            f"{name}: its keys in doubt",
+            tables_read,
+            partial(find_doubt, catalog, tables, declarations, evidence=evidence),
+            None,
         ),
         attempted.part(
             f"{name}: that it is what its changelog makes",
-            every,
-            partial(check_fold, catalog, tables, evidence=seen, limit=limit),
+            tables_read,
+            partial(check_fold, catalog, tables, evidence=evidence, limit=limit),
             None,
         ),
     )
     return MirrorProof(
         mirror=name,
-        balance=balance or BalanceProof(name, findings=seen.findings),
-        keys=keys or KeyProof(seen.mirror.snapshot_id),
+        balance=balance or BalanceProof(name, findings=evidence.findings),
+        keys=keys or KeyProof(evidence.mirror.snapshot_id),
         order=order or OrderProof(),
         doubt=doubt or Doubt(name),
-        fold=fold or FoldProof(name, seen.mirror.snapshot_id, findings=seen.findings),
+        fold=fold or FoldProof(name, evidence.mirror.snapshot_id, findings=evidence.findings),
         seconds=round(time.monotonic() - began, 3),
-        lost=tuple(Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost),
+        lost=tuple(Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost),
         errors=tuple(attempted.errors),
     )

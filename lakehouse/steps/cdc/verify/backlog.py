@@ -46,26 +46,26 @@ class Backlog:
         return self.published - self.arrived if self.published and self.arrived else None
 
 
-def backlog(seen: Evidence) -> Backlog:
+def backlog(evidence: Evidence) -> Backlog:
     """Count what is waiting, by the offsets that the mirror's seal names; only files that may hold some are read."""
-    consumed = seen.newest.statement.kafka_end if seen.newest else {}
+    consumed = evidence.newest.statement.kafka_end if evidence.newest else {}
     waiting, oldest = 0, None
     where = offsets_between(consumed, None)
-    for piece in frames(seen.changelog.table, seen.changelog.snapshot_id, (PARTITION, OFFSET, _TIME), where):
+    for piece in frames(evidence.changelog.table, evidence.changelog.snapshot_id, (PARTITION, OFFSET, _TIME), where):
         waiting += piece.height
         first = piece.select(pl.col(_TIME).min()).item()
         oldest = first if oldest is None else min(oldest, first)
-    if seen.newest is None:
+    if evidence.newest is None:
         return Backlog(waiting, oldest)
-    statement = seen.newest.statement
-    sealed = seen.changelog.sealed
+    statement = evidence.newest.statement
+    sealed = evidence.changelog.sealed
     arrived = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
     # Reprocessed changes are older than the rest by their offsets.
     late = arrived.reprocessed_rows(statement.changelog) - statement.reprocessed if arrived else 0
     return Backlog(
         waiting=waiting + max(late, 0),
         oldest=oldest,
-        published=_moment(seen.newest.sealed.timestamp_ms * 1000),
+        published=_moment(evidence.newest.sealed.timestamp_ms * 1000),
         source_time=_moment(statement.source_time_us),
         arrived=_moment(statement.arrived_ms * 1000),
     )

@@ -33,12 +33,12 @@ class Example:
     place: str = ""
 
     def __str__(self) -> str:
-        what = {"only_left": "is missing", "only_right": "should not be there", "duplicated": "is there twice"}
-        told = what.get(self.kind) or "; ".join(
+        problems = {"only_left": "is missing", "only_right": "should not be there", "duplicated": "is there twice"}
+        text = problems.get(self.kind) or "; ".join(
             f"{name} differs" if HIDDEN in pair else f"{name} should be {pair[0]}, is {pair[1]}"
             for name, pair in self.columns.items()
         )
-        return f"{named(self.key)}: {told}" + (f" ({self.place})" if self.place else "")
+        return f"{named(self.key)}: {text}" + (f" ({self.place})" if self.place else "")
 
 
 @dataclass
@@ -74,48 +74,54 @@ class RowComparison:
     hidden: Collection[str] = ()
     shown: int = 10
 
-    def compare(self, expected: pl.DataFrame, found: Iterable[pl.DataFrame]) -> RowDifference:
+    def compare(self, expected: pl.DataFrame, actual: Iterable[pl.DataFrame]) -> RowDifference:
         """Compare what should be (one row for each key, with `_partition` and `_offset`) with what is."""
         difference = RowDifference()
         expected = expected.with_row_index("_at")
         index = expected.select(*self.key, "_at")
-        seen = np.zeros(expected.height, np.int64)
-        for piece in found:
+        match_counts = np.zeros(expected.height, np.int64)
+        for piece in actual:
             difference.compared += piece.height
             joined = piece.join(index, on=list(self.key), how="left", nulls_equal=True, maintain_order="left")
             self._stray(difference, joined.filter(pl.col("_at").is_null()))
             matched = joined.filter(pl.col("_at").is_not_null())
-            at = matched["_at"]
-            seen += np.bincount(at.to_numpy(), minlength=expected.height)
-            self._differing(difference, matched, expected, at)
-        self._told(difference, "only_left", expected.filter(pl.Series(seen == 0)))
-        self._told(difference, "duplicated", expected.filter(pl.Series(seen > 1)))
+            indexes = matched["_at"]
+            match_counts += np.bincount(indexes.to_numpy(), minlength=expected.height)
+            self._differing(difference, matched, expected, indexes)
+        self._record(difference, "only_left", expected.filter(pl.Series(match_counts == 0)))
+        self._record(difference, "duplicated", expected.filter(pl.Series(match_counts > 1)))
         return difference
 
-    def _differing(self, difference: RowDifference, rows: pl.DataFrame, expected: pl.DataFrame, at: pl.Series) -> None:
-        wrong = {name: rows[name].ne_missing(expected[name].gather(at)) for name in self.columns}
-        anything = np.zeros(rows.height, bool)
-        for name, differs in wrong.items():
+    def _differing(
+        self, difference: RowDifference, rows: pl.DataFrame, expected: pl.DataFrame, indexes: pl.Series
+    ) -> None:
+        differing = {name: rows[name].ne_missing(expected[name].gather(indexes)) for name in self.columns}
+        any_differs = np.zeros(rows.height, bool)
+        for name, differs in differing.items():
             if number := int(differs.sum()):
                 difference.columns[name] = difference.columns.get(name, 0) + number
-                anything |= differs.to_numpy()
-        difference.counts["different"] += int(anything.sum())
-        for row in np.flatnonzero(anything)[: self._room(difference, "different")].tolist():
-            should = expected.row(at[row], named=True)
-            has = rows.row(row, named=True)
+                any_differs |= differs.to_numpy()
+        difference.counts["different"] += int(any_differs.sum())
+        for row in np.flatnonzero(any_differs)[: self._room(difference, "different")].tolist():
+            expected_row = expected.row(indexes[row], named=True)
+            actual_row = rows.row(row, named=True)
             columns = {
-                name: (HIDDEN, HIDDEN) if name in self.hidden else (_short(should[name]), _short(has[name]))
-                for name, differs in wrong.items()
+                name: (HIDDEN, HIDDEN)
+                if name in self.hidden
+                else (_short(expected_row[name]), _short(actual_row[name]))
+                for name, differs in differing.items()
                 if differs[row]
             }
-            difference.examples.append(Example("different", self.key_shown(has), columns, place_of(should)))
+            difference.examples.append(
+                Example("different", self.key_shown(actual_row), columns, place_of(expected_row))
+            )
 
     def _stray(self, difference: RowDifference, rows: pl.DataFrame) -> None:
         difference.counts["only_right"] += rows.height
         for row in rows.head(self._room(difference, "only_right")).select(self.key).iter_rows(named=True):
             difference.examples.append(Example("only_right", self.key_shown(row)))
 
-    def _told(self, difference: RowDifference, kind: Kind, rows: pl.DataFrame) -> None:
+    def _record(self, difference: RowDifference, kind: Kind, rows: pl.DataFrame) -> None:
         difference.counts[kind] += rows.height
         for row in rows.sort(self.key).head(self._room(difference, kind)).iter_rows(named=True):
             difference.examples.append(Example(kind, self.key_shown(row), {}, place_of(row)))
@@ -128,10 +134,10 @@ class RowComparison:
         return {name: HIDDEN if name in self.hidden else _short(row[name]) for name in self.key}
 
 
-def named(key: dict[str, str], place: str = "") -> str:
+def named(key: dict[str, str], coordinates: str = "") -> str:
     """A key in one line."""
     shown = ", ".join(f"{name}={value}" for name, value in key.items())
-    return f"{shown} ({place})" if place else shown
+    return f"{shown} ({coordinates})" if coordinates else shown
 
 
 def place_of(row: dict[str, Any]) -> str:

@@ -65,8 +65,8 @@ def check_contract(tables: MirrorTables, mirror: Pinned) -> ContractProof:
         UnknownRule: a check cannot be judged record by record.
     """
     began = time.monotonic()
-    there = set(mirror.table.schema().column_names)
-    source = _Source(tables.mirror.name, tuple(c for c in tables.changelog.columns if c.name in there))
+    column_names = set(mirror.table.schema().column_names)
+    source = _Source(tables.mirror.name, tuple(c for c in tables.changelog.columns if c.name in column_names))
     rules = compile_rules(source)
     severities = _severities(source, rules)
     counts: Counter[str] = Counter()
@@ -85,13 +85,13 @@ def _required(column: str) -> str:
 
 def _severities(source: _Source, rules: Rules) -> dict[str, Severity]:
     """Every rule, in the words in which it is counted."""
-    found: dict[str, Severity] = {_required(c.name): c.severity for c in source.columns if c.required}
+    severities: dict[str, Severity] = {_required(c.name): c.severity for c in source.columns if c.required}
     for rule in rules.blocking:
-        found[f"{rule.column}: {rule.name}"] = "blocking"
+        severities[f"{rule.column}: {rule.name}"] = "blocking"
     warnings = [f"{rule.column}: {rule.name}" for rule in rules.warning]
     for name in (*warnings, *(f"{column}: expected, but null" for column in rules.expected)):
-        found[name] = "warning"
-    return found
+        severities[name] = "warning"
+    return severities
 
 
 def _needed(source: _Source, rules: Rules, tables: MirrorTables) -> list[str]:

@@ -48,25 +48,25 @@ class BalanceProof:
         return not self.findings
 
 
-def check_balance(tables: MirrorTables, seen: Evidence) -> BalanceProof:
+def check_balance(tables: MirrorTables, evidence: Evidence) -> BalanceProof:
     """Compare a mirror's seals with one another, with its changelog's, and with Iceberg's counters."""
     name, soft = tables.mirror.name, tables.mirror.deletes == "soft"
-    findings = list(seen.findings)
-    links = seen.links
+    findings = list(evidence.findings)
+    links = evidence.links
     for link in links:
         findings += _judge_sums(name, link, soft=soft)
     for before, after in pairwise(links):
         findings += _judge_step(name, before, after)
-    changelog = ChangelogSeals(seen.changelog.table, seen.changelog.snapshot_id)
-    told: dict[str, str] = {"seals": _describe(links[0])} if links else {}
+    changelog = ChangelogSeals(evidence.changelog.table, evidence.changelog.snapshot_id)
+    proven_from: dict[str, str] = {"seals": _describe(links[0])} if links else {}
     for link in reversed([link for link in links if link.sealed.seal.kind != "maintenance"]):
-        if (applied := counted(seen, link)) is not None:
+        if (applied := counted(evidence, link)) is not None:
             findings += judge_counters(name, link, applied, soft=soft)
-            told["rows inserted, updated and deleted"] = _describe(link)
+            proven_from["rows inserted, updated and deleted"] = _describe(link)
         if (operations := changelog.operations(link.statement)) is not None:
             findings += judge_operations(name, link, operations)
-            told["changes of the changelog"] = _describe(link)
-    findings += judge_rows(name, seen)
+            proven_from["changes of the changelog"] = _describe(link)
+    findings += judge_rows(name, evidence)
     newest = links[-1].statement if links else None
     return BalanceProof(
         mirror=name,
@@ -74,47 +74,51 @@ def check_balance(tables: MirrorTables, seen: Evidence) -> BalanceProof:
         seals=len(links),
         rows=newest.rows if newest else 0,
         changes=sum(newest.total_operations.values()) if newest else 0,
-        proven_from=told,
+        proven_from=proven_from,
     )
 
 
 def _judge_sums(name: str, link: MirrorLink, *, soft: bool) -> Iterator[Finding]:
     """One seal with itself."""
-    said, run = link.statement, link.run_id
-    if sum(said.operations.values()) != said.changes:
-        told = f"{sum(said.operations.values())} operations of {said.changes} changes"
-        yield Finding("balance", f"{name}: the seal of run {run} counts {told}.", name)
-    total = said.total_applied
-    if said.rows != total.inserted - (0 if soft else total.deleted):
-        told = f"{total.inserted} rows inserted and {total.deleted} deleted do not make {said.rows}"
-        yield Finding("balance", f"{name}: by the seal of run {run}, {told}.", name)
+    statement, run = link.statement, link.run_id
+    if sum(statement.operations.values()) != statement.changes:
+        message = f"{sum(statement.operations.values())} operations of {statement.changes} changes"
+        yield Finding("balance", f"{name}: the seal of run {run} counts {message}.", name)
+    total = statement.total_applied
+    if statement.rows != total.inserted - (0 if soft else total.deleted):
+        message = f"{total.inserted} rows inserted and {total.deleted} deleted do not make {statement.rows}"
+        yield Finding("balance", f"{name}: by the seal of run {run}, {message}.", name)
 
 
 def _judge_step(name: str, before: MirrorLink, after: MirrorLink) -> Iterator[Finding]:
     """One seal with the one before it."""
-    was, now, run = before.statement, after.statement, after.run_id
+    previous, current, run = before.statement, after.statement, after.run_id
     if after.sealed.seal.kind == "maintenance":
-        if now != was:
-            told = f"run {run} maintains the table, and changes what its seals say"
-            yield Finding("balance", f"{name}: {told}.", name)
+        if current != previous:
+            message = f"run {run} maintains the table, and changes what its seals say"
+            yield Finding("balance", f"{name}: {message}.", name)
         return
-    if now.build != was.build:
-        if now.start is not None or after.sealed.seal.kind != KIND_REBUILD:
-            told = f"run {run} begins another build in the middle of the changelog"
-            yield Finding("gap", f"{name}: {told}.", name)
-        was = MirrorStatement(was.changelog, was.changelog_uuid, now.build, None, now.end)
-    elif now.start != was.end:
-        told = f"run {run} goes on after changelog snapshot {now.start}, the one before ended with {was.end}"
-        yield Finding("gap", f"{name}: {told}.", name)
-    elif back := [p for p, end in was.kafka_end.items() if now.kafka_end.get(p, 0) < end]:
-        told = f"run {run} ends before the one before it in Kafka partitions {', '.join(map(str, sorted(back)))}"
-        yield Finding("overlap", f"{name}: {told}.", name)
-    if Counter(now.total_operations) != Counter(was.total_operations) + Counter(now.operations):
+    if current.build != previous.build:
+        if current.start is not None or after.sealed.seal.kind != KIND_REBUILD:
+            message = f"run {run} begins another build in the middle of the changelog"
+            yield Finding("gap", f"{name}: {message}.", name)
+        previous = MirrorStatement(previous.changelog, previous.changelog_uuid, current.build, None, current.end)
+    elif current.start != previous.end:
+        message = (
+            f"run {run} goes on after changelog snapshot {current.start}, the one before ended with {previous.end}"
+        )
+        yield Finding("gap", f"{name}: {message}.", name)
+    elif rewound := [
+        partition for partition, end in previous.kafka_end.items() if current.kafka_end.get(partition, 0) < end
+    ]:
+        message = f"run {run} ends before the one before it in Kafka partitions {', '.join(map(str, sorted(rewound)))}"
+        yield Finding("overlap", f"{name}: {message}.", name)
+    if Counter(current.total_operations) != Counter(previous.total_operations) + Counter(current.operations):
         yield Finding("balance", f"{name}: by the seal of run {run}, the total of operations does not add up.", name)
-    if now.total_applied != was.total_applied + now.applied:
+    if current.total_applied != previous.total_applied + current.applied:
         yield Finding("balance", f"{name}: by the seal of run {run}, the total of applied does not add up.", name)
 
 
 def _describe(link: MirrorLink) -> str:
-    at = datetime.fromtimestamp(link.sealed.timestamp_ms / 1000, UTC)
-    return f"run {link.run_id}, {at:%Y-%m-%d %H:%M:%S} UTC"
+    committed_at = datetime.fromtimestamp(link.sealed.timestamp_ms / 1000, UTC)
+    return f"run {link.run_id}, {committed_at:%Y-%m-%d %H:%M:%S} UTC"

@@ -18,12 +18,12 @@ from lakehouse.steps.cdc.statement import Applied, MirrorStatement
 _COUNTER = "spark.merge-into.num-target-rows-"
 
 
-def counted(seen: Evidence, link: MirrorLink) -> Applied | None:
+def counted(evidence: Evidence, link: MirrorLink) -> Applied | None:
     """Ask Iceberg's counters for the snapshots of one attempt, or None where they are not all listed any more."""
-    table = seen.mirror.table
+    table = evidence.mirror.table
     rows, refused = Counter[str](), 0
     own = _of_attempt(table, link.sealed.snapshot_id, link.sealed.seal.attempt)
-    quarantine = _of_attempt(seen.quarantine.table, seen.quarantine.snapshot_id, link.sealed.seal.attempt)
+    quarantine = _of_attempt(evidence.quarantine.table, evidence.quarantine.snapshot_id, link.sealed.seal.attempt)
     if own is None or quarantine is None:
         return None
     for snapshot in own:
@@ -39,14 +39,14 @@ def counted(seen: Evidence, link: MirrorLink) -> Applied | None:
 
 def _of_attempt(table: Table, head: int | None, attempt: str) -> list[Snapshot] | None:
     """The snapshots of an attempt, seal included, if all of them are listed."""
-    found: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     for snapshot in ancestry(table, head):
         if attempt_of(snapshot) == attempt:
-            found.append(snapshot)
-        elif found:
-            return found
-    whole = bool(found) and found[-1].parent_snapshot_id is None
-    return found if whole else None
+            snapshots.append(snapshot)
+        elif snapshots:
+            return snapshots
+    whole = bool(snapshots) and snapshots[-1].parent_snapshot_id is None
+    return snapshots if whole else None
 
 
 def judge_counters(name: str, link: MirrorLink, counted: Applied, *, soft: bool) -> Iterator[Finding]:
@@ -70,20 +70,20 @@ def judge_counters(name: str, link: MirrorLink, counted: Applied, *, soft: bool)
         )
 
 
-def judge_rows(name: str, seen: Evidence) -> Iterator[Finding]:
+def judge_rows(name: str, evidence: Evidence) -> Iterator[Finding]:
     """The newest seal's number of rows with the table's own count, as exactly as delete files allow."""
-    if not seen.links:
+    if not evidence.links:
         return
-    sealed = seen.mirror.table.metadata.snapshot_by_id(seen.links[-1].sealed.snapshot_id)
+    sealed = evidence.mirror.table.metadata.snapshot_by_id(evidence.links[-1].sealed.snapshot_id)
     summary = summary_of(sealed) if sealed else {}
     if "total-records" not in summary:
         return
     total, hidden = int(summary["total-records"]), int(summary.get("total-position-deletes", "0"))
-    rows = seen.links[-1].statement.rows
+    rows = evidence.links[-1].statement.rows
     # A delete that nobody has cleaned away may hide a row that is not there any more.
     if not total - hidden <= rows <= total:
-        told = f"by its seal {rows} rows, by Iceberg's count {total} less at most {hidden}"
-        yield Finding("rows_differ", f"{name} holds {told}.", name)
+        message = f"by its seal {rows} rows, by Iceberg's count {total} less at most {hidden}"
+        yield Finding("rows_differ", f"{name} holds {message}.", name)
 
 
 class ChangelogSeals:
@@ -94,45 +94,47 @@ class ChangelogSeals:
         self._table = table
         self._name = table_name(table)
         self._history = list(ancestry(table, head))
-        self._places = {snapshot.snapshot_id: place for place, snapshot in enumerate(self._history)}
+        self._indexes = {snapshot.snapshot_id: index for index, snapshot in enumerate(self._history)}
 
-    def operations(self, said: MirrorStatement) -> dict[str, int] | None:
+    def operations(self, statement: MirrorStatement) -> dict[str, int] | None:
         """Operation → changes in (start, end], or None where some of the range's seals are not there, or do not say."""
-        if said.end not in self._places or str(self._table.metadata.table_uuid) != said.changelog_uuid:
+        if statement.end not in self._indexes or str(self._table.metadata.table_uuid) != statement.changelog_uuid:
             return None
-        begin = self._begin(said.start)
+        begin = self._begin(statement.start)
         if begin is None:
             return None
-        found: Counter[str] = Counter()
-        for snapshot in self._history[self._places[said.end] : begin]:
+        totals: Counter[str] = Counter()
+        for snapshot in self._history[self._indexes[statement.end] : begin]:
             summary = summary_of(snapshot)
             kind = summary.get(seal_keys.KIND)
-            tells = kind in ("ingest", KIND_REPROCESS)
-            if kind == "adopt" or (tells and f"{seal_keys.PREFIX}{seal_keys.CHANGES_OPERATIONS}" not in summary):
+            counts_changes = kind in ("ingest", KIND_REPROCESS)
+            if kind == "adopt" or (
+                counts_changes and f"{seal_keys.PREFIX}{seal_keys.CHANGES_OPERATIONS}" not in summary
+            ):
                 return None
-            if not tells:
+            if not counts_changes:
                 continue
-            told = msgspec.json.decode(
+            by_table = msgspec.json.decode(
                 summary[f"{seal_keys.PREFIX}{seal_keys.CHANGES_OPERATIONS}"], type=dict[str, dict[str, int]]
             )
-            found.update(told.get(self._name, {}))
-        return {operation: count for operation, count in found.items() if count}
+            totals.update(by_table.get(self._name, {}))
+        return {operation: count for operation, count in totals.items() if count}
 
     def _begin(self, start: int | None) -> int | None:
         """Place of the first snapshot before the range."""
         oldest = self._history[-1]
-        if start in self._places:
-            return self._places[start]
+        if start in self._indexes:
+            return self._indexes[start]
         return len(self._history) if oldest.parent_snapshot_id == start else None
 
 
 def judge_operations(name: str, link: MirrorLink, operations: Mapping[str, int]) -> Iterator[Finding]:
     """Compare a seal with what the changelog's seals say of its range."""
-    said = {operation: count for operation, count in link.statement.operations.items() if count}
-    if said != operations:
+    applied = {operation: count for operation, count in link.statement.operations.items() if count}
+    if applied != operations:
         yield Finding(
             "operations_differ",
-            f"{name}: run {link.run_id} says it applied {_shown(said)}; the seals of {link.statement.changelog} in "
+            f"{name}: run {link.run_id} says it applied {_shown(applied)}; the seals of {link.statement.changelog} in "
             f"that range say {_shown(operations)}.",
             name,
         )

@@ -98,46 +98,46 @@ def find_doubt(
         NoSuchTableError: a table of the mirror, or its changelog, does not exist.
     """
     began = time.monotonic()
-    seen = evidence or read_evidence(catalog, tables)
+    evidence = evidence or read_evidence(catalog, tables)
     nothing = Doubt(tables.mirror.name, tables.mirror.max_doubtful_keys)
     stream = declarations.streams[tables.changelog.stream_name]
     try:
         quarantine = read_group(catalog, [stream.quarantine_table])[stream.quarantine_table]
     except NoSuchTableError:  # the stream has not begun
         return nothing
-    if seen.newest is None:
+    if evidence.newest is None:
         return nothing
     if limit is not None and _rows(quarantine.table, quarantine.snapshot_id, AlwaysTrue()) > limit // _AS_DEAR:
         return None
-    looked = _Looked(tables, declarations, seen)
-    refused = looked.refused(quarantine)
+    search = _DoubtSearch(tables, declarations, evidence)
+    refused = search.refused(quarantine)
     if refused.is_empty():
         return nothing
-    rest = looked.unhealed(refused, limit)
-    if rest is None:
+    unhealed = search.unhealed(refused, limit)
+    if unhealed is None:
         return None
-    unknown = rest.filter(~pl.col("_known"))
-    key = looked.key
+    unknown = unhealed.filter(~pl.col("_known"))
+    key = search.key
     return Doubt(
         mirror=nothing.mirror,
         allowed=nothing.allowed,
         refused=refused.height,
-        keys=rest.filter("_known").select(key).unique().height,
+        keys=unhealed.filter("_known").select(key).unique().height,
         unknown=unknown.height,
-        healed=refused.height - rest["_row"].n_unique(),
-        examples=tuple(looked.shown(rest)),
+        healed=refused.height - unhealed["_row"].n_unique(),
+        examples=tuple(search.shown(unhealed)),
         seconds=round(time.monotonic() - began, 3),
     )
 
 
-class _Looked:
+class _DoubtSearch:
     """One look at a mirror."""
 
-    def __init__(self, tables: MirrorTables, declarations: Declarations, seen: Evidence) -> None:
-        assert seen.newest is not None
-        self._tables, self._seen, self._statement = tables, seen, seen.newest.statement
+    def __init__(self, tables: MirrorTables, declarations: Declarations, evidence: Evidence) -> None:
+        assert evidence.newest is not None
+        self._tables, self._evidence, self._statement = tables, evidence, evidence.newest.statement
         self._decoder = refusal_decoder(tables, declarations)
-        types = column_types(seen.mirror.table)
+        types = column_types(evidence.mirror.table)
         self._types: Types = {name: types[name] for name in tables.changelog.key}
         self._keys = KeysInDoubt(self._types)
         self.key = self._keys.key
@@ -145,57 +145,59 @@ class _Looked:
     def refused(self, quarantine: Pinned) -> pl.DataFrame:
         """What is in the stream's quarantine of this mirror, with `_known` and the key's columns."""
         kinds = {f"{KEY}{name}": kind for name, kind in self._types.items()}
-        found = [pl.DataFrame(schema={**kinds, "_known": pl.Boolean(), **_REFUSED})]
+        pieces = [pl.DataFrame(schema={**kinds, "_known": pl.Boolean(), **_REFUSED})]
         columns = ("key", "value", "error_class", PARTITION, OFFSET, _TIME)
         for piece in frames(quarantine.table, quarantine.snapshot_id, columns):
-            read = self._decoder.refused(self._tables.changelog.name, piece["value"].to_list(), piece["key"].to_list())
-            own = piece[read.rows]
+            decoded = self._decoder.refused(
+                self._tables.changelog.name, piece["value"].to_list(), piece["key"].to_list()
+            )
+            own = piece[decoded.rows]
             keys = [
                 pl.Series(name, pa.chunked_array([column])).cast(kind)
-                for column, (name, kind) in zip(read.columns, kinds.items(), strict=True)
+                for column, (name, kind) in zip(decoded.columns, kinds.items(), strict=True)
             ]
-            told = own.select(
+            coordinates = own.select(
                 pl.col(column).cast(kind).alias(name)
                 for column, (name, kind) in zip(
                     (PARTITION, OFFSET, _TIME, "error_class"), _REFUSED.items(), strict=True
                 )
             )
-            found.append(pl.DataFrame([*keys, pl.Series("_known", read.known, pl.Boolean())]).hstack(told))
-        return pl.concat(found).with_row_index("_row")
+            pieces.append(pl.DataFrame([*keys, pl.Series("_known", decoded.known, pl.Boolean())]).hstack(coordinates))
+        return pl.concat(pieces).with_row_index("_row")
 
     def unhealed(self, refused: pl.DataFrame, limit: int | None) -> pl.DataFrame | None:
         """Those after which no good change of their key was applied, at the key that is stale now; None: too much."""
-        log, said = self._seen.changelog, self._statement
+        log, statement = self._evidence.changelog, self._statement
         known = refused.filter("_known")
         if known.is_empty():
             return refused
-        snapshot_id, where = said.end, _since(known)
-        if log.table.metadata.snapshot_by_id(said.end) is None:
-            snapshot_id, where = log.snapshot_id, And(where, offsets_between(None, said.kafka_end))
+        snapshot_id, where = statement.end, _since(known)
+        if log.table.metadata.snapshot_by_id(statement.end) is None:
+            snapshot_id, where = log.snapshot_id, And(where, offsets_between(None, statement.kafka_end))
         if limit is not None and _rows(log.table, snapshot_id, where) > limit:
             return None
         stale = self._keys.unhealed(known, self._applied(known, snapshot_id, where))
         stale = stale.join(refused.drop(self.key), on="_row", how="inner").select(refused.columns)
         return pl.concat([stale, refused.filter(~pl.col("_known"))])
 
-    def shown(self, rest: pl.DataFrame) -> Iterator[str]:
+    def shown(self, unhealed: pl.DataFrame) -> Iterator[str]:
         """The oldest for a person, of each key one."""
         log = self._tables.changelog
         comparison = RowComparison(log.key, (), {c.name for c in log.key_columns if c.sensitive})
-        rows = rest.sort("_time", "_partition", "_offset")
+        rows = unhealed.sort("_time", "_partition", "_offset")
         known = rows.filter("_known").unique(self.key, keep="first", maintain_order=True)
         oldest = pl.concat([known, rows.filter(~pl.col("_known"))]).sort("_time", "_partition", "_offset")
         for row in oldest.head(_SHOWN).iter_rows(named=True):
             key = {name: row[f"{KEY}{name}"] for name in self._types}
-            told = named(comparison.key_shown(key)) if row["_known"] else "of unknown key"
-            yield f"{told}: {row['_class']} at partition {row['_partition']} offset {row['_offset']}"
+            shown_key = named(comparison.key_shown(key)) if row["_known"] else "of unknown key"
+            yield f"{shown_key}: {row['_class']} at partition {row['_partition']} offset {row['_offset']}"
 
     def _applied(self, known: pl.DataFrame, snapshot_id: int | None, where: BooleanExpression) -> pl.DataFrame:
         """What the mirror has applied of some keys, and of those that their rows moved to."""
-        not_applied = refused_places(self._seen.quarantine, self._statement.build).drop("_topic", "_reason")
+        not_applied = refused_places(self._evidence.quarantine, self._statement.build).drop("_topic", "_reason")
 
         def pieces() -> Iterator[pl.DataFrame]:
-            for piece in frames(self._seen.changelog.table, snapshot_id, COLUMNS, where):
+            for piece in frames(self._evidence.changelog.table, snapshot_id, COLUMNS, where):
                 yield self._keys.told(piece).join(not_applied, on=["_partition", "_offset"], how="anti")
 
         return self._keys.changes(known, pieces)

@@ -91,10 +91,10 @@ class KeysInDoubt:
         return pl.DataFrame(schema={**kinds, "_operation": pl.String(), "_left_out": pl.Boolean(), **_PLACE})
 
     def _of(self, keys: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
-        mine = changes.join(keys, on=self.key, how="semi", nulls_equal=True)
-        gone = self._moves(changes).join(keys, left_on=self._other, right_on=self.key, how="semi", nulls_equal=True)
+        own = changes.join(keys, on=self.key, how="semi", nulls_equal=True)
+        left = self._moves(changes).join(keys, left_on=self._other, right_on=self.key, how="semi", nulls_equal=True)
         truncates = changes.filter(pl.col("_operation") == "truncate")
-        return pl.concat([mine, gone, truncates]).unique(["_partition", "_offset"])
+        return pl.concat([own, left, truncates]).unique(["_partition", "_offset"])
 
     def _moves(self, changes: pl.DataFrame) -> pl.DataFrame:
         """Changes of key after which the new key holds what the old one held."""
@@ -104,12 +104,12 @@ class KeysInDoubt:
     def along(self, refused: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
         """The refused changes, and each once more at every key that its row moved to while it was stale."""
         new = {name: f"{name}_right" for name in self.key}
-        gone = self._moves(changes).rename(new).select(*self._other, *new.values(), *_PLACE)
+        moves = self._moves(changes).rename(new).select(*self._other, *new.values(), *_PLACE)
         images = changes.filter(pl.col("_operation").is_in(_IMAGES) & ~pl.col("_left_out"))
         between = images.select(*self.key, *(pl.col(name).alias(f"{name}_between") for name in _PLACE))
         doubts = newest = refused
-        while not newest.is_empty() and not gone.is_empty():
-            pairs = newest.join(gone, left_on=self.key, right_on=self._other, nulls_equal=True)
+        while not newest.is_empty() and not moves.is_empty():
+            pairs = newest.join(moves, left_on=self.key, right_on=self._other, nulls_equal=True)
             # In doubt rather than not, where only a clock could say what came first.
             pairs = pairs.filter(_after("_right", "", together=True)).with_row_index("_pair")
             mended = pairs.join(between, on=self.key, nulls_equal=True)

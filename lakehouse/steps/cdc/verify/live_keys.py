@@ -31,14 +31,14 @@ def inserts_onto_live_keys(changes: pl.DataFrame, key: Sequence[str]) -> pl.Data
     wanted = wanted.with_columns(_truncates=(pl.col("_operation") == "truncate").cum_sum())
     rows = _once(wanted.filter(pl.col("_operation") != "truncate"), key)
     before = pl.col("_operation", "_truncates", "_epoch").shift(1).over(list(key)).name.prefix("_before")
-    found = rows.with_columns(before).filter(
+    inserts = rows.with_columns(before).filter(
         (pl.col("_operation") == "insert")
         & pl.col("_before_operation").is_in(_ALIVE)
         & (pl.col("_before_truncates") == pl.col("_truncates"))
         # Of what happened before the source began to count anew nobody knows all.
         & (pl.col("_before_epoch") == pl.col("_epoch"))
     )
-    return found.sort(*key, *ORDER).select(changes.columns)
+    return inserts.sort(*key, *ORDER).select(changes.columns)
 
 
 def _once(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:

@@ -73,52 +73,54 @@ class OrderProof:
         return self.latest <= self.allowed
 
 
-def check_order(tables: MirrorTables, seen: Evidence, *, limit: int | None = None) -> OrderProof:
+def check_order(tables: MirrorTables, evidence: Evidence, *, limit: int | None = None) -> OrderProof:
     """Look at the newest changes that the mirror has consumed.
 
     Args:
         tables: the mirror as declared.
-        seen: its tables.
+        evidence: its tables.
         limit: about how many changes; as declared for the fold check if None.
     """
     began = time.monotonic()
-    if seen.newest is None:
+    if evidence.newest is None:
         return OrderProof(allowed=tables.mirror.lateness)
-    begin, told = _begin(seen, tables.mirror.full_check_rows if limit is None else limit)
-    held = pl.concat([_narrow(piece, tables) for piece in _read(tables, seen, begin)] or [_empty(tables, seen)])
-    refused = refused_places(seen.quarantine, seen.newest.statement.build)
-    judged = held.join(refused, on=_PLACE, how="anti", nulls_equal=True)
+    begin, looked_at = _begin(evidence, tables.mirror.full_check_rows if limit is None else limit)
+    changes = pl.concat(
+        [_narrow(piece, tables) for piece in _read(tables, evidence, begin)] or [_empty(tables, evidence)]
+    )
+    refused = refused_places(evidence.quarantine, evidence.newest.statement.build)
+    judged = changes.join(refused, on=_PLACE, how="anti", nulls_equal=True)
     key = list(tables.changelog.key)
     rows = judged.filter(pl.col("_operation").is_in(_OF_A_ROW) & pl.col("_epoch").is_not_null())
-    wrong = _contradictions(rows, key)
-    newest = wrong.filter(pl.col("_newest"))
+    contradictions = _contradictions(rows, key)
+    newest = contradictions.filter(pl.col("_newest"))
     onto_live = inserts_onto_live_keys(judged, key)
-    out_of_order, latest = _lateness(held)
+    out_of_order, latest = _lateness(changes)
     return OrderProof(
-        looked_at=told,
-        changes=held.height,
+        looked_at=looked_at,
+        changes=changes.height,
         duplicates=_duplicates(rows, key),
-        refused=held.height - judged.height,
+        refused=changes.height - judged.height,
         contradictions=newest.height,
-        void=wrong.height - newest.height,
+        void=contradictions.height - newest.height,
         examples=tuple(_shown(newest.head(_SHOWN), tables)),
         out_of_order=out_of_order,
         latest=latest,
         allowed=tables.mirror.lateness,
-        late=late_share(seen.links, tables.mirror.max_late_share),
+        late=late_share(evidence.links, tables.mirror.max_late_share),
         onto_live=onto_live.height,
         live_examples=tuple(_live_shown(onto_live.head(_SHOWN), tables)),
         seconds=round(time.monotonic() - began, 3),
     )
 
 
-def _begin(seen: Evidence, limit: int) -> tuple[Mapping[int, int] | None, str]:
+def _begin(evidence: Evidence, limit: int) -> tuple[Mapping[int, int] | None, str]:
     """From which offsets on, so that about so many changes are looked at: whole ranges of the mirror's runs."""
-    assert seen.newest is not None
-    newest = seen.newest.statement
+    assert evidence.newest is not None
+    newest = evidence.newest.statement
     if sum(newest.total_operations.values()) <= limit:
         return None, "every change since the build began"
-    links = [link for link in seen.links if link.statement.build == newest.build]
+    links = [link for link in evidence.links if link.statement.build == newest.build]
     taken: list[MirrorLink] = []
     for link in reversed(links):
         if taken and sum(t.statement.changes for t in taken) + link.statement.changes > limit:
@@ -130,12 +132,12 @@ def _begin(seen: Evidence, limit: int) -> tuple[Mapping[int, int] | None, str]:
     return before[-1].statement.kafka_end, f"the changes of the newest {len(taken)} runs"
 
 
-def _read(tables: MirrorTables, seen: Evidence, begin: Mapping[int, int] | None) -> Iterator[pl.DataFrame]:
-    assert seen.newest is not None
-    statement: MirrorStatement = seen.newest.statement
-    types = column_types(seen.mirror.table)
+def _read(tables: MirrorTables, evidence: Evidence, begin: Mapping[int, int] | None) -> Iterator[pl.DataFrame]:
+    assert evidence.newest is not None
+    statement: MirrorStatement = evidence.newest.statement
+    types = column_types(evidence.mirror.table)
     key = {name: types[name] for name in tables.changelog.key}
-    log = seen.changelog
+    log = evidence.changelog
     pinned = statement.end if log.table.metadata.snapshot_by_id(statement.end) else log.snapshot_id
     return read_changes(log.table, pinned, key, {}, offsets_between(begin, statement.kafka_end))
 
@@ -143,18 +145,18 @@ def _read(tables: MirrorTables, seen: Evidence, begin: Mapping[int, int] | None)
 def _narrow(piece: pl.DataFrame, tables: MirrorTables) -> pl.DataFrame:
     """Without the images, of which a hash remains."""
     gone = pl.col("_operation").is_in(["delete", "tombstone"])
-    said = pl.struct(
+    content = pl.struct(
         pl.when(gone).then(pl.lit("delete")).otherwise("_operation").alias("operation"),
         pl.when(~gone).then("_after").alias("after"),
         pl.when(~gone & (pl.col("_unavailable").list.len() > 0))
         .then(pl.col("_unavailable").list.sort())
         .alias("unavailable"),
     )
-    return piece.select(*tables.changelog.key, "_operation", *_POSITION, "_time", *_PLACE, _said=said.hash(1))
+    return piece.select(*tables.changelog.key, "_operation", *_POSITION, "_time", *_PLACE, _said=content.hash(1))
 
 
-def _empty(tables: MirrorTables, seen: Evidence) -> pl.DataFrame:
-    types = column_types(seen.mirror.table)
+def _empty(tables: MirrorTables, evidence: Evidence) -> pl.DataFrame:
+    types = column_types(evidence.mirror.table)
     numbers = dict.fromkeys((*_POSITION, "_partition", "_offset"), pl.Int64())
     texts = dict.fromkeys(("_operation", "_topic"), pl.String())
     schema = {name: types[name] for name in tables.changelog.key} | numbers | texts
@@ -164,12 +166,12 @@ def _empty(tables: MirrorTables, seen: Evidence) -> pl.DataFrame:
 def _contradictions(rows: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Key and position where several things are said, the places, and whether that position is the key's newest."""
     where = [*key, *_POSITION]
-    said = rows.group_by(where).agg(_things=pl.col("_said").n_unique(), _places=pl.struct("_partition", "_offset"))
-    wrong = said.filter(pl.col("_things") > 1)
+    positions = rows.group_by(where).agg(_things=pl.col("_said").n_unique(), _places=pl.struct("_partition", "_offset"))
+    contradictions = positions.filter(pl.col("_things") > 1)
     order = pl.struct(*_POSITION)
-    newest = rows.join(wrong.select(key).unique(), on=key, how="semi", nulls_equal=True)
+    newest = rows.join(contradictions.select(key).unique(), on=key, how="semi", nulls_equal=True)
     newest = newest.sort(_POSITION, descending=True).unique(key, keep="first").select(*key, _at=order)
-    joined = wrong.join(newest, on=key, how="left", nulls_equal=True)
+    joined = contradictions.join(newest, on=key, how="left", nulls_equal=True)
     return joined.with_columns(_newest=order == pl.col("_at")).sort(where)
 
 
@@ -177,22 +179,22 @@ def _duplicates(rows: pl.DataFrame, key: list[str]) -> int:
     return rows.height - rows.select(pl.struct(*key, *_POSITION, "_said").n_unique()).item() if rows.height else 0
 
 
-def _lateness(held: pl.DataFrame) -> tuple[int, timedelta]:
+def _lateness(changes: pl.DataFrame) -> tuple[int, timedelta]:
     """Changes that came after a newer one in their partition, and the greatest distance in the source's time.
 
     What a snapshot reads has no place in the log, and may be read at any time.
     """
-    logged = held.filter((pl.col("_commit") > 0) & (pl.col("_operation") != "read")).sort("_topic", *_PLACE[1:])
+    logged = changes.filter((pl.col("_commit") > 0) & (pl.col("_operation") != "read")).sort("_topic", *_PLACE[1:])
     if logged.is_empty():
         return 0, timedelta(0)
     ranked = logged.sort(_POSITION).with_columns(_rank=pl.struct(*_POSITION).rle_id()).sort(_PLACE)
     group = _PLACE[:2]
-    seen = ranked.select(
+    lateness = ranked.select(
         older=pl.col("_rank") < pl.col("_rank").cum_max().over(group),
         late=pl.col("_time").cum_max().over(group) - pl.col("_time"),
     )
-    latest = seen["late"].max()
-    return int(seen["older"].sum()), latest if isinstance(latest, timedelta) else timedelta(0)
+    latest = lateness["late"].max()
+    return int(lateness["older"].sum()), latest if isinstance(latest, timedelta) else timedelta(0)
 
 
 def _live_shown(inserts: pl.DataFrame, tables: MirrorTables) -> Iterator[str]:
@@ -206,9 +208,11 @@ def _keys_shown(tables: MirrorTables) -> RowComparison:
     return RowComparison(tables.changelog.key, (), {c.name for c in tables.changelog.key_columns if c.sensitive})
 
 
-def _shown(wrong: pl.DataFrame, tables: MirrorTables) -> Iterator[str]:
+def _shown(contradictions: pl.DataFrame, tables: MirrorTables) -> Iterator[str]:
     shown = _keys_shown(tables)
-    for row in wrong.iter_rows(named=True):
-        at = "/".join(str(row[part]) for part in _POSITION)
-        places = ", ".join(f"partition {place['_partition']} offset {place['_offset']}" for place in row["_places"])
-        yield f"{named(shown.key_shown(row))} at {at}: {row['_things']} different changes ({places})"
+    for row in contradictions.iter_rows(named=True):
+        position = "/".join(str(row[part]) for part in _POSITION)
+        places = ", ".join(
+            f"partition {coordinates['_partition']} offset {coordinates['_offset']}" for coordinates in row["_places"]
+        )
+        yield f"{named(shown.key_shown(row))} at {position}: {row['_things']} different changes ({places})"

@@ -27,10 +27,10 @@ def judge_ledger(
         low_watermark_us: deletes older than it may be forgotten.
     """
     key = list(tables.changelog.key)
-    none = folded.gone.select(*key, _PLACE).clear()
-    held = _newest(pl.concat(ledger), key) if ledger else none
+    no_tombstones = folded.gone.select(*key, _PLACE).clear()
+    newest = _newest(pl.concat(ledger), key) if ledger else no_tombstones
     heads = pl.concat([folded.rows.select(*key, _PLACE), folded.gone.select(*key, _PLACE)])
-    both = held.join(heads, on=key, how="left", suffix="_head", nulls_equal=True)
+    both = newest.join(heads, on=key, how="left", suffix="_head", nulls_equal=True)
     beyond = both.filter(_newer_than_all(folded))
     if beyond.height:
         yield _finding(tables, beyond, "are of no delete that the changelog knows")
@@ -38,8 +38,8 @@ def judge_ledger(
         return
     low = pl.lit(low_watermark_us).cast(pl.Datetime("us", "UTC"))
     due = folded.gone.filter(pl.col("_time") >= low)
-    found = due.join(held, on=key, how="left", suffix="_held", nulls_equal=True)
-    lacking = found.filter(pl.col(_PLACE).ne_missing(pl.col(f"{_PLACE}_held")))
+    joined = due.join(newest, on=key, how="left", suffix="_held", nulls_equal=True)
+    lacking = joined.filter(pl.col(_PLACE).ne_missing(pl.col(f"{_PLACE}_held")))
     if lacking.height:
         yield _finding(tables, lacking, "are missing or older, so a late change could bring those rows back")
 
@@ -59,9 +59,9 @@ def _newer_than_all(folded: ReplayedMirror) -> pl.Expr:
     return less(of_key, [pl.col(_PLACE).struct.field(part) for part in _PARTS])
 
 
-def _finding(tables: MirrorTables, rows: pl.DataFrame, told: str) -> Finding:
+def _finding(tables: MirrorTables, rows: pl.DataFrame, problem: str) -> Finding:
     key = tables.changelog.key
     comparison = RowComparison(key, (), {column.name for column in tables.changelog.key_columns if column.sensitive})
     shown = "; ".join(named(comparison.key_shown(row), place_of(row)) for row in rows.head(5).iter_rows(named=True))
     name = tables.tombstones_table.name
-    return Finding("tombstones_differ", f"{name}: {rows.height:,} tombstones {told}: {shown}.", name)
+    return Finding("tombstones_differ", f"{name}: {rows.height:,} tombstones {problem}: {shown}.", name)

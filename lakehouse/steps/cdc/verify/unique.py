@@ -69,9 +69,9 @@ def check_keys(tables: MirrorTables, mirror: Pinned, *, per_pass: int = _ROWS_PE
     seconds = round(time.monotonic() - began, 3)
     if counts is None or counts.is_empty():
         return KeyProof(mirror.snapshot_id, rows, seconds=seconds)
-    shown = RowComparison(tables.changelog.key, (), {c.name for c in tables.changelog.key_columns if c.sensitive})
+    comparison = RowComparison(tables.changelog.key, (), {c.name for c in tables.changelog.key_columns if c.sensitive})
     examples = [
-        f"{named(shown.key_shown(row))}: {row['_rows']} rows" for row in counts.head(_SHOWN).iter_rows(named=True)
+        f"{named(comparison.key_shown(row))}: {row['_rows']} rows" for row in counts.head(_SHOWN).iter_rows(named=True)
     ]
     surplus = int(counts["_rows"].sum()) - counts.height
     return KeyProof(mirror.snapshot_id, rows, counts.height, surplus, tuple(examples), seconds)
@@ -80,19 +80,19 @@ def check_keys(tables: MirrorTables, mirror: Pinned, *, per_pass: int = _ROWS_PE
 def _hashes(tables: MirrorTables, mirror: Pinned, number: int, passes: int) -> np.ndarray:
     """Hashes of the keys of one pass."""
     key = list(tables.changelog.key)
-    found = [np.empty(0, np.uint64)]
+    pieces = [np.empty(0, np.uint64)]
     for piece in frames(mirror.table, mirror.snapshot_id, key):
         hashes = piece.select(key_hash(key)).to_series().to_numpy()
-        found.append(hashes if passes == 1 else hashes[hashes % np.uint64(passes) == number])
-    return np.concatenate(found)
+        pieces.append(hashes if passes == 1 else hashes[hashes % np.uint64(passes) == number])
+    return np.concatenate(pieces)
 
 
 def _counted(tables: MirrorTables, mirror: Pinned, suspects: pl.Series) -> pl.DataFrame:
     """Keys whose hash is there more than once, and that are so themselves, with their numbers of rows."""
     key = list(tables.changelog.key)
     types = column_types(mirror.table)
-    found = [pl.DataFrame(schema={name: types[name] for name in key})]
-    found += [
+    pieces = [pl.DataFrame(schema={name: types[name] for name in key})]
+    pieces += [
         piece.filter(key_hash(key).is_in(suspects.implode())) for piece in frames(mirror.table, mirror.snapshot_id, key)
     ]
-    return pl.concat(found).group_by(key).agg(_rows=pl.len()).filter(pl.col("_rows") > 1).sort(key)
+    return pl.concat(pieces).group_by(key).agg(_rows=pl.len()).filter(pl.col("_rows") > 1).sort(key)

@@ -91,15 +91,15 @@ def check_fold(
         CannotFold: the changes are not all there any more, or the changelog is another table.
     """
     began = time.monotonic()
-    seen = evidence or read_evidence(catalog, tables)
-    name, head = tables.mirror.name, seen.mirror.snapshot_id
-    if seen.newest is None:
-        return FoldProof(name, head, findings=seen.findings)
-    statement = seen.newest.statement
+    evidence = evidence or read_evidence(catalog, tables)
+    name, head = tables.mirror.name, evidence.mirror.snapshot_id
+    if evidence.newest is None:
+        return FoldProof(name, head, findings=evidence.findings)
+    statement = evidence.newest.statement
     if buckets is None:
         size = max(sum(statement.total_operations.values()), statement.rows)
         buckets = Buckets.draw(size, tables.mirror.full_check_rows if limit is None else limit, seed=head or 0)
-    check = _Check(catalog, tables, seen, statement, buckets, begin)
+    check = _Check(catalog, tables, evidence, statement, buckets, begin)
     folded = check.fold()
     difference = check.compare(folded)
     return FoldProof(
@@ -111,7 +111,7 @@ def check_fold(
         refused=check.refused,
         expected=folded.rows.height,
         difference=difference,
-        findings=(*seen.findings, *check.findings(difference), *check.tombstones(folded)),
+        findings=(*evidence.findings, *check.findings(difference), *check.tombstones(folded)),
         began=check.consumed.begin,
         seconds=round(time.monotonic() - began, 3),
     )
@@ -124,20 +124,20 @@ class _Check:
         self,
         catalog: LakeCatalog,
         tables: MirrorTables,
-        seen: Evidence,
+        evidence: Evidence,
         statement: MirrorStatement,
         buckets: Buckets,
         begin: Begin,
     ) -> None:
-        self._tables, self._seen = tables, seen
+        self._tables, self._evidence = tables, evidence
         self._statement, self._buckets = statement, buckets
-        types = column_types(seen.mirror.table)
+        types = column_types(evidence.mirror.table)
         self._key = list(tables.changelog.key)
         self._key_types = {name: types[name] for name in self._key}
         sealed = statement.columns or {column.name: "" for column in tables.changelog.columns}
         self._columns = {name: types[name] for name in sealed if name in types}
         self._missing = [name for name in sealed if name not in types]
-        self.consumed = Consumed(catalog, tables, seen, self._key_types, self._columns, begin=begin)
+        self.consumed = Consumed(catalog, tables, evidence, self._key_types, self._columns, begin=begin)
         self.read: Counter[str] = Counter()
         self.refused = 0
 
@@ -187,10 +187,10 @@ class _Check:
                 statement.changelog,
             )
         sealed = statement.total_applied.contradictions + statement.total_applied.too_late
-        if (held := self.consumed.refused.height) != sealed:
+        if (quarantined := self.consumed.refused.height) != sealed:
             yield Finding(
                 "refused_differ",
-                f"{name}: its seals refused {sealed:,} changes, its quarantine holds {held:,} of this build.",
+                f"{name}: its seals refused {sealed:,} changes, its quarantine holds {quarantined:,} of this build.",
                 self._tables.quarantine.name,
             )
         if self._missing:
@@ -201,10 +201,10 @@ class _Check:
 
     def tombstones(self, folded: ReplayedMirror) -> Iterator[Finding]:
         """The ledger of deleted keys against the fold."""
-        pinned = self._seen.tombstones
+        pinned = self._evidence.tombstones
         columns = [*self._key, POSITION_COLUMN.name]
-        held = [self._in_buckets(piece) for piece in frames(pinned.table, pinned.snapshot_id, columns)]
-        yield from judge_ledger(self._tables, folded, held, low_watermark_us=self._statement.low_watermark_us)
+        ledger = [self._in_buckets(piece) for piece in frames(pinned.table, pinned.snapshot_id, columns)]
+        yield from judge_ledger(self._tables, folded, ledger, low_watermark_us=self._statement.low_watermark_us)
 
     def _chosen(self, piece: pl.DataFrame) -> pl.DataFrame:
         # A truncate has no key, and concerns every key.
@@ -215,7 +215,7 @@ class _Check:
         return self._buckets.of(cast, self._key)
 
     def _mirror_rows(self, columns: list[str]) -> Iterator[pl.DataFrame]:
-        pinned = self._seen.mirror
+        pinned = self._evidence.mirror
         for piece in frames(pinned.table, pinned.snapshot_id, columns):
             yield canonical(self._in_buckets(piece), list(self._columns))
 
@@ -225,7 +225,7 @@ def _counts(operations: Mapping[str, int]) -> str:
 
 
 def _describe(name: str, kind: str, number: int, difference: RowDifference) -> str:
-    what = {
+    problem = {
         "only_left": "rows are missing",
         "only_right": "rows should not be there",
         "different": "rows differ",
@@ -233,7 +233,7 @@ def _describe(name: str, kind: str, number: int, difference: RowDifference) -> s
     }[kind]
     columns = ""
     if kind == "different":
-        often = sorted(difference.columns.items(), key=lambda item: -item[1])
-        columns = f" (in {', '.join(f'{column}: {rows:,}' for column, rows in often)})"
+        by_count = sorted(difference.columns.items(), key=lambda item: -item[1])
+        columns = f" (in {', '.join(f'{column}: {rows:,}' for column, rows in by_count)})"
     shown = "; ".join(str(example) for example in difference.examples if example.kind == kind)
-    return f"{name}: {number:,} {what}{columns}: {shown}."
+    return f"{name}: {number:,} {problem}{columns}: {shown}."
