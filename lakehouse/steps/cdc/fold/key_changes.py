@@ -138,13 +138,13 @@ def _registers(mirror_rows: DataFrame, scope: FoldScope) -> DataFrame:
     key = sql.struct(*(sql.col(quoted_name(name)).cast(kinds[name]).alias(name) for name in scope.keys))
     image = sql.struct(*(sql.col(quoted_name(name)).cast(kinds[name]).alias(name) for name in scope.tracked))
     versions = mirror_rows.select(
-        key.alias("_key"), image.alias("_image"), sql.explode(sql.concat(sql.array(own), older)).alias("_version")
+        key.alias("_key"), image.alias("_image"), sql.explode(sql.concat(sql.array(own), older)).alias("_said")
     )
     return versions.select(
         "_key",
-        sql.col("_version.position").alias("_position"),
+        sql.col("_said.position").alias("_position"),
         sql.lit(False).alias("_gone"),
-        sql.col("_version.unavailable").alias("_unavailable"),
+        sql.col("_said.unavailable").alias("_unavailable"),
         sql.lit(None).cast(_struct(scope, scope.keys)).alias("_other"),
         "_image",
         sql.lit(True).alias("_kept"),
@@ -234,8 +234,8 @@ def _first(changes: DataFrame, *group: str) -> DataFrame:
     """Of several changes of a key at one position the first, the others being duplicates or contradictions."""
     order = sql.struct("_topic", "_partition", "_offset", ~sql.col("_new"))
     change = sql.struct("_gone", "_unavailable", "_other", "_image", "_new")
-    first = changes.groupBy(*group, "_kept").agg(sql.min_by(change, order).alias("_change"))
-    return first.select(*group, "_kept", "_change.*")
+    first = changes.groupBy(*group, "_kept").agg(sql.min_by(change, order).alias("_said"))
+    return first.select(*group, "_kept", "_said.*")
 
 
 def _completions(resolved: DataFrame, scope: FoldScope) -> DataFrame:
