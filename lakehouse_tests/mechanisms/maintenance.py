@@ -113,7 +113,7 @@ MAINTENANCE = (
     Mechanism(
         name="references",
         promise="P5: Expiry takes what a tag or a branch names.",
-        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:_held",
+        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:_referenced",
         lets_pass=gives(frozenset()),
         guard=_REMOVAL + "test_what_a_tag_names_stays",
     ),

@@ -33,47 +33,49 @@ class Approval:
     refusal: str = ""
 
 
-def show(catalog: LakeCatalog, found: Surveyed, *, writer: str) -> str:
+def show(catalog: LakeCatalog, surveyed: Surveyed, *, writer: str) -> str:
     """Write a plan down; returns the digest by which it can be approved of.
 
     Raises:
         CommitError: it could not be written down.
     """
-    record(catalog, decided_rows(found.plan, found.state, found.declared.maintenance), writer=writer)
-    return found.plan.state_digest
+    record(catalog, decided_rows(surveyed.plan, surveyed.state, surveyed.declared.maintenance), writer=writer)
+    return surveyed.plan.state_digest
 
 
-def approval(digests: Collection[str], memory: History, found: Surveyed, action: Action) -> Approval:
+def approval(digests: Collection[str], memory: History, surveyed: Surveyed, action: Action) -> Approval:
     """What of an action is allowed.
 
     Args:
         digests: of plans that somebody approves of.
         memory: what was shown, and what was done since.
-        found: the table as it is now.
+        surveyed: the table as it is now.
         action: what is due now.
     """
     refusals: list[str] = []
     for digest in sorted(digests):
-        row = memory.shown(found.state.uuid, digest, action.operation)
+        row = memory.shown(surveyed.state.uuid, digest, action.operation)
         if row is None:
             refusals.append(f"no plan {digest} was shown that has {action.operation} for this table")
-        elif stale := _stale(row, memory, found, action):
+        elif stale := _stale(row, memory, surveyed, action):
             refusals.append(f"the approval of plan {digest} is stale: {stale}")
         else:
             return Approval(_shown(action, row))
     return Approval(action, "; ".join(refusals) or "nobody has approved of it")
 
 
-def _stale(row: Row, memory: History, found: Surveyed, action: Action) -> str:
+def _stale(row: Row, memory: History, surveyed: Surveyed, action: Action) -> str:
     """Why a plan does not hold any more; empty if it does."""
-    now: datetime = found.state.measured_at
+    now: datetime = surveyed.state.measured_at
     if row["at"] < now - LONGEST_VALID:
         return f"it was shown at {row['at']:%Y-%m-%d %H:%M:%S} UTC, more than {LONGEST_VALID} ago"
-    if row["policy"] != policy_text(found.declared.maintenance):
+    if row["policy"] != policy_text(surveyed.declared.maintenance):
         return "the table is declared otherwise since"
-    if row["snapshot_id"] is not None and row["snapshot_id"] not in {one.snapshot_id for one in found.state.main}:
+    if row["snapshot_id"] is not None and row["snapshot_id"] not in {
+        snapshot.snapshot_id for snapshot in surveyed.state.main
+    }:
         return f"snapshot {row['snapshot_id']}, on which it stood, is no longer in the history of main"
-    if memory.done_since(found.state.uuid, action.operation, row["at"]):
+    if memory.done_since(surveyed.state.uuid, action.operation, row["at"]):
         return f"{action.operation} was done since"
     if action.partitions and not _shown(action, row).partitions:
         return "what is due now are other partitions"
@@ -82,4 +84,4 @@ def _stale(row: Row, memory: History, found: Surveyed, action: Action) -> str:
 
 def _shown(action: Action, row: Row) -> Action:
     keys = set(msgspec.json.decode(row["partition_keys"], type=list[str]))
-    return replace(action, partitions=tuple(one for one in action.partitions if one.key in keys))
+    return replace(action, partitions=tuple(partition for partition in action.partitions if partition.key in keys))

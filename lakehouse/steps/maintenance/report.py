@@ -46,8 +46,8 @@ class MaintainReport:
         """
         if not self.bad or self.found is None:
             return
-        told = "; ".join(f"{one.action.operation}: {one.message}" for one in self.bad)
+        failures = "; ".join(f"{outcome.action.operation}: {outcome.message}" for outcome in self.bad)
         raise MaintenanceFailed(
-            f"{self.found.declared.name}: {told}",
+            f"{self.found.declared.name}: {failures}",
             remedy="the rows of lakehouse.maintenance say what was decided and why; it is tried again later by itself",
         ) from self.error

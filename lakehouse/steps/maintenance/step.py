@@ -93,17 +93,17 @@ def maintain(step: MaintainStep) -> MaintainReport:
     memory = History.read(step.catalog, datetime.now(UTC))
     ended = _finish_the_dead(step, memory)
     memory = replace(memory, rows=(*ended, *memory.rows))
-    found = _look(step, memory, cache)
-    if found is None:
+    surveyed = _look(step, memory, cache)
+    if surveyed is None:
         return MaintainReport(found=None, completed=len(ended), seconds=time.monotonic() - began)
     rows = decided_rows(
-        found.plan, found.state, step.table.maintenance, run_id=step.attempt.run_id, attempt=step.attempt.id
+        surveyed.plan, surveyed.state, step.table.maintenance, run_id=step.attempt.run_id, attempt=step.attempt.id
     )
     record(step.catalog, rows, writer=step.attempt.run_id)
     failpoint("maintain.decided")
     outcomes: list[ActionOutcome] = []
     error: Exception | None = None
-    for action, row in zip(found.plan.actions, rows, strict=False):  # own tables have no rows about nothing
+    for action, row in zip(surveyed.plan.actions, rows, strict=False):  # own tables have no rows about nothing
         if action.operation is Operation.NOTHING:
             continue
         if error is None:
@@ -120,7 +120,7 @@ def maintain(step: MaintainStep) -> MaintainReport:
         outcomes.append(outcome)
     after = _look(step, memory, cache) if any(outcome.result == "done" for outcome in outcomes) else None
     return MaintainReport(
-        found=found,
+        found=surveyed,
         outcomes=tuple(outcomes),
         after=after,
         completed=len(ended),
@@ -156,7 +156,7 @@ def _tried(
 ) -> tuple[ActionOutcome, Exception | None]:
     """Carry out an action, whatever comes of it."""
     try:
-        return _done(step, action, memory, cache), None
+        return _carry_out(step, action, memory, cache), None
     except LakehouseError as error:
         return ActionOutcome(action=action, result="failed", message=error.message), error
     except Exception as error:  # noqa: BLE001 - it is raised again once it is written down
@@ -164,13 +164,13 @@ def _tried(
         return ActionOutcome(action=action, result="failed", message=f"it ended in {type(error).__name__}"), error
 
 
-def _done(step: MaintainStep, action: Action, memory: History, cache: ManifestCache) -> ActionOutcome:
+def _carry_out(step: MaintainStep, action: Action, memory: History, cache: ManifestCache) -> ActionOutcome:
     """Look again, since time has gone by and others write; then do what is still to be done."""
-    again = _look(step, memory, cache)
-    now = _of(again.plan, action.operation) if again is not None else None
-    if again is None or now is None:
+    surveyed = _look(step, memory, cache)
+    due_action = _action_of(surveyed.plan, action.operation) if surveyed is not None else None
+    if surveyed is None or due_action is None:
         return ActionOutcome(action=action, result="nothing", message="it was no longer due when it was its turn")
-    allowed = Approval(now) if step.allow else approval(step.approvals, memory, again, now)
+    allowed = Approval(due_action) if step.allow else approval(step.approvals, memory, surveyed, due_action)
     if action.operation is Operation.ORPHANS:
         apply(plan(ORPHANS, step.catalog), step.catalog)
     work = MaintenanceWork(
@@ -178,7 +178,7 @@ def _done(step: MaintainStep, action: Action, memory: History, cache: ManifestCa
         declarations=step.declarations,
         declared=step.table,
         base=read_bases(step.catalog, [step.name])[step.name],
-        state=again.state,
+        state=surveyed.state,
         policy=step.table.maintenance,
         attempt=step.attempt,
         session=step.session,
@@ -195,8 +195,8 @@ def _done(step: MaintainStep, action: Action, memory: History, cache: ManifestCa
     return replace(outcome, facts=facts)
 
 
-def _of(found: MaintenancePlan, operation: Operation) -> Action | None:
-    return next((action for action in found.actions if action.operation is operation), None)
+def _action_of(decided: MaintenancePlan, operation: Operation) -> Action | None:
+    return next((action for action in decided.actions if action.operation is operation), None)
 
 
 def _finish_the_dead(step: MaintainStep, memory: History) -> tuple[Row, ...]:
@@ -223,9 +223,9 @@ def _finish_the_dead(step: MaintainStep, memory: History) -> tuple[Row, ...]:
 
 
 def _drop_branches(catalog: LakeCatalog, table: IcebergTable, attempts: Collection[str]) -> None:
-    for left in abandoned_branches(table, older_than=timedelta(0)):
-        if attempt_in(left.branch) in attempts:
+    for abandoned in abandoned_branches(table, older_than=timedelta(0)):
+        if attempt_in(abandoned.branch) in attempts:
             try:
-                drop_branch(catalog, left)
+                drop_branch(catalog, abandoned)
             except CommitFailedException:  # others were quicker again and again; housekeeping finds it later
-                log.warning("branch_not_dropped", branch=left.branch)
+                log.warning("branch_not_dropped", branch=abandoned.branch)

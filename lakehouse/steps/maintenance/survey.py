@@ -76,10 +76,10 @@ class TableSurvey:
 
     def look(self, declared: Table) -> Surveyed | None:
         """Look at one table; None where it does not exist."""
-        found = self._loaded(declared)
-        if found is None:
+        loaded = self._loaded(declared)
+        if loaded is None:
             return None
-        state = self._unreadable(declared, found) if isinstance(found, str) else self._measured(declared, found)
+        state = self._unreadable(declared, loaded) if isinstance(loaded, str) else self._measured(declared, loaded)
         cores = self.cores or os.cpu_count() or 1
         plan = decide(state, declared.maintenance, self.budget, self.only, cores=cores)
         return Surveyed(declared, state, patient(plan, self.memory, state.uuid, self.now) if self.waits else plan)
@@ -109,8 +109,8 @@ class TableSurvey:
             return replace(self._unreadable(declared, broken.message), uuid=uuid)
 
     def _unreadable(self, declared: Table, why: str) -> MeasuredState:
-        at = self.catalog.locations([declared.identifier]).known.get(declared.identifier, "")
-        return MeasuredState(table=declared.name, measured_at=self.now, unreadable=why, document=document_of(at))
+        location = self.catalog.locations([declared.identifier]).known.get(declared.identifier, "")
+        return MeasuredState(table=declared.name, measured_at=self.now, unreadable=why, document=document_of(location))
 
     def stands_until(self, declared: Table, location: str) -> datetime | None:
         """Until when the newest decision holds, which is for the same metadata file and policy; None if it does not.
@@ -151,20 +151,22 @@ class Surveys:
 
     def without(self, tables: Collection[str]) -> "Surveys":
         """The same but for some tables."""
-        return replace(self, surveyed={name: one for name, one in self.surveyed.items() if name not in tables})
+        return replace(
+            self, surveyed={name: surveyed for name, surveyed in self.surveyed.items() if name not in tables}
+        )
 
     def rationed(self, survey: TableSurvey) -> tuple["Surveys", Allotment]:
         """The same with the plans that the budget for all of them together leaves each."""
-        attended = {name: _attended(one, survey.memory) for name, one in self.surveyed.items()}
-        allotment = allot([one.plan for one in self.surveyed.values()], survey.budget, attended)
+        attended = {name: _attended(entry, survey.memory) for name, entry in self.surveyed.items()}
+        allotment = allot([entry.plan for entry in self.surveyed.values()], survey.budget, attended)
         plans = {plan.table: plan for plan in allotment.plans}
-        surveyed = {name: replace(one, plan=plans[name]) for name, one in self.surveyed.items()}
+        surveyed = {name: replace(entry, plan=plans[name]) for name, entry in self.surveyed.items()}
         return replace(self, surveyed=surveyed), allotment
 
 
-def _attended(one: Surveyed, memory: History) -> datetime:
+def _attended(surveyed: Surveyed, memory: History) -> datetime:
     """When something that a table needs now was last done for it, or tried."""
-    rows = (memory.last(one.state.uuid, action.operation) for action in one.plan.actions)
+    rows = (memory.last(surveyed.state.uuid, action.operation) for action in surveyed.plan.actions)
     return max((row["at"] for row in rows if row is not None), default=EPOCH)
 
 
@@ -183,19 +185,19 @@ def survey_all(
         seconds: after so many no other table is begun; the first is looked at in any case.
         begin: told the name of each table, before it is looked at.
     """
-    began, found, trouble = time.monotonic(), dict[str, Surveyed](), dict[str, str]()
-    for at, table in enumerate(tables):
-        if at and time.monotonic() - began > seconds:
-            return Surveys(found, trouble, tuple(other.name for other in tables[at:]))
+    began, surveyed, trouble = time.monotonic(), dict[str, Surveyed](), dict[str, str]()
+    for index, table in enumerate(tables):
+        if index and time.monotonic() - began > seconds:
+            return Surveys(surveyed, trouble, tuple(other.name for other in tables[index:]))
         if begin is not None:
             begin(table.name)
         try:
-            one = survey.look(table)
+            looked = survey.look(table)
         except LakehouseError as error:
             trouble[table.name] = error.message
         except Exception as error:  # noqa: BLE001 - a store that is silent, a broken file: no other table's business
             # What a library says may repeat values; its class does not.
             trouble[table.name] = type(error).__name__
         else:
-            found |= {table.name: one} if one is not None else {}
-    return Surveys(found, trouble)
+            surveyed |= {table.name: looked} if looked is not None else {}
+    return Surveys(surveyed, trouble)

@@ -21,7 +21,7 @@ from lakehouse.steps.maintenance.model.preconditions import refusals
 from lakehouse.steps.maintenance.model.state import Depth, MeasuredState, PartitionState
 from lakehouse.steps.maintenance.plan.due_deduplicate import closes_at, last_known
 
-_TOLD = 10
+_MOST_NAMED = 10
 
 
 class OpenPartition(LakehouseError):
@@ -36,10 +36,10 @@ class NullKey(CannotDeduplicate):
     """Rows have no value in a column of the key, so nobody can say whether they are the same."""
 
     def __init__(self, name: str, key: Sequence[str], rows: int, partitions: Sequence[str]) -> None:
-        more = f" and {len(partitions) - _TOLD} partitions more" if len(partitions) > _TOLD else ""
+        suffix = f" and {len(partitions) - _MOST_NAMED} partitions more" if len(partitions) > _MOST_NAMED else ""
         super().__init__(
-            f"{name}: at least {rows} rows of {', '.join(partitions[:_TOLD])}{more} have no value in a column of the "
-            f"key ({', '.join(key)}), so it does not identify them.",
+            f"{name}: at least {rows} rows of {', '.join(partitions[:_MOST_NAMED])}{suffix} have no value in a column "
+            f"of the key ({', '.join(key)}), so it does not identify them.",
             remedy="correct these rows, or declare a key whose columns have a value in each row",
         )
 
@@ -68,7 +68,7 @@ class Closed:
     @property
     def bytes(self) -> int:
         """That the partitions hold."""
-        return sum(one.bytes for one in self.partitions.values())
+        return sum(partition.bytes for partition in self.partitions.values())
 
     @property
     def of_stream(self) -> bool:
@@ -96,9 +96,13 @@ def look(work: MaintenanceWork, action: Action) -> Closed:
     _require_agreement(bases)
     files = list(base.table.scan(snapshot_id=base.snapshot_id).plan_files())
     partitions = _closed(work, action, base, policy, state, {partition_of(task.file) for task in files})
-    if old := [one.partition.name for (spec, _), one in partitions.items() if spec != base.table.spec().spec_id]:
+    if older_partitions := [
+        partition_state.partition.name
+        for (spec, _), partition_state in partitions.items()
+        if spec != base.table.spec().spec_id
+    ]:
         raise CannotDeduplicate(
-            f"{base.name}: {old[0]} is of an older partitioning, so it cannot be written anew as a whole.",
+            f"{base.name}: {older_partitions[0]} is of an older partitioning, so it cannot be written anew as a whole.",
             remedy="let it be rewritten first: then its files are of the present one",
         )
     _require_values(base, work.declared.key, partitions, files)
@@ -112,12 +116,13 @@ def _written_together(work: MaintenanceWork) -> tuple[str, ...]:
 
 def _require_agreement(bases: Mapping[str, Base]) -> None:
     """A seal over a commit that nobody sealed would hide it; tables that disagree would seem to agree after it."""
-    if wrong := [base.name for base in bases.values() if base.sealed is None or base.unsealed]:
+    if unsealed := [base.name for base in bases.values() if base.sealed is None or base.unsealed]:
         raise CannotDeduplicate(
-            f"{', '.join(wrong)}: not everything is sealed.", remedy="look at `lakehouse audit`, then `lakehouse adopt`"
+            f"{', '.join(unsealed)}: not everything is sealed.",
+            remedy="look at `lakehouse audit`, then `lakehouse adopt`",
         )
-    told = [KafkaStatement.from_keys(base.sealed.seal.statement) for base in bases.values() if base.sealed]
-    if any(other != told[0] for other in told):
+    statements = [KafkaStatement.from_keys(base.sealed.seal.statement) for base in bases.values() if base.sealed]
+    if any(statement != statements[0] for statement in statements):
         raise CannotDeduplicate(
             f"{', '.join(bases)}: the tables of the stream do not agree.", remedy="look at `lakehouse audit`"
         )
@@ -129,23 +134,27 @@ def _closed(
     base: Base,
     policy: Deduplicate,
     state: MeasuredState,
-    places: Collection[PartitionKey],
+    partition_keys: Collection[PartitionKey],
 ) -> dict[PartitionKey, PartitionState]:
     """The action's partitions by where they are; all of the table if it names none."""
-    wanted = {partition.key for partition in action.partitions}
-    measured = {one.partition.key: one for one in state.partitions or ()}
-    found = {
-        place: measured[partition_named(base.table, work.declared, *place).key] for place in sorted(places, key=str)
+    named_keys = {partition.key for partition in action.partitions}
+    measured = {partition_state.partition.key: partition_state for partition_state in state.partitions or ()}
+    present = {
+        key: measured[partition_named(base.table, work.declared, *key).key] for key in sorted(partition_keys, key=str)
     }
-    chosen = {place: one for place, one in found.items() if not wanted or one.partition.key in wanted}
-    for one in chosen.values():
-        at = closes_at(last_known(one, state), policy)
-        if at > state.measured_at:
+    partitions = {
+        key: partition_state
+        for key, partition_state in present.items()
+        if not named_keys or partition_state.partition.key in named_keys
+    }
+    for partition_state in partitions.values():
+        closing_time = closes_at(last_known(partition_state, state), policy)
+        if closing_time > state.measured_at:
             raise OpenPartition(
-                f"{base.name}: {one.partition.name} is open until {at:%Y-%m-%d %H:%M:%S} UTC.",
+                f"{base.name}: {partition_state.partition.name} is open until {closing_time:%Y-%m-%d %H:%M:%S} UTC.",
                 remedy="wait, or declare a shorter Deduplicate(closed_after=…)",
             )
-    return chosen
+    return partitions
 
 
 def _require_values(
@@ -155,8 +164,8 @@ def _require_values(
     columns = [field.field_id for field in map(base.table.schema().find_field, key) if not field.required]
     nulls = Counter[str]()
     for task in files:
-        if (one := partitions.get(partition_of(task.file))) is not None and not task.delete_files:
-            said = task.file.null_value_counts or {}
-            nulls[one.partition.name] += max((said.get(column, 0) for column in columns), default=0)
+        if (partition_state := partitions.get(partition_of(task.file))) is not None and not task.delete_files:
+            null_counts = task.file.null_value_counts or {}
+            nulls[partition_state.partition.name] += max((null_counts.get(column, 0) for column in columns), default=0)
     if rows := nulls.total():
         raise NullKey(base.name, key, rows, [name for name, count in nulls.items() if count])

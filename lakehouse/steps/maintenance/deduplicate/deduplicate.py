@@ -41,62 +41,62 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         CommitError: the publish ended in another way than well or overtaken.
     """
     began, before = time.monotonic(), of_files(work.base.table)
-    found = look(work, action)
-    if not found.partitions:
+    closed = look(work, action)
+    if not closed.partitions:
         return ActionOutcome(
             action=action, result="nothing", before=before, message="the partitions are not there any more"
         )
     try:
         with work.session() as spark:
-            rows = _keyed(work, spark, found, found.base.snapshot_id or 0)
+            rows = _keyed(work, spark, closed, closed.base.snapshot_id or 0)
             if rows.nameless:  # of which the files did not say so
-                names = [one.partition.name for one in found.partitions.values()]
-                raise NullKey(found.base.name, rows.key, rows.nameless, names)
+                names = [partition_state.partition.name for partition_state in closed.partitions.values()]
+                raise NullKey(closed.base.name, rows.key, rows.nameless, names)
             if not rows.surplus or not work.allow:
-                return _shown(work, action, found, before, rows.surplus, began)
-            _write(work, found, rows)
-            gone = _compare(work, found, rows)
-        published = publish(work.catalog, seal_gone(work.catalog, work.attempt, found.bases, found.base.name, gone))
+                return _shown(work, action, closed, before, rows.surplus, began)
+            _write(work, closed, rows)
+            gone = _compare(work, closed, rows)
+        published = publish(work.catalog, seal_gone(work.catalog, work.attempt, closed.bases, closed.base.name, gone))
         failpoint("deduplicate.published")
     except ContentChanged as refused:
         # The branch stays, for whoever wants to know how that could be.
         return ActionOutcome(action=action, result="proof_failed", before=before, message=refused.message)
     except (*OVERTAKEN, Superseded) as overtaken:
-        for base in found.bases.values():
+        for base in closed.bases.values():
             drop_branches_of(work.catalog, base, work.attempt)
         return ActionOutcome(action=action, result="overtaken", before=before, message=overtaken.message)
     seconds = time.monotonic() - began
-    table, head = work.catalog.load_table(found.base.identifier), published.snapshots[found.base.name]
+    table, head = work.catalog.load_table(closed.base.identifier), published.snapshots[closed.base.name]
     return ActionOutcome(
         action=action,
         result="done",
         before=before,
-        after=of_files(table, rewritten=found.bytes, seconds=seconds),
+        after=of_files(table, rewritten=closed.bytes, seconds=seconds),
         snapshot_id=head,
         message=f"{gone.rows} rows went, whose key was there before, in {len(gone.partitions)} partitions",
         facts={"rows_removed": gone.rows, "partitions": len(gone.partitions), COUNTED_UNTIL: _time_of(table, head)},
     )
 
 
-def _keyed(work: MaintenanceWork, spark: SparkSession, found: Closed, snapshot_id: int) -> Keyed:
-    return Keyed(spark, found.base.table, snapshot_id, work.declared.key, found.condition)
+def _keyed(work: MaintenanceWork, spark: SparkSession, closed: Closed, snapshot_id: int) -> Keyed:
+    return Keyed(spark, closed.base.table, snapshot_id, work.declared.key, closed.condition)
 
 
 def _shown(
-    work: MaintenanceWork, action: Action, found: Closed, before: TableMeasure, surplus: int, began: float
+    work: MaintenanceWork, action: Action, closed: Closed, before: TableMeasure, surplus: int, began: float
 ) -> ActionOutcome:
     """Nothing is done: there is nothing to remove, or nobody has allowed it."""
-    table = work.catalog.load_table(found.base.identifier)
-    if not surplus and head_of(table) != found.base.snapshot_id:
+    table = work.catalog.load_table(closed.base.identifier)
+    if not surplus and head_of(table) != closed.base.snapshot_id:
         message = "the table has changed while its rows were counted"
         return ActionOutcome(action=action, result="overtaken", before=before, message=message)
     return ActionOutcome(
         action=action,
         result="dry_run" if surplus else "done",
         before=before,
-        after=None if surplus else of_files(table, rewritten=found.bytes, seconds=time.monotonic() - began),
+        after=None if surplus else of_files(table, rewritten=closed.bytes, seconds=time.monotonic() - began),
         message=f"{surplus} rows would go" if surplus else "each key is there once",
-        facts={"rows_to_remove": surplus, COUNTED_UNTIL: _time_of(found.base.table, found.base.snapshot_id)},
+        facts={"rows_to_remove": surplus, COUNTED_UNTIL: _time_of(closed.base.table, closed.base.snapshot_id)},
     )
 
 
@@ -106,59 +106,65 @@ def _time_of(table: Table, snapshot_id: int | None) -> int:
     return snapshot.timestamp_ms if snapshot else 0
 
 
-def _write(work: MaintenanceWork, found: Closed, rows: Keyed) -> None:
-    open_branch(work.catalog, found.base, work.attempt)
+def _write(work: MaintenanceWork, closed: Closed, rows: Keyed) -> None:
+    open_branch(work.catalog, closed.base, work.attempt)
     try:
-        stage_partitions(rows.first(found.policy), found.base, work.attempt)
+        stage_partitions(rows.first(closed.policy), closed.base, work.attempt)
     except PySparkException as error:
         # Expiry would wait for the branch, and there is nothing on it. Spark's text may show values.
-        drop_branches_of(work.catalog, found.base, work.attempt)
+        drop_branches_of(work.catalog, closed.base, work.attempt)
         raise CannotDeduplicate(
-            f"{found.base.name}: Spark could not write ({error.getCondition() or type(error).__name__}).",
+            f"{closed.base.name}: Spark could not write ({error.getCondition() or type(error).__name__}).",
             remedy="look at the log of the Spark session; the table is as it was",
         ) from None
     failpoint("deduplicate.written")
 
 
-def _compare(work: MaintenanceWork, found: Closed, rows: Keyed) -> Gone:
+def _compare(work: MaintenanceWork, closed: Closed, rows: Keyed) -> Gone:
     """Prove that only rows have gone whose key is there all the same, from these partitions alone.
 
     Raises:
         ContentChanged: something else has happened.
         MainMoved: the branch is gone.
     """
-    table = work.catalog.load_table(found.base.identifier)
+    table = work.catalog.load_table(closed.base.identifier)
     head = head_of(table, work.attempt.branch)
     if head is None:
-        raise MainMoved(f"{found.base.name}: branch {work.attempt.branch} is gone.", remedy="run the step again")
+        raise MainMoved(f"{closed.base.name}: branch {work.attempt.branch} is gone.", remedy="run the step again")
     Keyed(rows.spark, table, head, rows.key, rows.condition).require_first_of(rows)
-    out, into = _exchanged(table, found.base.snapshot_id or 0, head)
-    places = {partition_of(task.file) for task in (*out, *into)}
-    if not places <= set(found.partitions):
+    removed_tasks, added_tasks = _exchanged(table, closed.base.snapshot_id or 0, head)
+    keys = {partition_of(task.file) for task in (*removed_tasks, *added_tasks)}
+    if not keys <= set(closed.partitions):
         raise ContentChanged(
-            f"{found.base.name}: files of other partitions were written anew.",
+            f"{closed.base.name}: files of other partitions were written anew.",
             remedy="the table is as it was; the attempt's branch is kept: report it",
         )
-    tallies = _went(table, out, into) if found.of_stream else {}
-    if found.of_stream and (counted := sum(tally.count for tally in tallies.values())) != rows.surplus:
+    tallies = _removed_tallies(table, removed_tasks, added_tasks) if closed.of_stream else {}
+    if closed.of_stream and (counted := sum(tally.count for tally in tallies.values())) != rows.surplus:
         raise ContentChanged(
-            f"{found.base.name}: {rows.surplus} rows have gone by their keys, and {counted} by their coordinates.",
+            f"{closed.base.name}: {rows.surplus} rows have gone by their keys, and {counted} by their coordinates.",
             remedy="the table is as it was; the attempt's branch is kept: report it",
         )
-    return Gone(rows.surplus, [found.partitions[place].partition.key for place in places], tallies)
+    return Gone(rows.surplus, [closed.partitions[key].partition.key for key in keys], tallies)
 
 
 def _exchanged(table: Table, source: int, head: int) -> tuple[list[FileScanTask], list[FileScanTask]]:
     """Files that went and that came, each with its deletes."""
     before, after = (
-        {task.file.file_path: task for task in table.scan(snapshot_id=at).plan_files()} for at in (source, head)
+        {task.file.file_path: task for task in table.scan(snapshot_id=snapshot_id).plan_files()}
+        for snapshot_id in (source, head)
     )
-    out = [task for path, task in before.items() if path not in after]
-    return out, [task for path, task in after.items() if path not in before]
+    removed_tasks = [task for path, task in before.items() if path not in after]
+    return removed_tasks, [task for path, task in after.items() if path not in before]
 
 
-def _went(table: Table, out: Sequence[FileScanTask], into: Sequence[FileScanTask]) -> dict[int, Tally]:
+def _removed_tallies(
+    table: Table, removed_tasks: Sequence[FileScanTask], added_tasks: Sequence[FileScanTask]
+) -> dict[int, Tally]:
     """Offsets that were in the files that went, and are not in those that came; read by another engine than Spark."""
-    before, after = ({p: Tally.of(o) for p, o in coordinates(table, files).items()} for files in (out, into))
-    went = {partition: tally - after.get(partition, Tally()) for partition, tally in before.items()}
-    return {partition: tally for partition, tally in went.items() if tally != Tally()}
+    before, after = (
+        {partition: Tally.of(offsets) for partition, offsets in coordinates(table, files).items()}
+        for files in (removed_tasks, added_tasks)
+    )
+    tallies = {partition: tally - after.get(partition, Tally()) for partition, tally in before.items()}
+    return {partition: tally for partition, tally in tallies.items() if tally != Tally()}

@@ -14,7 +14,7 @@ from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import ContentChanged
 from lakehouse.steps.maintenance.verify.spark_hash import row_hashes
 
-_PLACE = "_lakehouse_place"
+_PARTITION = "_lakehouse_place"
 _NUMBER = "_lakehouse_number"
 
 
@@ -54,11 +54,11 @@ class Keyed:
     @cached_property
     def counts(self) -> Mapping[object, Count]:
         """Rows and keys, partition by partition."""
-        found = self.spark.sql(
-            f"SELECT {self._place}, count(*), count(DISTINCT {self._keys}), count_if({self._nameless}) "
+        rows = self.spark.sql(
+            f"SELECT {self._partition_value}, count(*), count(DISTINCT {self._keys}), count_if({self._nameless}) "
             f"FROM {self._rows} GROUP BY 1"
         )
-        return {place: Count(*map(int, counts)) for place, *counts in found.collect()}
+        return {partition: Count(*map(int, counts)) for partition, *counts in rows.collect()}
 
     @property
     def nameless(self) -> int:
@@ -76,13 +76,14 @@ class Keyed:
         Where the order leaves it open, the row's place in its file decides: the same row at every look.
         """
         order = ", ".join([*(_ordered(text) for text in policy.order_by), "_file", "_pos"])
-        first = f"row_number() OVER (PARTITION BY {self._place}, {self._keys} ORDER BY {order})"
+        first = f"row_number() OVER (PARTITION BY {self._partition_value}, {self._keys} ORDER BY {order})"
         return self.spark.sql(
             f"SELECT {self._columns} FROM "
-            f"(SELECT {self._columns}, {self._place} AS {_PLACE}, {first} AS {_NUMBER} FROM {self._rows}) AS numbered "
-            f"LEFT SEMI JOIN (SELECT {self._place} AS {_PLACE} FROM {self._rows} GROUP BY 1 "
+            f"(SELECT {self._columns}, {self._partition_value} AS {_PARTITION}, {first} AS {_NUMBER} "
+            f"FROM {self._rows}) AS numbered "
+            f"LEFT SEMI JOIN (SELECT {self._partition_value} AS {_PARTITION} FROM {self._rows} GROUP BY 1 "
             f"HAVING count(*) > count(DISTINCT {self._keys})) AS doubled "
-            f"ON numbered.{_PLACE} <=> doubled.{_PLACE} WHERE numbered.{_NUMBER} = 1"
+            f"ON numbered.{_PARTITION} <=> doubled.{_PARTITION} WHERE numbered.{_NUMBER} = 1"
         )
 
     def require_first_of(self, before: "Keyed") -> None:
@@ -91,12 +92,12 @@ class Keyed:
         Raises:
             ContentChanged: they are not.
         """
-        keys = {place: count.keys for place, count in before.counts.items()}
-        if {place: count.rows for place, count in self.counts.items()} != keys or self.surplus:
-            wanted, found = sum(keys.values()), sum(count.rows for count in self.counts.values())
-            raise self._changed(f"there are {wanted} keys, and {found} rows would be left")
-        if strange := self._hashes.exceptAll(before._hashes).count():  # noqa: SLF001 - of the same class
-            raise self._changed(f"{strange} of the rows that would be left were not there before")
+        keys = {partition: count.keys for partition, count in before.counts.items()}
+        if {partition: count.rows for partition, count in self.counts.items()} != keys or self.surplus:
+            expected, remaining = sum(keys.values()), sum(count.rows for count in self.counts.values())
+            raise self._changed(f"there are {expected} keys, and {remaining} rows would be left")
+        if new_rows := self._hashes.exceptAll(before._hashes).count():  # noqa: SLF001 - of the same class
+            raise self._changed(f"{new_rows} of the rows that would be left were not there before")
 
     @property
     def _hashes(self) -> DataFrame:
@@ -111,11 +112,11 @@ class Keyed:
         name = quoted_name("lake", *self.table.name())
         # Rows in files of an older partitioning may satisfy the condition too, and are not of these partitions.
         where = f" WHERE ({self.condition}) AND _spec_id = {self.table.spec().spec_id}" if self.condition else ""
-        place = f", {self._place}" if self._partitioned else ""
-        return f"(SELECT *{place}, _file, _pos FROM {name} VERSION AS OF {self.snapshot_id}{where})"
+        partition_column = f", {self._partition_value}" if self._partitioned else ""
+        return f"(SELECT *{partition_column}, _file, _pos FROM {name} VERSION AS OF {self.snapshot_id}{where})"
 
     @property
-    def _place(self) -> str:
+    def _partition_value(self) -> str:
         return "_partition" if self._partitioned else "0"
 
     @property

@@ -56,14 +56,14 @@ def _seal(previous: Seal, attempt: Attempt, name: str, gone: Gone) -> Seal:
         seal_keys.DEDUPLICATE_REMOVED: str(gone.rows),
         seal_keys.DEDUPLICATE_PARTITIONS: msgspec.json.encode(sorted(gone.partitions)).decode(),
     }
-    if (said := KafkaStatement.from_keys(previous.statement)) is not None:
-        told = replace(
-            said,
-            start=dict(said.end),
+    if (last_statement := KafkaStatement.from_keys(previous.statement)) is not None:
+        new_statement = replace(
+            last_statement,
+            start=dict(last_statement.end),
             tallies={},
             lost={},
             counts=Counts(),
-            retired=added(said.retired, {name: dict(gone.tallies)}),
+            retired=added(last_statement.retired, {name: dict(gone.tallies)}),
         )
-        statement |= told.to_keys()
+        statement |= new_statement.to_keys()
     return replace(Seal.repeated(previous, attempt), kind=KIND_DEDUPLICATE, statement=statement)

@@ -16,32 +16,32 @@ def abandoned_after(longest_run: timedelta) -> timedelta:
 def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
     """Remove the abandoned branches of a table."""
     table = work.catalog.load_table(work.base.identifier)
-    found = abandoned_branches(table, older_than=abandoned_after(work.longest_run))
-    if not found:
+    branches = abandoned_branches(table, older_than=abandoned_after(work.longest_run))
+    if not branches:
         return ActionOutcome(action=action, result="nothing", message="no branch is abandoned")
     if not work.allow:
-        names = ", ".join(one.branch for one in found)
+        names = ", ".join(abandoned.branch for abandoned in branches)
         return ActionOutcome(
-            action=action, result="dry_run", message=f"would remove {names}", facts={"branches": len(found)}
+            action=action, result="dry_run", message=f"would remove {names}", facts={"branches": len(branches)}
         )
-    removed, files, told = 0, 0, list[str]()
-    for one in found:
+    removed, files, messages = 0, 0, list[str]()
+    for abandoned in branches:
         try:
-            deleted = drop_branch(work.catalog, one)
+            deleted = drop_branch(work.catalog, abandoned)
         except CommitFailedException:
             # It was published, or its run is alive after all: nothing was touched.
-            told.append(f"{one.branch} moved meanwhile and stays")
+            messages.append(f"{abandoned.branch} moved meanwhile and stays")
             continue
         removed, files = removed + 1, files + deleted
-        told.append(_describe(one, deleted))
+        messages.append(_describe(abandoned, deleted))
     return ActionOutcome(
         action=action,
         result="done" if removed else "nothing",
-        message="; ".join(told),
+        message="; ".join(messages),
         facts={"branches": removed, "files": files},
     )
 
 
-def _describe(one: Abandoned, files: int) -> str:
-    hours = one.age / timedelta(hours=1)
-    return f"removed {one.branch}, {hours:.0f} h old, with {files} files"
+def _describe(abandoned: Abandoned, files: int) -> str:
+    hours = abandoned.age / timedelta(hours=1)
+    return f"removed {abandoned.branch}, {hours:.0f} h old, with {files} files"

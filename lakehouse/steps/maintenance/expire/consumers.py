@@ -89,19 +89,19 @@ def can_plan(catalog: LakeCatalog, declarations: Declarations, name: str) -> tup
     if table is None:
         return ()
     cut_off = [_mirror(catalog, tables, table) for tables in _mirrors(declarations, name)]
-    cut_off += [_follower(catalog, declarations, one, table) for one in _followers(declarations, name)]
-    return (*(one for one in cut_off if one is not None), *_releases(catalog, declarations, table))
+    cut_off += [_follower(catalog, declarations, derived, table) for derived in _followers(declarations, name)]
+    return (*(consumer for consumer in cut_off if consumer is not None), *_releases(catalog, declarations, table))
 
 
 def _consumers(catalog: LakeCatalog, declarations: Declarations, name: str) -> Iterator[Consumer]:
     for tables in _mirrors(declarations, name):
         if (table := _loaded(catalog, tables.mirror.name)) is not None:
-            said = newest_statement(table)
-            read = said.end if said is not None and said.changelog == name else None
+            statement = newest_statement(table)
+            read = statement.end if statement is not None and statement.changelog == name else None
             yield Consumer("mirror", tables.mirror.name, read)
-    for one in _followers(declarations, name):
-        if (table := _loaded(catalog, one.name)) is not None:
-            yield Consumer("incremental", one.name, read_before(Base.of(table), name))
+    for derived in _followers(declarations, name):
+        if (table := _loaded(catalog, derived.name)) is not None:
+            yield Consumer("incremental", derived.name, read_before(Base.of(table), name))
 
 
 def _mirrors(declarations: Declarations, name: str) -> Iterator[MirrorTables]:
@@ -109,9 +109,9 @@ def _mirrors(declarations: Declarations, name: str) -> Iterator[MirrorTables]:
 
 
 def _followers(declarations: Declarations, name: str) -> Iterator[Derived]:
-    for one in declarations.derived.values():
-        if one.follows is not None and one.inputs[one.follows] == name:
-            yield one
+    for derived in declarations.derived.values():
+        if derived.follows is not None and derived.inputs[derived.follows] == name:
+            yield derived
 
 
 def _loaded(catalog: LakeCatalog, name: str) -> Table | None:
@@ -136,24 +136,24 @@ def _mirror(catalog: LakeCatalog, tables: MirrorTables, changelog: Table) -> Cut
     return None
 
 
-def _follower(catalog: LakeCatalog, declarations: Declarations, one: Derived, table: Table) -> CutOff | None:
-    at, held = head_of(table), _loaded(catalog, one.name)
-    if at is None or held is None or one.follows is None:
+def _follower(catalog: LakeCatalog, declarations: Declarations, derived: Derived, table: Table) -> CutOff | None:
+    head, derived_table = head_of(table), _loaded(catalog, derived.name)
+    if head is None or derived_table is None or derived.follows is None:
         return None
-    name = one.inputs[one.follows]
+    name = derived.inputs[derived.follows]
     followed = Input(
-        argument=one.follows,
+        argument=derived.follows,
         name=name,
         table=table,
-        snapshot_id=at,
+        snapshot_id=head,
         dated=False,
         external=name not in declarations.derived,
-        seal=made(table, at).seal,
+        seal=made(table, head).seal,
     )
     try:
-        next_increment(one.name, Base.of(held), followed, rebuild=False)
+        next_increment(derived.name, Base.of(derived_table), followed, rebuild=False)
     except HistoryLost as lost:
-        return CutOff("incremental", one.name, lost.message, lost.remedy)
+        return CutOff("incremental", derived.name, lost.message, lost.remedy)
     return None
 
 
@@ -168,8 +168,8 @@ def _releases(catalog: LakeCatalog, declarations: Declarations, table: Table) ->
                 opened = open_release(catalog, group.name, release_id)
                 if name in opened.tables:
                     opened.table(name)
-            except (ReleaseGone, ReleaseUnknown, TagMoved) as gone:
-                yield CutOff("release", release_id, gone.message, gone.remedy)
+            except (ReleaseGone, ReleaseUnknown, TagMoved) as error:
+                yield CutOff("release", release_id, error.message, error.remedy)
 
 
 def _pointed_to(catalog: LakeCatalog, group: Release, table: Table) -> PointerStatement | None:
@@ -196,5 +196,5 @@ def _is_concerned(group: Release, table: Table) -> bool:
 
 def newly_cut_off(before: tuple[CutOff, ...], after: tuple[CutOff, ...]) -> tuple[CutOff, ...]:
     """Who could read on before and cannot any more."""
-    could_not: Mapping[str, CutOff] = {one.name: one for one in before}
-    return tuple(one for one in after if one.name not in could_not)
+    could_not: Mapping[str, CutOff] = {consumer.name: consumer for consumer in before}
+    return tuple(consumer for consumer in after if consumer.name not in could_not)

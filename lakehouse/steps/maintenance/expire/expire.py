@@ -77,12 +77,15 @@ class Expired:
     @property
     def broken(self) -> tuple[CutOff, ...]:
         """Who was cut off although nobody gave them up; there should never be anybody."""
-        return tuple(one for one in self.cut_off if one.name not in self.forsaken)
+        return tuple(consumer for consumer in self.cut_off if consumer.name not in self.forsaken)
 
     def __str__(self) -> str:
-        went = f"{len(self.cut.gone)} snapshots went, with {self.files} files and {self.metadata_files} of metadata"
-        lost = (f"{one.kind} {one.name} cannot read on: {one.message} {one.remedy}" for one in self.cut_off)
-        return "; ".join((went, *self._kept(), *_blocked(self.cut), *lost))
+        removal = f"{len(self.cut.gone)} snapshots went, with {self.files} files and {self.metadata_files} of metadata"
+        lost = (
+            f"{consumer.kind} {consumer.name} cannot read on: {consumer.message} {consumer.remedy}"
+            for consumer in self.cut_off
+        )
+        return "; ".join((removal, *self._kept(), *_blocked(self.cut), *lost))
 
     def _kept(self) -> Sequence[str]:
         if not self.elsewhere:
@@ -105,19 +108,19 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         return ActionOutcome(action=action, result="nothing", message="the table's policy is to keep all snapshots")
     if not work.allow:
         table = work.catalog.load_table(work.base.identifier)
-        found = look(work.catalog, work.declarations, table, policy)
-        told = "; ".join((f"{len(found.gone)} snapshots would go", *_blocked(found)))
+        selection = look(work.catalog, work.declarations, table, policy)
+        message = "; ".join((f"{len(selection.gone)} snapshots would go", *_blocked(selection)))
         before = TableMeasure(snapshots=len(table.metadata.snapshots))
-        return ActionOutcome(action=action, result="dry_run", before=before, message=told)
+        return ActionOutcome(action=action, result="dry_run", before=before, message=message)
     began = time.monotonic()
-    done = expire(work.catalog, work.declarations, work.base.name, policy)
+    expired = expire(work.catalog, work.declarations, work.base.name, policy)
     return ActionOutcome(
         action=action,
-        result="failed" if done.broken else "done",
-        before=TableMeasure(files=done.files + done.metadata_files, snapshots=done.before),
-        after=TableMeasure(seconds=time.monotonic() - began, snapshots=done.after),
-        message=str(done),
-        facts={"snapshots": len(done.cut.gone), "files": done.files, "metadata_files": done.metadata_files},
+        result="failed" if expired.broken else "done",
+        before=TableMeasure(files=expired.files + expired.metadata_files, snapshots=expired.before),
+        after=TableMeasure(seconds=time.monotonic() - began, snapshots=expired.after),
+        message=str(expired),
+        facts={"snapshots": len(expired.cut.gone), "files": expired.files, "metadata_files": expired.metadata_files},
     )
 
 
@@ -171,12 +174,12 @@ def expire(
     trouble: Exception | None = None
     for _ in range(_TRIES):
         before = catalog.load_table(identifier)
-        found = look(catalog, declarations, before, policy, now=now)
-        if not found.gone and not found.ended:
+        selection = look(catalog, declarations, before, policy, now=now)
+        if not selection.gone and not selection.ended:
             count = len(before.metadata.snapshots)
-            return Expired(found, before=count, after=count)
+            return Expired(selection, before=count, after=count)
         try:
-            catalog.commit_tables([_change(before, found)])
+            catalog.commit_tables([_change(before, selection)])
         except CommitFailedException as error:
             trouble = error
             pause(OTHERS_FIRST)
@@ -184,18 +187,18 @@ def expire(
         except UNKNOWN_OUTCOME as error:
             trouble = error
             pause(NO_ANSWER)
-            if not _landed(catalog.load_table(identifier), found):
+            if not _landed(catalog.load_table(identifier), selection):
                 continue
         failpoint("expire.between")
         after = catalog.load_table(identifier)
-        _require_all_tags(before, after, found)
-        only = _reached(before, after, found)
+        _require_all_tags(before, after, selection)
+        only = _reached(before, after, selection)
         named = [*only.data, *only.metadata]
         files = delete_files(after, only.data)
         metadata = delete_files(after, only.metadata)  # last: until then they say what was to go
         cut_off = newly_cut_off(could_not, can_plan(catalog, declarations, name))
         return Expired(
-            cut=found,
+            cut=selection,
             files=files,
             metadata_files=metadata,
             cut_off=cut_off,
@@ -208,31 +211,33 @@ def expire(
     raise CommitFailedException(f"{name}: nothing was expired in {_TRIES} tries (last: {trouble})") from trouble
 
 
-def _change(table: Table, found: Cut) -> TableChange:
+def _change(table: Table, selection: Cut) -> TableChange:
     return TableChange(
         table.name(),
         (
             AssertTableUUID(uuid=table.metadata.table_uuid),
-            *(ref_is(ref, held.snapshot_id) for ref, held in table.metadata.refs.items()),
+            *(ref_is(name, ref.snapshot_id) for name, ref in table.metadata.refs.items()),
         ),
         (
-            *(remove_ref(tag) for tag in found.ended),
-            *([remove_snapshots(found.gone)] if found.gone else []),
+            *(remove_ref(tag) for tag in selection.ended),
+            *([remove_snapshots(selection.gone)] if selection.gone else []),
         ),
     )
 
 
-def _landed(table: Table, found: Cut) -> bool:
-    left = {snapshot.snapshot_id for snapshot in table.metadata.snapshots}
-    return not left & set(found.gone) and not table.metadata.refs.keys() & set(found.ended)
+def _landed(table: Table, selection: Cut) -> bool:
+    remaining = {snapshot.snapshot_id for snapshot in table.metadata.snapshots}
+    return not remaining & set(selection.gone) and not table.metadata.refs.keys() & set(selection.ended)
 
 
-def _reached(before: Table, after: Table, found: Cut) -> Reached:
-    gone = set(found.gone)
-    return reached_only_by([one for one in before.metadata.snapshots if one.snapshot_id in gone], before, after)
+def _reached(before: Table, after: Table, selection: Cut) -> Reached:
+    removed = set(selection.gone)
+    return reached_only_by(
+        [snapshot for snapshot in before.metadata.snapshots if snapshot.snapshot_id in removed], before, after
+    )
 
 
-def _require_all_tags(before: Table, after: Table, found: Cut) -> None:
+def _require_all_tags(before: Table, after: Table, selection: Cut) -> None:
     """Look for a tag that was set after the cut was decided: an Iceberg REST server drops it with its snapshot.
 
     Nobody can require that no other reference exists. The embedded catalog refuses to remove a snapshot with a name.
@@ -240,25 +245,26 @@ def _require_all_tags(before: Table, after: Table, found: Cut) -> None:
     Raises:
         TagLost: there was one.
     """
-    gone, versions = set(found.gone), [entry.metadata_file for entry in after.metadata.metadata_log]
-    seen = before.metadata_location
-    since = versions.index(seen) + 1 if seen in versions else 0  # the log is short: all that it has came later
-    for version in versions[since:]:
+    removed, versions = set(selection.gone), [entry.metadata_file for entry in after.metadata.metadata_log]
+    known_version = before.metadata_location
+    # Where the log is so short that it does not name it any more, all that it has came later.
+    start = versions.index(known_version) + 1 if known_version in versions else 0
+    for version in versions[start:]:
         document = FromInputFile.table_metadata(after.io.new_input(version))
-        for ref, held in document.refs.items():
-            if held.snapshot_id in gone and ref not in found.ended:
+        for name, ref in document.refs.items():
+            if ref.snapshot_id in removed and name not in selection.ended:
                 raise TagLost(
-                    f"{table_name(after)}: {ref} was set on snapshot {held.snapshot_id} while that was let go.",
+                    f"{table_name(after)}: {name} was set on snapshot {ref.snapshot_id} while that was let go.",
                     remedy=f"no file was deleted; read it with the metadata file {version}, and tag a newer snapshot",
                 )
 
 
-def _blocked(found: Cut) -> Sequence[str]:
+def _blocked(selection: Cut) -> Sequence[str]:
     return [
         f"{holder.kind} {holder.owner} holds {count}"
         + (f" until {holder.until:%Y-%m-%d %H:%M} UTC" if holder.until else "")
         + f" ({holder.command})"
-        for holder, count in found.blocked.items()
+        for holder, count in selection.blocked.items()
     ]
 
 

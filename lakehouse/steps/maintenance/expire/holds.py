@@ -52,10 +52,10 @@ def holders(
     table: Table, consumers: Sequence[Consumer] = (), *, now: datetime | None = None
 ) -> tuple[SnapshotHold, ...]:
     """Everybody who holds snapshots of a table, given those who read it in ranges."""
-    found = [*_by_lease(table, consumers), *_by_reference(table), *_by_main(table, now or datetime.now(UTC))]
-    leased = {(holder.owner, holder.snapshot_id) for holder in found}
+    holds = [*_by_lease(table, consumers), *_by_reference(table), *_by_main(table, now or datetime.now(UTC))]
+    leased = {(holder.owner, holder.snapshot_id) for holder in holds}
     by_seal = [holder for holder in _by_seal(table, consumers) if (holder.owner, holder.snapshot_id) not in leased]
-    return tuple(sorted((*found, *by_seal), key=lambda holder: (holder.kind, holder.owner, holder.snapshot_id)))
+    return tuple(sorted((*holds, *by_seal), key=lambda holder: (holder.kind, holder.owner, holder.snapshot_id)))
 
 
 def pin_ends(tag: str) -> datetime | None:
@@ -70,9 +70,9 @@ def release_command(table: str, owner: str) -> str:
 
 
 def _by_lease(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHold]:
-    known: dict[str, HolderKind] = {consumer.name: consumer.kind for consumer in consumers}
+    kinds: dict[str, HolderKind] = {consumer.name: consumer.kind for consumer in consumers}
     for lease in held_leases(table):
-        kind: HolderKind = known.get(lease.owner, "lease")
+        kind: HolderKind = kinds.get(lease.owner, "lease")
         yield SnapshotHold(
             kind=kind,
             owner=lease.owner,
@@ -89,12 +89,12 @@ def _by_seal(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHo
     for consumer in consumers:
         if consumer.read is None or nobody_waits.get(consumer.name) == consumer.read:
             continue
-        at = _first_needed(table, consumer.read)
-        if at is not None:
+        snapshot_id = _first_needed(table, consumer.read)
+        if snapshot_id is not None:
             yield SnapshotHold(
                 kind=consumer.kind,
                 owner=consumer.name,
-                snapshot_id=at,
+                snapshot_id=snapshot_id,
                 since_on=True,
                 command=release_command(table_name(table), consumer.name),
                 reason=f"its seal says that it reads on after snapshot {consumer.read}, where it has no lease",
@@ -103,26 +103,30 @@ def _by_seal(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHo
 
 def _by_reference(table: Table) -> Iterator[SnapshotHold]:
     name = table_name(table)
-    for ref, held in table.metadata.refs.items():
-        if ref == MAIN or (ref.startswith(LEASE_PREFIX) and held.snapshot_ref_type == SnapshotRefType.TAG):
+    for ref, reference in table.metadata.refs.items():
+        if ref == MAIN or (ref.startswith(LEASE_PREFIX) and reference.snapshot_ref_type == SnapshotRefType.TAG):
             continue
-        at = held.snapshot_id
-        if held.snapshot_ref_type == SnapshotRefType.BRANCH:
+        snapshot_id = reference.snapshot_id
+        if reference.snapshot_ref_type == SnapshotRefType.BRANCH:
             if ref.startswith(BRANCH_PREFIX):
-                told = f"it goes with its publish; if its run has died, `lakehouse housekeep` after {LONGEST_RUN}"
-                yield SnapshotHold(kind="attempt", owner=ref, snapshot_id=at, command=told)
+                command = f"it goes with its publish; if its run has died, `lakehouse housekeep` after {LONGEST_RUN}"
+                yield SnapshotHold(kind="attempt", owner=ref, snapshot_id=snapshot_id, command=command)
             else:
                 drop = f"ALTER TABLE {name} DROP BRANCH `{ref}`"
-                yield SnapshotHold(kind="branch", owner=ref, snapshot_id=at, command=drop)
+                yield SnapshotHold(kind="branch", owner=ref, snapshot_id=snapshot_id, command=drop)
         elif (ends := pin_ends(ref)) is not None:
-            told = "it ends by itself, a week after its run began"
-            yield SnapshotHold(kind="pin", owner=ref, snapshot_id=at, until=ends, command=told)
+            command = "it ends by itself, a week after its run began"
+            yield SnapshotHold(kind="pin", owner=ref, snapshot_id=snapshot_id, until=ends, command=command)
         elif ref.startswith(TAG_PREFIX):
-            told = "declare a smaller `keep` for the release"
-            yield SnapshotHold(kind="release", owner=ref.removeprefix(TAG_PREFIX), snapshot_id=at, command=told)
+            command = "declare a smaller `keep` for the release"
+            yield SnapshotHold(
+                kind="release", owner=ref.removeprefix(TAG_PREFIX), snapshot_id=snapshot_id, command=command
+            )
         else:
             kind: HolderKind = "checkpoint" if ref.startswith(CHECKPOINT_PREFIX) else "tag"
-            yield SnapshotHold(kind=kind, owner=ref, snapshot_id=at, command=f"ALTER TABLE {name} DROP TAG `{ref}`")
+            yield SnapshotHold(
+                kind=kind, owner=ref, snapshot_id=snapshot_id, command=f"ALTER TABLE {name} DROP TAG `{ref}`"
+            )
 
 
 def _by_main(table: Table, now: datetime) -> Iterator[SnapshotHold]:
@@ -131,9 +135,9 @@ def _by_main(table: Table, now: datetime) -> Iterator[SnapshotHold]:
     kept = retained(table, line, int(now.timestamp() * 1000))
     if main is None or not kept:
         return
-    told = [f"{main.min_snapshots_to_keep} snapshots"] if main.min_snapshots_to_keep else []
+    limits = [f"{main.min_snapshots_to_keep} snapshots"] if main.min_snapshots_to_keep else []
     age = str(timedelta(milliseconds=main.max_snapshot_age_ms or 0)).removesuffix(", 0:00:00")
-    told += [f"those of {age}"] if main.max_snapshot_age_ms else []
+    limits += [f"those of {age}"] if main.max_snapshot_age_ms else []
     shorter = "WITH SNAPSHOT RETENTION 1 SNAPSHOTS 1 MINUTES"
     yield SnapshotHold(
         kind="branch",
@@ -141,7 +145,7 @@ def _by_main(table: Table, now: datetime) -> Iterator[SnapshotHold]:
         snapshot_id=line[kept - 1].snapshot_id,
         since_on=True,
         command=f"ALTER TABLE {table_name(table)} REPLACE BRANCH `{MAIN}` {shorter}",
-        reason=f"its own retention keeps {' and '.join(told)}",
+        reason=f"its own retention keeps {' and '.join(limits)}",
     )
 
 
@@ -149,7 +153,7 @@ def _first_needed(table: Table, read: int) -> int | None:
     """The snapshot that was read last, or the one after it where that one's entry has gone already."""
     if table.metadata.snapshot_by_id(read) is not None:
         return read
-    after = (one.snapshot_id for one in table.metadata.snapshots if one.parent_snapshot_id == read)
+    after = (snapshot.snapshot_id for snapshot in table.metadata.snapshots if snapshot.parent_snapshot_id == read)
     return next(after, None)
 
 

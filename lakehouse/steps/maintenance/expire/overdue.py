@@ -18,19 +18,19 @@ from lakehouse.steps.maintenance.model.state import SnapshotHold
 _LEASED = ("mirror", "incremental", "lease")
 
 
-def ending(found: Iterable[SnapshotHold]) -> list[tuple[datetime, SnapshotHold]]:
+def ending(holds: Iterable[SnapshotHold]) -> list[tuple[datetime, SnapshotHold]]:
     """Leases that are to be renewed, or to end, with the time for it."""
-    return [(one.until, one) for one in found if one.kind in _LEASED and one.until is not None]
+    return [(hold.until, hold) for hold in holds if hold.kind in _LEASED and hold.until is not None]
 
 
-def late(found: Iterable[SnapshotHold], now: datetime) -> tuple[SnapshotHold, ...]:
+def late(holds: Iterable[SnapshotHold], now: datetime) -> tuple[SnapshotHold, ...]:
     """Whose lease should have been renewed, or ended, by now."""
-    return tuple(holder for until, holder in ending(found) if until <= now)
+    return tuple(holder for until, holder in ending(holds) if until <= now)
 
 
-def droppable(found: Iterable[SnapshotHold], now: datetime, grace: timedelta | None) -> tuple[SnapshotHold, ...]:
+def droppable(holds: Iterable[SnapshotHold], now: datetime, grace: timedelta | None) -> tuple[SnapshotHold, ...]:
     """Whose lease may be dropped: late for longer than the policy's grace; nobody's where it declares none."""
-    return () if grace is None else late(found, now - grace)
+    return () if grace is None else late(holds, now - grace)
 
 
 def warning(holder: SnapshotHold, now: datetime) -> str:
@@ -51,23 +51,23 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
     moment, policy = now or datetime.now(UTC), work.policy.expire
     table = work.catalog.load_table(work.base.identifier)
     consumers = consumers_of(work.catalog, work.declarations, work.base.name)
-    found = holders(table, consumers)
+    holds = holders(table, consumers)
     read = {consumer.name: consumer.read for consumer in consumers}
-    seen = {one.owner: one for one in held_leases(table)}
-    told: list[str] = []
+    leases = {lease.owner: lease for lease in held_leases(table)}
+    messages: list[str] = []
     dropped = 0
-    for holder in droppable(found, moment, policy.lease_grace if policy is not None else None):
+    for holder in droppable(holds, moment, policy.lease_grace if policy is not None else None):
         work.inform(f"{work.base.name}: {warning(holder, moment)}")
         if not work.allow:
-            told.append(f"would drop the lease of {holder.owner}, overdue since {holder.until:%Y-%m-%d}")
+            messages.append(f"would drop the lease of {holder.owner}, overdue since {holder.until:%Y-%m-%d}")
             continue
         try:
             owner = holder.owner
-            release_lease(work.catalog, work.base.identifier, owner, seen=seen[owner], give_up=read.get(owner))
+            release_lease(work.catalog, work.base.identifier, owner, seen=leases[owner], give_up=read.get(owner))
         except CommitFailedException:
-            told.append(f"{holder.owner} is at work after all: its lease was moved while it was to be dropped")
+            messages.append(f"{holder.owner} is at work after all: its lease was moved while it was to be dropped")
             continue
         dropped += 1
-        told.append(f"dropped the lease of {holder.kind} {holder.owner}, overdue since {holder.until:%Y-%m-%d}")
-    result = "dry_run" if told and not work.allow else "done" if dropped else "nothing"
-    return ActionOutcome(action=action, result=result, message="; ".join(told), facts={"leases": dropped})
+        messages.append(f"dropped the lease of {holder.kind} {holder.owner}, overdue since {holder.until:%Y-%m-%d}")
+    result = "dry_run" if messages and not work.allow else "done" if dropped else "nothing"
+    return ActionOutcome(action=action, result=result, message="; ".join(messages), facts={"leases": dropped})

@@ -50,34 +50,38 @@ def cut(state: MeasuredState, policy: Expire) -> Cut:
     """
     main = _main(state)
     line = [snapshot.snapshot_id for snapshot in main]
-    place = {snapshot_id: at for at, snapshot_id in enumerate(line)}
-    asked = _by_policy(main, state.measured_at, policy)
+    index_of = {snapshot_id: index for index, snapshot_id in enumerate(line)}
+    kept_count = _by_policy(main, state.measured_at, policy)
     ended = tuple(ref.name for ref in state.refs if _is_over(ref.name, state.measured_at))
     reasons: dict[int, str] = {}
     blocked: dict[SnapshotHold, int] = {}
-    boundary = max(asked, *_seals(main, asked, reasons))
+    boundary = max(kept_count, *_seals(main, kept_count, reasons))
     for holder in sorted(state.holders, key=_name):
         if holder.kind == "pin" and holder.owner in ended:
             continue
-        own = _way_to_main(state, holder.snapshot_id, place)
-        root = next((place[at] for at in own if at in place), -1)
-        wanted = range(asked, root + 1) if holder.since_on else [at for at in (root,) if at >= asked]
-        for at in wanted:
-            reasons.setdefault(line[at], f"{_name(holder)} holds it")
-        if wanted:
-            blocked[holder] = len(wanted)
+        path = _path_to_main(state, holder.snapshot_id, index_of)
+        root = next((index_of[snapshot_id] for snapshot_id in path if snapshot_id in index_of), -1)
+        indexes = (
+            range(kept_count, root + 1) if holder.since_on else [index for index in (root,) if index >= kept_count]
+        )
+        for index in indexes:
+            reasons.setdefault(line[index], f"{_name(holder)} holds it")
+        if indexes:
+            blocked[holder] = len(indexes)
         if holder.since_on:
             boundary = max(boundary, root + 1)
-    held = _held(state, ended, place)
-    expired = [at for at in reversed(line[boundary:]) if at not in held]
-    for at in line[boundary:]:
-        if at in held:
-            reasons.setdefault(at, "a branch or tag holds it")
+    referenced = _referenced(state, ended, index_of)
+    expired = [snapshot_id for snapshot_id in reversed(line[boundary:]) if snapshot_id not in referenced]
+    for snapshot_id in line[boundary:]:
+        if snapshot_id in referenced:
+            reasons.setdefault(snapshot_id, "a branch or tag holds it")
     return Cut(
         expired=tuple(expired),
-        left_behind=tuple(_left_behind(state, policy, held, main[:boundary][-1].at if main else state.measured_at)),
+        left_behind=tuple(
+            _left_behind(state, policy, referenced, main[:boundary][-1].at if main else state.measured_at)
+        ),
         ended=ended,
-        kept={at: why for at, why in reasons.items() if at not in expired},
+        kept={snapshot_id: reason for snapshot_id, reason in reasons.items() if snapshot_id not in expired},
         blocked=blocked,
     )
 
@@ -95,67 +99,71 @@ def _is_over(ref: str, now: datetime) -> bool:
 def _main(state: MeasuredState) -> list[SnapshotState]:
     """The history of main, newest first, by parents: clocks may differ between writers."""
     by_id = {snapshot.snapshot_id: snapshot for snapshot in state.history}
-    found: list[SnapshotState] = []
-    at = state.snapshot_id
-    while at is not None and (snapshot := by_id.get(at)) is not None:
-        found.append(snapshot)
-        at = snapshot.parent_id
-    return found
+    ancestors: list[SnapshotState] = []
+    snapshot_id = state.snapshot_id
+    while snapshot_id is not None and (snapshot := by_id.get(snapshot_id)) is not None:
+        ancestors.append(snapshot)
+        snapshot_id = snapshot.parent_id
+    return ancestors
 
 
 def _by_policy(main: Sequence[SnapshotState], now: datetime, policy: Expire) -> int:
     """How many of the newest snapshots of main the policy keeps."""
-    for at, snapshot in enumerate(main):
-        if at >= policy.min_snapshots_to_keep and (
-            at >= policy.max_snapshots or snapshot.at < now - policy.max_snapshot_age
+    for index, snapshot in enumerate(main):
+        if index >= policy.min_snapshots_to_keep and (
+            index >= policy.max_snapshots or snapshot.at < now - policy.max_snapshot_age
         ):
-            return at
+            return index
     return len(main)
 
 
-def _seals(newest_first: Sequence[SnapshotState], asked: int, reasons: dict[int, str]) -> Iterator[int]:
+def _seals(newest_first: Sequence[SnapshotState], kept_count: int, reasons: dict[int, str]) -> Iterator[int]:
     """How many of the newest snapshots have to stay for a seal's sake: who writes the table goes on from it."""
-    for what, kinds in (("the newest seal", ()), ("the newest seal that is not of maintenance", OWN_KINDS)):
-        at = next((at for at, one in enumerate(newest_first) if one.kind and one.kind not in kinds), None)
-        if at is not None:
-            for newer in range(asked, at + 1):
-                reasons.setdefault(newest_first[newer].snapshot_id, f"{what} is not older")
-            yield at + 1
+    for label, kinds in (("the newest seal", ()), ("the newest seal that is not of maintenance", OWN_KINDS)):
+        index = next(
+            (index for index, snapshot in enumerate(newest_first) if snapshot.kind and snapshot.kind not in kinds), None
+        )
+        if index is not None:
+            for newer in range(kept_count, index + 1):
+                reasons.setdefault(newest_first[newer].snapshot_id, f"{label} is not older")
+            yield index + 1
     yield 1  # the head of main
 
 
-def _way_to_main(state: MeasuredState, snapshot_id: int, place: Mapping[int, int]) -> list[int]:
+def _path_to_main(state: MeasuredState, snapshot_id: int, index_of: Mapping[int, int]) -> list[int]:
     """A snapshot and its ancestors, as far as the first that is in the history of main."""
     parents = {snapshot.snapshot_id: snapshot.parent_id for snapshot in state.history}
-    way: list[int] = []
-    at: int | None = snapshot_id
-    while at is not None and at in parents:
-        way.append(at)
-        if at in place:
+    path: list[int] = []
+    current: int | None = snapshot_id
+    while current is not None and current in parents:
+        path.append(current)
+        if current in index_of:
             break
-        at = parents.pop(at)  # once only: an edited history may be a circle
-    return way
+        current = parents.pop(current)  # once only: an edited history may be a circle
+    return path
 
 
-def _held(state: MeasuredState, ended: Collection[str], place: Mapping[int, int]) -> set[int]:
+def _referenced(state: MeasuredState, ended: Collection[str], index_of: Mapping[int, int]) -> set[int]:
     """What references need: what they name, and of a branch all that it stands on as far as main."""
-    held: set[int] = set()
+    snapshot_ids: set[int] = set()
     for ref in state.refs:
         if ref.name not in ended and ref.name != MAIN:
-            held.update(_way_to_main(state, ref.snapshot_id, place))
-    return held
+            snapshot_ids.update(_path_to_main(state, ref.snapshot_id, index_of))
+    return snapshot_ids
 
 
-def _left_behind(state: MeasuredState, policy: Expire, held: Collection[int], oldest_kept: datetime) -> Iterator[int]:
+def _left_behind(
+    state: MeasuredState, policy: Expire, referenced: Collection[int], oldest_kept: datetime
+) -> Iterator[int]:
     """Entries on no reference. What may yet be wanted, as it was rolled back, stays as long as any other of its age.
 
     A rebase leaves its first branch behind, and what it published is on main; and a rewrite that was not published has
     no rows of its own. Nobody will want those again. A day is for whoever is about to give one of them a name.
     """
-    published = {one.attempt for one in state.main} - {""}
-    for one in state.history:
-        if one.on_main or one.snapshot_id in held or one.at >= state.measured_at - LEFT_BEHIND_FOR:
+    published = {snapshot.attempt for snapshot in state.main} - {""}
+    for snapshot in state.history:
+        if snapshot.on_main or snapshot.snapshot_id in referenced or snapshot.at >= state.measured_at - LEFT_BEHIND_FOR:
             continue
-        spare = one.attempt in published or (one.operation == "replace" and not one.attempt)
-        if spare or one.at < oldest_kept or one.at < state.measured_at - policy.max_snapshot_age:
-            yield one.snapshot_id
+        spare = snapshot.attempt in published or (snapshot.operation == "replace" and not snapshot.attempt)
+        if spare or snapshot.at < oldest_kept or snapshot.at < state.measured_at - policy.max_snapshot_age:
+            yield snapshot.snapshot_id

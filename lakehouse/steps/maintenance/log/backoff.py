@@ -31,14 +31,14 @@ def patient(plan: MaintenancePlan, memory: History, uuid: str, now: datetime) ->
         if until is None or until <= now:
             kept.append(action)
         else:
-            waiting.append(Withheld(action=_told(action, memory, uuid, until), why="failed", until=until))
+            waiting.append(Withheld(action=_with_reason(action, memory, uuid, until), why="failed", until=until))
     if not waiting:
         return plan
-    told = tuple(f"{one.action.operation}: {one.action.reasons[0]}" for one in waiting)
-    times = [one.until for one in waiting if one.until is not None]
+    reasons = tuple(f"{withheld.action.operation}: {withheld.action.reasons[0]}" for withheld in waiting)
+    times = [withheld.until for withheld in waiting if withheld.until is not None]
     return replace(
         plan,
-        actions=tuple(kept) or (Action(operation=Operation.NOTHING, reasons=told),),
+        actions=tuple(kept) or (Action(operation=Operation.NOTHING, reasons=reasons),),
         withheld=(*waiting, *plan.withheld),
         look_again_at=min([*times, *([plan.look_again_at] if plan.look_again_at is not None else [])]),
     )
@@ -49,11 +49,11 @@ def _until(operation: Operation, memory: History, uuid: str) -> datetime | None:
     return last["at"] + pause(failures, last["result"]) if failures and last is not None else None
 
 
-def _told(action: Action, memory: History, uuid: str, until: datetime) -> Action:
+def _with_reason(action: Action, memory: History, uuid: str, until: datetime) -> Action:
     failures, last = memory.failures(uuid, action.operation), memory.last(uuid, action.operation)
     assert last is not None
     ended = (
         f"it ended as {last['result']}" if failures == 1 else f"it came to nothing {failures} times, {last['result']}"
     )
-    told = f"{ended}: {last['message']}; the next try is after {until:%Y-%m-%d %H:%M:%S} UTC"
-    return replace(action, reasons=(told, *action.reasons))
+    reason = f"{ended}: {last['message']}; the next try is after {until:%Y-%m-%d %H:%M:%S} UTC"
+    return replace(action, reasons=(reason, *action.reasons))

@@ -57,7 +57,7 @@ class History:
         return next(
             (
                 row
-                for row in self._of(uuid)
+                for row in self._rows_of(uuid)
                 if row["phase"] == "decided"
                 and row["operation"] == operation.value
                 and row["result"] == "chosen"
@@ -72,9 +72,11 @@ class History:
 
     def unfinished(self, uuid: str) -> tuple[Row, ...]:
         """Decisions that a run began to carry out and never said what came of it, oldest first."""
-        finished = {_which(row) for row in self._of(uuid) if row["phase"] == "finished"}
+        finished = {_which(row) for row in self._rows_of(uuid) if row["phase"] == "finished"}
         begun = [
-            row for row in self._of(uuid) if row["phase"] == "decided" and row["attempt"] and row["result"] == "chosen"
+            row
+            for row in self._rows_of(uuid)
+            if row["phase"] == "decided" and row["attempt"] and row["result"] == "chosen"
         ]
         return tuple(row for row in reversed(begun) if _which(row) not in finished)
 
@@ -89,7 +91,7 @@ class History:
 
     def _ended(self, uuid: str, operation: Operation) -> Iterator[Row]:
         """What came of an operation, newest first, wherever it was begun."""
-        for row in self._of(uuid):
+        for row in self._rows_of(uuid):
             if row["phase"] == "finished" and row["operation"] == operation.value and row["result"] != "withheld":
                 yield row
 
@@ -97,18 +99,18 @@ class History:
         """What no metadata says."""
         looks = (
             row["at"]
-            for row in self._of(uuid)
+            for row in self._rows_of(uuid)
             if row["phase"] == "finished" and row["operation"] == "orphans" and row["result"] in _LOOKED
         )
         done: dict[str, datetime] = {}
-        for row in self._of(uuid):
+        for row in self._rows_of(uuid):
             if row["phase"] == "finished" and row["operation"] == "deduplicate" and row["result"] == "done":
-                until = _told(row).facts.get(COUNTED_UNTIL)
+                until = _facts_of(row).facts.get(COUNTED_UNTIL)
                 if isinstance(until, int):
-                    at = moment(until)
-                    done |= {key: max(at, done.get(key, at)) for key in _texts(row["partition_keys"])}
+                    timestamp = moment(until)
+                    done |= {key: max(timestamp, done.get(key, timestamp)) for key in _texts(row["partition_keys"])}
         return Remembered(
-            counted_at=_counted_at(row for row in self._of(uuid) if row["phase"] == "decided"),
+            counted_at=_counted_at(row for row in self._rows_of(uuid) if row["phase"] == "decided"),
             orphans_looked_at=next(looks, None),
             orphan_candidates=(self.orphans or {}).get(uuid, 0),
             deduplicated=dict(sorted(done.items())),
@@ -120,12 +122,12 @@ class History:
 
     @cached_property
     def _by_table(self) -> Mapping[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
+        by_table: dict[str, list[Row]] = {}
         for row in self.rows:
-            found.setdefault(row["table_uuid"], []).append(row)
-        return found
+            by_table.setdefault(row["table_uuid"], []).append(row)
+        return by_table
 
-    def _of(self, uuid: str) -> Sequence[Row]:
+    def _rows_of(self, uuid: str) -> Sequence[Row]:
         return self._by_table.get(uuid, ())
 
 
@@ -136,7 +138,9 @@ def rows_about(catalog: LakeCatalog, uuid: str, now: datetime) -> list[Row]:
 
 def completed(decided: Row, table: IcebergTable, *, at: datetime) -> Row:
     """What came of a decision whose run died: what it has published is in `main`, by its attempt's marks."""
-    landed = next((s for s in ancestry(table, head_of(table)) if attempt_of(s) == decided["attempt"]), None)
+    landed = next(
+        (snapshot for snapshot in ancestry(table, head_of(table)) if attempt_of(snapshot) == decided["attempt"]), None
+    )
     action = Action(
         operation=Operation(decided["operation"]),
         partitions=tuple(
@@ -182,7 +186,7 @@ def _texts(value: str) -> list[str]:
     return msgspec.json.decode(value, type=list[str])
 
 
-def _told(row: Row) -> DecisionFacts:
+def _facts_of(row: Row) -> DecisionFacts:
     return msgspec.json.decode(row["measured"], type=DecisionFacts)
 
 
@@ -191,11 +195,11 @@ def _candidates(rows: Sequence[Row], done: Collection[str]) -> Mapping[str, int]
     newest: dict[tuple[str, str], Row] = {}
     for row in sorted(rows, key=lambda row: row["at"]):
         newest[row["table_uuid"], row["path"]] = row
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for (uuid, _), row in newest.items():
         if row["event"] == "candidate" or (row["event"] == "deleted" and row["look_id"] not in done):
-            found[uuid] = found.get(uuid, 0) + 1
-    return found
+            counts[uuid] = counts.get(uuid, 0) + 1
+    return counts
 
 
 def _decisions(catalog: LakeCatalog, row_filter: str) -> list[Row]:

@@ -60,7 +60,7 @@ def decided_rows(
     """
     if decided.table in OWN_TABLES and decided.nothing:
         return []
-    withheld = _json([_withheld(one) for one in decided.withheld])
+    withheld = _json([_withheld(postponed) for postponed in decided.withheld])
     shared = {
         "phase": "decided",
         "at": state.measured_at,
@@ -96,14 +96,14 @@ def decided_rows(
 def partition_names(action: Action) -> Mapping[str, str]:
     """The partitions of an action, as rows hold them: some names, and all keys."""
     return {
-        "partitions": _json([one.name for one in action.partitions[:_MOST_PARTITIONS]]),
-        "partition_keys": _json([one.key for one in action.partitions]),
+        "partitions": _json([partition.name for partition in action.partitions[:_MOST_PARTITIONS]]),
+        "partition_keys": _json([partition.key for partition in action.partitions]),
     }
 
 
 def finished_row(decided: Row, outcome: ActionOutcome, *, at: datetime) -> Row:
     """What came of an action whose decision is in a row."""
-    told = DecisionFacts(outcome.before, outcome.after, outcome.facts)
+    facts = DecisionFacts(outcome.before, outcome.after, outcome.facts)
     return {
         **decided,
         "row_id": _digest(decided["row_id"], "finished"),
@@ -112,7 +112,7 @@ def finished_row(decided: Row, outcome: ActionOutcome, *, at: datetime) -> Row:
         "snapshot_id": outcome.snapshot_id,
         "result": outcome.result,
         "message": outcome.message[:_LONGEST_MESSAGE],
-        "measured": _json(told),
+        "measured": _json(facts),
         "valid_until": None,
     }
 
@@ -152,33 +152,33 @@ def _known(base: Base, earliest: datetime) -> set[str]:
     """Ids of rows from then on. Most rows are newer than all others: then manifests alone say that none is there."""
     if base.snapshot_id is None:
         return set()
-    held = base.table.scan(
+    scan = base.table.scan(
         row_filter=f"at >= '{earliest.isoformat()}'", selected_fields=("row_id",), snapshot_id=base.snapshot_id
     )
-    return set(held.to_arrow()["row_id"].to_pylist())
+    return set(scan.to_arrow()["row_id"].to_pylist())
 
 
 def _result(decided: MaintenancePlan, action: Action) -> str:
     if action.operation is not Operation.NOTHING:
         return "chosen"
-    whys = {one.why for one in decided.withheld}
+    causes = {withheld.why for withheld in decided.withheld}
     for result in ("excluded", "blocked"):
-        if result in whys:
+        if result in causes:
             return result
-    return "withheld" if whys else "nothing"
+    return "withheld" if causes else "nothing"
 
 
 def _stands(decided: MaintenancePlan) -> bool:
     """Whether a decision holds while its table does not change: what waits for others may have its turn any time."""
-    return decided.nothing and all(one.why not in ("budget", "after") for one in decided.withheld)
+    return decided.nothing and all(withheld.why not in ("budget", "after") for withheld in decided.withheld)
 
 
-def _withheld(one: Withheld) -> Mapping[str, object]:
-    action = one.action
+def _withheld(withheld: Withheld) -> Mapping[str, object]:
+    action = withheld.action
     return {
         "operation": action.operation,
-        "why": one.why,
-        "until": one.until,
+        "why": withheld.why,
+        "until": withheld.until,
         "partitions": [partition.name for partition in action.partitions[:_MOST_PARTITIONS]],
         "reasons": action.reasons,
         "blocked_by": action.blocked_by,
@@ -187,8 +187,8 @@ def _withheld(one: Withheld) -> Mapping[str, object]:
 
 def _brief(state: MeasuredState, action: Action) -> str:
     """What was measured, without history and holders: of partitions, those of the action."""
-    wanted = {partition.key for partition in action.partitions[:_MOST_PARTITIONS]}
-    told = {
+    shown_keys = {partition.key for partition in action.partitions[:_MOST_PARTITIONS]}
+    summary = {
         "digest": state.digest,
         "bytes": action.bytes,
         "depth": state.depth.name.lower(),
@@ -198,11 +198,13 @@ def _brief(state: MeasuredState, action: Action) -> str:
         "format_version": state.traits.format_version,
         "writer": state.traits.writer,
         "partitions": len(state.partitions) if state.partitions is not None else None,
-        "chosen": [one for one in state.partitions or () if one.partition.key in wanted],
+        "chosen": [
+            partition_state for partition_state in state.partitions or () if partition_state.partition.key in shown_keys
+        ],
         "branches_and_tags": len(state.refs),
         "holders": len(state.holders),
     }
-    return _json(told)
+    return _json(summary)
 
 
 def _json(value: object) -> str:

@@ -34,13 +34,13 @@ def cadence_of(table: Table, history: Sequence[SnapshotState]) -> Cadence:
     removing = [snapshot for snapshot in writes if removes(snapshot)]
     times = _step_times(foreign)
     adding = [added for added in (_Added.by(snapshot) for snapshot in writes if not removes(snapshot)) if added.files]
-    merges = [found for found in (_merge(table, snapshot) for snapshot in removing[:_NEWEST]) if found is not None]
+    merges = [shares for shares in (_merge(table, snapshot) for snapshot in removing[:_NEWEST]) if shares is not None]
     return Cadence(
         appends_since_rewrite=_since_rewrite(main),
         commit_ms=median(times) if times else None,
-        append_bytes=int(median(one.bytes for one in adding[:_NEWEST])) if adding else None,
-        append_files=int(median(one.files for one in adding[:_NEWEST])) if adding else None,
-        append_partitions=int(median(one.partitions for one in adding[:_NEWEST])) if adding else None,
+        append_bytes=int(median(added.bytes for added in adding[:_NEWEST])) if adding else None,
+        append_files=int(median(added.files for added in adding[:_NEWEST])) if adding else None,
+        append_partitions=int(median(added.partitions for added in adding[:_NEWEST])) if adding else None,
         changed_share=median(changed for changed, _ in merges) if merges else None,
         copied_share=median(copied for _, copied in merges) if merges else None,
     )
@@ -102,9 +102,9 @@ def _merge(table: Table, snapshot: Snapshot) -> tuple[float, float] | None:
 
 def _seal_over(table: Table, snapshot: Snapshot) -> Mapping[str, str]:
     """What the step that made a snapshot says in its seal, which lies right above it."""
-    for other in table.metadata.snapshots:
-        if attempt_of(other) == attempt_of(snapshot) and seal_keys.KIND in summary_of(other):
-            return summary_of(other)
+    for candidate in table.metadata.snapshots:
+        if attempt_of(candidate) == attempt_of(snapshot) and seal_keys.KIND in summary_of(candidate):
+            return summary_of(candidate)
     return {}
 
 

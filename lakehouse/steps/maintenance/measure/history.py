@@ -25,7 +25,7 @@ def moment(ms: int) -> datetime:
 
 def created_at(table: Table) -> datetime | None:
     """When the table was made: when its first document was written, as long as the newest one remembers that."""
-    documents = [(one.metadata_file, one.timestamp_ms) for one in table.metadata.metadata_log]
+    documents = [(entry.metadata_file, entry.timestamp_ms) for entry in table.metadata.metadata_log]
     location, ms = (*documents, (table.metadata_location, table.metadata.last_updated_ms))[0]
     return moment(ms) if location.rpartition("/")[2].startswith(_FIRST_DOCUMENT) else None
 
@@ -33,7 +33,7 @@ def created_at(table: Table) -> datetime | None:
 def history_of(table: Table) -> tuple[SnapshotState, ...]:
     """All entries of the document, oldest first."""
     on_main = {snapshot.snapshot_id for snapshot in ancestry(table, head_of(table))}
-    found = [
+    states = [
         SnapshotState(
             snapshot_id=snapshot.snapshot_id,
             parent_id=snapshot.parent_snapshot_id,
@@ -46,7 +46,7 @@ def history_of(table: Table) -> tuple[SnapshotState, ...]:
         for snapshot in table.metadata.snapshots
     ]
     # Snapshots of one moment keep the order in which the document has them.
-    return tuple(sorted(found, key=lambda snapshot: snapshot.at))
+    return tuple(sorted(states, key=lambda snapshot: snapshot.at))
 
 
 def refs_of(table: Table) -> tuple[RefState, ...]:
@@ -65,7 +65,7 @@ def refs_of(table: Table) -> tuple[RefState, ...]:
 
 def own_attempts(history: Sequence[SnapshotState]) -> frozenset[str]:
     """Attempts of maintenance itself, by their seals."""
-    return frozenset(one.attempt for one in history if one.kind in OWN_KINDS and one.attempt)
+    return frozenset(snapshot.attempt for snapshot in history if snapshot.kind in OWN_KINDS and snapshot.attempt)
 
 
 def own_snapshots(table: Table, history: Sequence[SnapshotState]) -> frozenset[int]:

@@ -85,8 +85,8 @@ def _deeper(
     if "total-data-files" not in summary_of(snapshot):
         because = "the newest snapshot does not say how many files there are"
     partitions_wanted = depth >= Depth.PARTITIONS or bool(because)
-    many = policy.manifests is not None and totals.files + totals.delete_files >= policy.manifests.min_count
-    if partitions_wanted or many:
+    counts_manifests = policy.manifests is not None and totals.files + totals.delete_files >= policy.manifests.min_count
+    if partitions_wanted or counts_manifests:
         manifests = cache.manifests(table.io, snapshot)
         sizes = sum(manifest.manifest_length for manifest in manifests)
         state = replace(state, totals=replace(totals, manifests=len(manifests), manifest_bytes=sizes))
@@ -100,7 +100,7 @@ def _deeper(
         totals=counted(state.totals, partitions),
         partitions=partitions,
     )
-    if depth >= Depth.FILES or any(one.delete_files for one in partitions):
+    if depth >= Depth.FILES or any(partition.delete_files for partition in partitions):
         state = replace(
             state, depth=Depth.FILES, partitions=with_touched_files(table, declared, snapshot, partitions, cache)
         )
@@ -149,14 +149,14 @@ def _not_counted(state: MeasuredState, rewrite: Rewrite) -> str:
 
 
 def _totals(table: IcebergTable, snapshot: Snapshot | None) -> Totals:
-    said = summary_of(snapshot) if snapshot is not None else {}
+    summary = summary_of(snapshot) if snapshot is not None else {}
     return Totals(
-        files=int(said.get("total-data-files", 0)),
-        bytes=int(said.get("total-files-size", 0)),
-        records=int(said.get("total-records", 0)),
-        delete_files=int(said.get("total-delete-files", 0)),
-        position_deletes=int(said.get("total-position-deletes", 0)),
-        equality_deletes=int(said.get("total-equality-deletes", 0)),
+        files=int(summary.get("total-data-files", 0)),
+        bytes=int(summary.get("total-files-size", 0)),
+        records=int(summary.get("total-records", 0)),
+        delete_files=int(summary.get("total-delete-files", 0)),
+        position_deletes=int(summary.get("total-position-deletes", 0)),
+        equality_deletes=int(summary.get("total-equality-deletes", 0)),
         snapshots=len(table.metadata.snapshots),
         document_bytes=len(table.io.new_input(table.metadata_location)),
     )

@@ -89,47 +89,58 @@ def measured_partitions(
     """
     counts = _counted(table, snapshot, declared.maintenance.rewrite or Rewrite(), cache)
     own = own_snapshots(table, state.history)
-    at = {one.snapshot_id: one.at for one in state.history if one.on_main}
-    times = {by: when for by, when in at.items() if by not in own}
+    all_times = {snapshot.snapshot_id: snapshot.at for snapshot in state.history if snapshot.on_main}
+    foreign_times = {snapshot_id: time for snapshot_id, time in all_times.items() if snapshot_id not in own}
     hours = hours_of(state.history, state.measured_at)
     removals = _removals(table, _removing(table, own)[:_REMOVALS], cache)
-    found: list[PartitionState] = []
-    for key, one in counts.items():
+    partitions: list[PartitionState] = []
+    for key, partition_counts in counts.items():
         # A removal may have left no file behind that is of its snapshot.
-        changes = {times[by] for by in one.changed_by if by in times} | removals.get(key, set())
-        found.append(
+        changes = {
+            foreign_times[snapshot_id] for snapshot_id in partition_counts.changed_by if snapshot_id in foreign_times
+        } | removals.get(key, set())
+        partitions.append(
             PartitionState(
                 partition=partition_named(table, declared, *key),
-                files=one.files,
-                bytes=one.bytes,
-                records=one.records,
-                fragments=one.fragments,
-                undersized=one.undersized,
-                undersized_bytes=one.undersized_bytes,
-                oversized=one.oversized,
-                oversized_bytes=one.oversized_bytes,
-                delete_files=one.delete_files,
-                delete_bytes=one.delete_bytes,
-                position_deletes=one.position_deletes,
-                equality_deletes=one.equality_deletes,
-                formats=dict(sorted(one.formats.items())),
-                foreign=one.foreign,
-                foreign_bytes=one.foreign_bytes,
+                files=partition_counts.files,
+                bytes=partition_counts.bytes,
+                records=partition_counts.records,
+                fragments=partition_counts.fragments,
+                undersized=partition_counts.undersized,
+                undersized_bytes=partition_counts.undersized_bytes,
+                oversized=partition_counts.oversized,
+                oversized_bytes=partition_counts.oversized_bytes,
+                delete_files=partition_counts.delete_files,
+                delete_bytes=partition_counts.delete_bytes,
+                position_deletes=partition_counts.position_deletes,
+                equality_deletes=partition_counts.equality_deletes,
+                formats=dict(sorted(partition_counts.formats.items())),
+                foreign=partition_counts.foreign,
+                foreign_bytes=partition_counts.foreign_bytes,
                 last_change=max(changes, default=None),
                 changes_per_hour=round(len(changes) / hours, 3),
-                rewritten=max((at[by] for by in one.changed_by if by in at and by in own), default=None),
+                rewritten=max(
+                    (
+                        all_times[snapshot_id]
+                        for snapshot_id in partition_counts.changed_by
+                        if snapshot_id in all_times and snapshot_id in own
+                    ),
+                    default=None,
+                ),
                 ends=partition_end(table, *key),
                 unnameable=_unnameable(table, key),
             )
         )
-    return tuple(sorted(found, key=lambda one: (one.partition.name, one.partition.key)))
+    return tuple(
+        sorted(partitions, key=lambda partition_state: (partition_state.partition.name, partition_state.partition.key))
+    )
 
 
 def _unnameable(table: IcebergTable, key: PartitionKey) -> str:
     try:
         where(table, [key])
-    except NotNameable as no:
-        return no.what
+    except NotNameable as error:
+        return error.what
     return ""
 
 
@@ -137,10 +148,10 @@ def counted(totals: Totals, partitions: Sequence[PartitionState]) -> Totals:
     """The totals as counted, which no writer can have got wrong. Delete files for all partitions are in each."""
     return replace(
         totals,
-        files=sum(one.files for one in partitions),
-        records=sum(one.records for one in partitions),
-        bytes=totals.bytes or sum(one.bytes + one.delete_bytes for one in partitions),
-        delete_files=totals.delete_files or max((one.delete_files for one in partitions), default=0),
+        files=sum(partition.files for partition in partitions),
+        records=sum(partition.records for partition in partitions),
+        bytes=totals.bytes or sum(partition.bytes + partition.delete_bytes for partition in partitions),
+        delete_files=totals.delete_files or max((partition.delete_files for partition in partitions), default=0),
     )
 
 
@@ -148,16 +159,16 @@ def _counted(
     table: IcebergTable, snapshot: Snapshot, rewrite: Rewrite, cache: ManifestCache
 ) -> Mapping[PartitionKey, _Counts]:
     counts: dict[PartitionKey, _Counts] = {}
-    everywhere: list[MeasuredFile] = []
+    unpartitioned_deletes: list[MeasuredFile] = []
     for key, file in _live(table, snapshot, cache):
         # Equality deletes of a spec without fields are for rows of all partitions, of whatever spec.
         if file.content is DataFileContent.EQUALITY_DELETES and not table.specs()[key[0]].fields:
-            everywhere.append(file)
+            unpartitioned_deletes.append(file)
         else:
             counts.setdefault(key, _Counts()).count(file, rewrite)
-    for file in everywhere:
-        for one in counts.values():
-            one.count_deletes(file)
+    for file in unpartitioned_deletes:
+        for partition_counts in counts.values():
+            partition_counts.count_deletes(file)
     return counts
 
 
@@ -170,18 +181,22 @@ def _live(table: IcebergTable, snapshot: Snapshot, cache: ManifestCache) -> Iter
 
 def _removing(table: IcebergTable, own: frozenset[int]) -> list[Snapshot]:
     """Commits of others that removed rows, newest first."""
-    return [one for one in ancestry(table, head_of(table)) if one.snapshot_id not in own and removes(one)]
+    return [
+        snapshot
+        for snapshot in ancestry(table, head_of(table))
+        if snapshot.snapshot_id not in own and removes(snapshot)
+    ]
 
 
 def _removals(
     table: IcebergTable, removing: Sequence[Snapshot], cache: ManifestCache
 ) -> Mapping[PartitionKey, set[datetime]]:
     """When rows were removed from which partition by these commits."""
-    found: dict[PartitionKey, set[datetime]] = {}
+    times: dict[PartitionKey, set[datetime]] = {}
     for snapshot in removing:
         for key in _removed_by(table, snapshot, cache):
-            found.setdefault(key, set()).add(moment(snapshot.timestamp_ms))
-    return found
+            times.setdefault(key, set()).add(moment(snapshot.timestamp_ms))
+    return times
 
 
 def _removed_by(table: IcebergTable, snapshot: Snapshot, cache: ManifestCache) -> Iterable[PartitionKey]:

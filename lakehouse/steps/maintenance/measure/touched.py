@@ -23,7 +23,9 @@ def with_touched_files(
     cache: ManifestCache,
 ) -> tuple[PartitionState, ...]:
     """Count the data files that deletes apply to, in the partitions that have delete files."""
-    touched: dict[str, list[int]] = {one.partition.key: [] for one in partitions if one.delete_files}
+    touched: dict[str, list[int]] = {
+        partition_state.partition.key: [] for partition_state in partitions if partition_state.delete_files
+    }
     if touched:
         deletes = Applying.of(_entries(table, snapshot, ManifestContent.DELETES, cache))
         for entry in _entries(table, snapshot, ManifestContent.DATA, cache):
@@ -32,8 +34,12 @@ def with_touched_files(
                 if key in touched:
                     touched[key].append(entry.data_file.file_size_in_bytes)
     return tuple(
-        replace(one, touched=len(found := touched.get(one.partition.key, [])), touched_bytes=sum(found))
-        for one in partitions
+        replace(
+            partition_state,
+            touched=len(sizes := touched.get(partition_state.partition.key, [])),
+            touched_bytes=sum(sizes),
+        )
+        for partition_state in partitions
     )
 
 

@@ -58,15 +58,17 @@ def writer_of(name: str, declarations: Declarations) -> str:
 
 def _followers(name: str, declarations: Declarations) -> set[str]:
     """Who reads the table in ranges of snapshots, and so would take new files for new rows."""
-    mirrors = {one.mirror.name for one in declarations.mirrors.values() if one.changelog.name == name}
+    mirrors = {mirror.mirror.name for mirror in declarations.mirrors.values() if mirror.changelog.name == name}
     return mirrors | {
-        one.name for one in declarations.derived.values() if one.follows is not None and one.inputs[one.follows] == name
+        table.name
+        for table in declarations.derived.values()
+        if table.follows is not None and table.inputs[table.follows] == name
     }
 
 
 def _readers(name: str, declarations: Declarations) -> set[str]:
-    derived = {one.name for one in declarations.derived.values() if name in one.inputs.values()}
-    releases = {f"release {one.name}" for one in declarations.releases.values() if name in one.members}
+    derived = {table.name for table in declarations.derived.values() if name in table.inputs.values()}
+    releases = {f"release {release.name}" for release in declarations.releases.values() if name in release.members}
     return derived | releases | _followers(name, declarations)
 
 
@@ -81,7 +83,7 @@ def _elsewhere(table: IcebergTable) -> str:
 
 def _statistics_rows(table: IcebergTable) -> int | None:
     """Rows at the newest snapshot that has statistics of columns."""
-    measured = {one.snapshot_id for one in table.metadata.statistics}
-    known = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in measured]
-    newest = max(known, key=lambda snapshot: snapshot.timestamp_ms, default=None)
+    measured = {statistics.snapshot_id for statistics in table.metadata.statistics}
+    snapshots = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in measured]
+    newest = max(snapshots, key=lambda snapshot: snapshot.timestamp_ms, default=None)
     return int(summary_of(newest).get("total-records", 0)) if newest is not None else None

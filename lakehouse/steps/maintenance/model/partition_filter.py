@@ -36,23 +36,23 @@ _EPOCH = date(1970, 1, 1)
 _TIMES = ((YearTransform, "years"), (MonthTransform, "months"), (DayTransform, "days"), (HourTransform, "hours"))
 
 
-def where(table: Table, places: Sequence[tuple[int, Sequence[object]]]) -> str:
+def where(table: Table, keys: Sequence[tuple[int, Sequence[object]]]) -> str:
     """A condition for partitions, each told by its spec and the values of its fields; empty for the whole table.
 
     Raises:
         ValueError: there are none, which is not the whole table.
         NotNameable: one of them has a value, or a transform, that Spark cannot be told.
     """
-    if not places:
+    if not keys:
         raise ValueError("No partition is named.")
-    told = [_condition(table, spec_id, values) for spec_id, values in places]
-    return "" if not all(told) else " OR ".join(f"({condition})" for condition in told)
+    conditions = [_condition(table, spec_id, values) for spec_id, values in keys]
+    return "" if not all(conditions) else " OR ".join(f"({condition})" for condition in conditions)
 
 
 def _condition(table: Table, spec_id: int, values: Sequence[object]) -> str:
     fields = zip(table.specs()[spec_id].fields, values, strict=True)
-    told = [_equals(table, field, value) for field, value in fields if not isinstance(field.transform, VoidTransform)]
-    return " AND ".join(told)
+    terms = [_equals(table, field, value) for field, value in fields if not isinstance(field.transform, VoidTransform)]
+    return " AND ".join(terms)
 
 
 def _equals(table: Table, field: PartitionField, value: object) -> str:

@@ -73,17 +73,17 @@ _HARMLESS = frozenset({"compute_table_stats", "compute_partition_stats"})
 
 def refusals(state: MeasuredState, policy: Maintenance, operation: Operation) -> tuple[Trap, ...]:
     """Why an operation may not be done to a table at all; none where it may."""
-    found = (check(state, policy) for check in _CHECKS.get(operation, ()))
-    return tuple(trap for trap in found if trap is not None)
+    traps = (check(state, policy) for check in _CHECKS.get(operation, ()))
+    return tuple(trap for trap in traps if trap is not None)
 
 
-def refused_partition(one: PartitionState, policy: Maintenance) -> Trap | None:
+def refused_partition(partition: PartitionState, policy: Maintenance) -> Trap | None:
     """Why a partition may not be rewritten."""
-    if one.unnameable:
-        return NotNameable(one.unnameable)
-    if one.equality_deletes and policy.rewrite is not None and not policy.rewrite.equality_writer_gone:
+    if partition.unnameable:
+        return NotNameable(partition.unnameable)
+    if partition.equality_deletes and policy.rewrite is not None and not policy.rewrite.equality_writer_gone:
         return EqualityDeletes(
-            f"{one.partition.name} has equality deletes; one that is committed during a rewrite would be lost.",
+            f"{partition.partition.name} has equality deletes; one that is committed during a rewrite would be lost.",
             remedy="when whoever writes them writes no more, declare Rewrite(equality_writer_gone=True)",
         )
     return None
@@ -156,9 +156,9 @@ def _shared(state: MeasuredState, _: Maintenance) -> Trap | None:
 def _in_ranges(state: MeasuredState, _: Maintenance) -> Trap | None:
     if state.traits.writer not in ("changelog", "mirror") and not state.traits.followed_by:
         return None
-    who = ", ".join(state.traits.followed_by) or f"the {state.traits.writer} itself"
+    followers = ", ".join(state.traits.followed_by) or f"the {state.traits.writer} itself"
     return ReadInRanges(
-        f"{state.table} is followed by {who}, which would take rows that are written anew for new ones.",
+        f"{state.table} is followed by {followers}, which would take rows that are written anew for new ones.",
         remedy="declare deduplicate=None; rows of a changelog are told apart by those who read it",
     )
 

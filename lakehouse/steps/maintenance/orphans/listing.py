@@ -92,13 +92,13 @@ def list_files(io: FileIO, location: str) -> Listing:
     scheme, netloc, path = PyArrowFileIO.parse_location(location, io.properties)
     client = io.fs_by_scheme(scheme, netloc)
     links, below = isinstance(client, arrow_fs.LocalFileSystem), place_of(path)
-    found = client.get_file_info(arrow_fs.FileSelector(path, recursive=True, allow_not_found=True))
+    entries = client.get_file_info(arrow_fs.FileSelector(path, recursive=True, allow_not_found=True))
     files = [
-        ListedFile(one.path, one.size or 0, one.mtime.astimezone(UTC) if one.mtime is not None else None)
-        for one in found
-        if one.type == arrow_fs.FileType.File and (not links or place_of(one.path).startswith(below))
+        ListedFile(entry.path, entry.size or 0, entry.mtime.astimezone(UTC) if entry.mtime is not None else None)
+        for entry in entries
+        if entry.type == arrow_fs.FileType.File and (not links or place_of(entry.path).startswith(below))
     ]
-    return Listing(tuple(sorted(files, key=lambda one: one.path)), client, scheme)
+    return Listing(tuple(sorted(files, key=lambda file: file.path)), client, scheme)
 
 
 def names_of(path: str) -> frozenset[str]:

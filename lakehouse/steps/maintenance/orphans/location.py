@@ -60,8 +60,8 @@ def neighbours_below(catalog: LakeCatalog, table: Table) -> list[str]:
         CannotLook: another table has this one's location, has had it, or lies around it, or nobody can say where one
             lies.
     """
-    own = place_of(table.location())
-    found: list[str] = []
+    own_location = place_of(table.location())
+    neighbours: list[str] = []
     for identifier in sorted(set(_tables(catalog, ()))):
         if identifier == table.name():
             continue
@@ -69,26 +69,26 @@ def neighbours_below(catalog: LakeCatalog, table: Table) -> list[str]:
         if other is None:
             continue
         below: list[str] = []
-        for place in _places(other):
-            if place == own:
+        for location in _locations(other):
+            if location == own_location:
                 raise CannotLook(
                     f"{table_name(table)} and {name_of(identifier)} have one location, {table.location()}.",
                     remedy="declare orphans=None for both, or move one of them",
                 )
-            if own.startswith(place):
+            if own_location.startswith(location):
                 raise CannotLook(
                     f"{table_name(table)} lies within {name_of(identifier)}, whose files may be among its own.",
                     remedy="declare orphans=None for it, or move one of them",
                 )
-            if place.startswith(own):
-                below.append(place)
-        if any(file.startswith(own) and not file.startswith(tuple(below)) for file in _metadata_files(other)):
+            if location.startswith(own_location):
+                below.append(location)
+        if any(file.startswith(own_location) and not file.startswith(tuple(below)) for file in _metadata_files(other)):
             raise CannotLook(
                 f"{name_of(identifier)} has metadata at {table.location()}, the location of {table_name(table)}.",
                 remedy=f"declare orphans=None for {table_name(table)}, or write one of them anew elsewhere",
             )
-        found += below
-    return found
+        neighbours += below
+    return neighbours
 
 
 def _loaded(catalog: LakeCatalog, identifier: Identifier) -> Table | None:
@@ -103,15 +103,19 @@ def _loaded(catalog: LakeCatalog, identifier: Identifier) -> Table | None:
         ) from error
 
 
-def _places(table: Table) -> list[str]:
-    return [place_of(at) for at in (table.location(), *(table.properties.get(key) for key in ELSEWHERE)) if at]
+def _locations(table: Table) -> list[str]:
+    return [
+        place_of(location)
+        for location in (table.location(), *(table.properties.get(key) for key in ELSEWHERE))
+        if location
+    ]
 
 
 def _metadata_files(table: Table) -> Iterator[str]:
     """Places of what its metadata name without being read further: they stay where they were when it is moved."""
     yield place_of(table.metadata_location)
     yield from (place_of(entry.metadata_file) for entry in table.metadata.metadata_log)
-    yield from (place_of(one.manifest_list) for one in table.metadata.snapshots if one.manifest_list)
+    yield from (place_of(snapshot.manifest_list) for snapshot in table.metadata.snapshots if snapshot.manifest_list)
 
 
 def _tables(catalog: LakeCatalog, namespace: Identifier) -> Iterator[Identifier]:

@@ -127,13 +127,13 @@ def note(
             "at": at,
             "table_name": table_name(looked_at),
             "table_uuid": uuid,
-            "path": one.path,
-            "bytes": one.file.bytes,
-            "modified_at": one.file.modified_at,
-            "event": one.event,
+            "path": entry.path,
+            "bytes": entry.file.bytes,
+            "modified_at": entry.file.modified_at,
+            "event": entry.event,
             "longest_run_s": longest_run.total_seconds(),
         }
-        for one in notes
+        for entry in notes
     ]
 
     def missing(base: Base) -> Missing:
@@ -148,5 +148,5 @@ def _rows(table: Table, uuid: str) -> list[OrphanEntry]:
     if (head := head_of(table)) is None:
         return []
     about = EqualTo("table_uuid", uuid)  # pyright: ignore[reportCallIssue]
-    found = table.scan(row_filter=about, selected_fields=OrphanEntry.__struct_fields__, snapshot_id=head).to_arrow()
-    return sorted(msgspec.convert(found.to_pylist(), list[OrphanEntry]), key=lambda row: (row.at, _ORDER[row.event]))
+    entries = table.scan(row_filter=about, selected_fields=OrphanEntry.__struct_fields__, snapshot_id=head).to_arrow()
+    return sorted(msgspec.convert(entries.to_pylist(), list[OrphanEntry]), key=lambda row: (row.at, _ORDER[row.event]))

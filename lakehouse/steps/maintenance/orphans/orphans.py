@@ -82,26 +82,26 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
     longest = longest_run(table, moment, dagster=work.longest_run, noted=memory.longest_run)
     neighbours = neighbours_below(work.catalog, table)
     known = known_files(table, listing, neighbours)
-    found = look(listing, known, memory, policy, now=moment, longest=longest, spared=(*neighbours, *_alive(table)))
+    result = look(listing, known, memory, policy, now=moment, longest=longest, spared=(*neighbours, *_alive(table)))
     deletes = policy.delete and work.allow
     if work.allow:
-        _remember(work.catalog, work.attempt, table, listing, found, deletes=deletes, at=moment, longest=longest)
+        _remember(work.catalog, work.attempt, table, listing, result, deletes=deletes, at=moment, longest=longest)
     failpoint("orphans.between")
-    gone = _delete(listing, found.doomed) if deletes else 0
-    work.inform(f"{work.base.name}: {found}")
+    deleted = _delete(listing, result.doomed) if deletes else 0
+    work.inform(f"{work.base.name}: {result}")
     return ActionOutcome(
         action=action,
         result="done" if deletes else "dry_run",
         before=TableMeasure(files=len(listing.files)),
-        after=TableMeasure(files=len(listing.files) - gone, seconds=time.monotonic() - began),
-        message=str(found),
+        after=TableMeasure(files=len(listing.files) - deleted, seconds=time.monotonic() - began),
+        message=str(result),
         facts={
-            "candidates": len(found.candidates),
-            "reprieved": len(found.reprieved),
-            "waiting": len(found.waiting),
-            "orphans": len(found.doomed),
-            "deleted": gone,
-            "bytes": sum(file.bytes for file in found.doomed) if deletes else 0,
+            "candidates": len(result.candidates),
+            "reprieved": len(result.reprieved),
+            "waiting": len(result.waiting),
+            "orphans": len(result.doomed),
+            "deleted": deleted,
+            "bytes": sum(file.bytes for file in result.doomed) if deletes else 0,
         },
     )
 
@@ -128,25 +128,25 @@ def look(
         spared: parts of paths that belong to others: below a neighbour's location, or of an attempt that may live.
     """
     wait = max(LEAST, policy.older_than, longest)
-    found: dict[str, list[ListedFile]] = {kind: [] for kind in ("candidate", "reprieved", "doomed", "waiting")}
+    verdicts: dict[str, list[ListedFile]] = {kind: [] for kind in ("candidate", "reprieved", "doomed", "waiting")}
     for file in listing.files:
         noted = memory.orphans.get(listing.shown(file.path))
         if known.knows(file.path):
             if noted is not None:
-                found["reprieved"].append(file)
+                verdicts["reprieved"].append(file)
             continue
-        place = place_of(listing.address(file.path))
-        if any(part in place for part in spared) or not _is_old(file, now, policy.older_than):
+        location = place_of(listing.address(file.path))
+        if any(part in location for part in spared) or not _is_old(file, now, policy.older_than):
             continue
         if noted is None or not noted.is_of(file):
-            found["candidate"].append(file)
+            verdicts["candidate"].append(file)
         else:
-            found["doomed" if now - noted.since > wait else "waiting"].append(file)
+            verdicts["doomed" if now - noted.since > wait else "waiting"].append(file)
     return Look(
-        candidates=tuple(found["candidate"]),
-        reprieved=tuple(found["reprieved"]),
-        doomed=tuple(found["doomed"]),
-        waiting=tuple(found["waiting"]),
+        candidates=tuple(verdicts["candidate"]),
+        reprieved=tuple(verdicts["reprieved"]),
+        doomed=tuple(verdicts["doomed"]),
+        waiting=tuple(verdicts["waiting"]),
         listed=len(listing.files),
         wait=wait,
     )
@@ -167,23 +167,23 @@ def _remember(
     attempt: Attempt,
     table: Table,
     listing: Listing,
-    found: Look,
+    result: Look,
     *,
     deletes: bool,
     at: datetime,
     longest: timedelta,
 ) -> None:
     events: tuple[tuple[Event, tuple[ListedFile, ...]], ...] = (
-        ("reprieved", found.reprieved),
-        ("candidate", found.candidates),
-        ("deleted", found.doomed if deletes else ()),
+        ("reprieved", result.reprieved),
+        ("candidate", result.candidates),
+        ("deleted", result.doomed if deletes else ()),
     )
     notes = [Note(listing.shown(file.path), file, event) for event, files in events for file in files]
     note(catalog, attempt, table, notes, at=at, longest_run=longest)
 
 
 def _delete(listing: Listing, doomed: tuple[ListedFile, ...]) -> int:
-    gone = 0
+    deleted = 0
     for file in doomed:
         try:
             listing.delete(file.path)
@@ -191,5 +191,5 @@ def _delete(listing: Listing, doomed: tuple[ListedFile, ...]) -> int:
             # It stays an orphan, so a later look tries again.
             _log.warning("orphan_not_deleted", file=file.path.rpartition("/")[2], reason=type(error).__name__)
             continue
-        gone += 1
-    return gone
+        deleted += 1
+    return deleted

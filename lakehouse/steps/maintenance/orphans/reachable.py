@@ -62,7 +62,7 @@ def known_files(table: Table, listing: Listing, neighbours: Collection[str] = ()
     seen: set[str] = set()
     newest = _document(table.io, table.metadata_location)
     names |= _reached(table.io, newest, seen, must_be_there=True)
-    listed = {listing.address(one.path) for one in listing.files if one.path.endswith(_VERSIONS)}
+    listed = {listing.address(file.path) for file in listing.files if file.path.endswith(_VERSIONS)}
     others = {version for version in listed if place_of(version) != place_of(table.metadata_location)}
     for version in sorted(others):
         try:
@@ -107,7 +107,7 @@ def _reached(io: FileIO, document: dict[str, Any], seen: set[str], *, must_be_th
     """
     names: set[str] = set()
     for key in ("statistics", "partition-statistics"):
-        names.update(name for one in document.get(key) or () for name in names_of(one["statistics-path"]))
+        names.update(name for entry in document.get(key) or () for name in names_of(entry["statistics-path"]))
     for snapshot in document.get("snapshots") or ():
         for path in _of_snapshot(io, snapshot, seen, must_be_there=must_be_there):
             names |= names_of(path)
@@ -122,7 +122,7 @@ def _of_snapshot(io: FileIO, snapshot: dict[str, Any], seen: set[str], *, must_b
         seen.add(manifest_list)
         yield manifest_list
         try:
-            manifests = [one.manifest_path for one in manifests_in(io, manifest_list)]
+            manifests = [manifest.manifest_path for manifest in manifests_in(io, manifest_list)]
         except FileNotFoundError as missing:
             _may_be_missing(manifest_list, missing, must_be_there=must_be_there)
             return

@@ -34,8 +34,8 @@ class Budget:
 
     def covers(self, plan: MaintenancePlan) -> bool:
         """Whether a plan can be paid for."""
-        left = self.left(plan)
-        return left.bytes >= 0 and left.runs >= 0
+        remaining = self.left(plan)
+        return remaining.bytes >= 0 and remaining.runs >= 0
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def within(actions: Sequence[Action], budget: Budget) -> tuple[tuple[Action, ...
             kept.append(action)
             size += action.bytes
         else:
-            told = f"reads {action.bytes:,} bytes; a run may {budget.bytes:,}, all its actions together"
-            over.append(Withheld(action=replace(action, reasons=(told, *action.reasons)), why="budget"))
+            reason = f"reads {action.bytes:,} bytes; a run may {budget.bytes:,}, all its actions together"
+            over.append(Withheld(action=replace(action, reasons=(reason, *action.reasons)), why="budget"))
     return tuple(kept), tuple(over)
 
 
@@ -84,30 +84,30 @@ def allot(plans: Iterable[MaintenancePlan], budget: Budget, attended: Mapping[st
         budget: for all of them together.
         attended: table → when something that it needs now was last done or tried; who is not in it never was.
     """
-    given = sorted(plans, key=lambda plan: (attended.get(plan.table, EPOCH), plan.table))
+    longest_waiting = sorted(plans, key=lambda plan: (attended.get(plan.table, EPOCH), plan.table))
     chosen: list[MaintenancePlan] = []
     postponed: list[MaintenancePlan] = []
-    left = budget
-    for plan in given:
+    remaining = budget
+    for plan in longest_waiting:
         if plan.nothing:
             continue
-        if left.covers(plan):
+        if remaining.covers(plan):
             chosen.append(plan)
-            left = left.left(plan)
+            remaining = remaining.left(plan)
         else:
             postponed.append(_postponed(plan, chosen))
-    idle = tuple(plan for plan in given if plan.nothing)
+    idle = tuple(plan for plan in longest_waiting if plan.nothing)
     return Allotment(tuple(chosen), tuple(postponed), idle)
 
 
 def _postponed(plan: MaintenancePlan, chosen: list[MaintenancePlan]) -> MaintenancePlan:
-    first = ", ".join(one.table for one in chosen) or "nothing: it costs more than a whole look may"
-    told = f"the budget of this look went to {first}"
+    first = ", ".join(other.table for other in chosen) or "nothing: it costs more than a whole look may"
+    reason = f"the budget of this look went to {first}"
     waiting = tuple(
-        Withheld(action=replace(action, reasons=(told, *action.reasons)), why="budget") for action in plan.actions
+        Withheld(action=replace(action, reasons=(reason, *action.reasons)), why="budget") for action in plan.actions
     )
     return replace(
         plan,
-        actions=(Action(operation=Operation.NOTHING, reasons=(told,)),),
+        actions=(Action(operation=Operation.NOTHING, reasons=(reason,)),),
         withheld=(*waiting, *plan.withheld),
     )

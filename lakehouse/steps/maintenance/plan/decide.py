@@ -74,17 +74,17 @@ def decide(
     if state.unreadable:
         return _not_at_all(state, "unreadable", state.unreadable)
     if policy.excluded:
-        told = f"excluded by its declaration: {policy.excluded}"
-        return _not_at_all(state, "excluded", told)
-    asked = RuleInput(state, policy, budget)
-    found = [refused(asked, due(asked)) for operation, due in _DUE.items() if operation in only]
-    order = ordered([action for one in found for action in one.actions], state, policy)
+        exclusion = f"excluded by its declaration: {policy.excluded}"
+        return _not_at_all(state, "excluded", exclusion)
+    rule_input = RuleInput(state, policy, budget)
+    results = [refused(rule_input, due(rule_input)) for operation, due in _DUE.items() if operation in only]
+    order = ordered([action for result in results for action in result.actions], state, policy)
     actions, over = within(order.actions, budget)
-    withheld = (*(waiting for one in found for waiting in one.withheld), *order.waiting, *over)
-    warnings = tuple(f"{OVERDUE}: {describe(holder)}" for holder in late(asked.state.holders, asked.now))
-    because = (*(reason for one in found for reason in one.because), *map(_in_short, withheld))
+    withheld = (*(waiting for result in results for waiting in result.withheld), *order.waiting, *over)
+    warnings = tuple(f"{OVERDUE}: {describe(holder)}" for holder in late(rule_input.state.holders, rule_input.now))
+    because = (*(reason for result in results for reason in result.because), *map(_in_short, withheld))
     times = [
-        *(one.again_at for one in found),
+        *(result.again_at for result in results),
         *(waiting.until for waiting in withheld),
         state.measured_at + LONGEST_VALID,
     ]
@@ -94,7 +94,7 @@ def decide(
         state_digest=state.digest,
         actions=actions or (nothing,),
         withheld=withheld,
-        look_again_at=min(at for at in times if at is not None and at > state.measured_at),
+        look_again_at=min(time for time in times if time is not None and time > state.measured_at),
         recommendations=(*advise_layout(state, policy, cores), *advise_mode(state)),
     )
 
@@ -110,11 +110,11 @@ def _not_at_all(state: MeasuredState, why: Why, reason: str) -> MaintenancePlan:
     )
 
 
-def _in_short(one: Withheld) -> str:
-    first, *others = one.action.reasons
-    more = f" (and {len(others)} reasons more)" if others else ""
-    return f"{one.action.operation}, {_WHY[one.why]}: {first}{more}"
+def _in_short(withheld: Withheld) -> str:
+    first, *others = withheld.action.reasons
+    suffix = f" (and {len(others)} reasons more)" if others else ""
+    return f"{withheld.action.operation}, {_WHY[withheld.why]}: {first}{suffix}"
 
 
 def _blockers(withheld: tuple[Withheld, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(who for one in withheld for who in one.action.blocked_by))
+    return tuple(dict.fromkeys(blocker for postponed in withheld for blocker in postponed.action.blocked_by))

@@ -55,18 +55,18 @@ class DueResult:
         return cls(because=(because,), again_at=again_at)
 
 
-def refused(asked: RuleInput, found: DueResult) -> DueResult:
+def refused(rule_input: RuleInput, result: DueResult) -> DueResult:
     """The same, with what runs into a known trap withheld by the trap's name."""
     kept: list[Action] = []
-    withheld = list(found.withheld)
-    for action in found.actions:
-        traps = refusals(asked.state, asked.policy, action.operation)
+    withheld = list(result.withheld)
+    for action in result.actions:
+        traps = refusals(rule_input.state, rule_input.policy, action.operation)
         if traps:
-            told = tuple(f"{type(trap).__name__}: {trap}" for trap in traps)
-            withheld.append(withheld_action(action, "refused", told))
+            reasons = tuple(f"{type(trap).__name__}: {trap}" for trap in traps)
+            withheld.append(withheld_action(action, "refused", reasons))
         else:
             kept.append(action)
-    return DueResult(tuple(kept), tuple(withheld), found.because, found.again_at)
+    return DueResult(tuple(kept), tuple(withheld), result.because, result.again_at)
 
 
 def withheld_action(action: Action, why: Why, reasons: Iterable[str], *, until: datetime | None = None) -> Withheld:
@@ -74,13 +74,13 @@ def withheld_action(action: Action, why: Why, reasons: Iterable[str], *, until: 
     return Withheld(action=replace(action, reasons=tuple(reasons)), why=why, until=until)
 
 
-def sized(of: float) -> str:
+def sized(size: float) -> str:
     """A size as a person reads it."""
-    if of < MIB:
-        return f"{of / 1000:,.1f} kB"
-    return f"{of / MIB:,.1f} MiB" if of < 1024 * MIB else f"{of / MIB / 1024:,.1f} GiB"
+    if size < MIB:
+        return f"{size / 1000:,.1f} kB"
+    return f"{size / MIB:,.1f} MiB" if size < 1024 * MIB else f"{size / MIB / 1024:,.1f} GiB"
 
 
-def moment(at: datetime) -> str:
+def moment(timestamp: datetime) -> str:
     """A moment as a person reads it."""
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{timestamp:%Y-%m-%d %H:%M:%S} UTC"

@@ -14,131 +14,130 @@ from lakehouse.steps.maintenance.model.state import RefState, SnapshotHold
 from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
 
 _WORTH_REGROUPING = 2  # at least so many times fewer
-_TOLD = 10
+_MOST_NAMED = 10
 _DAY = timedelta(days=1)
 
 
-def due_branches(asked: RuleInput) -> DueResult:
+def due_branches(rule_input: RuleInput) -> DueResult:
     """Branches of attempts that are dead."""
-    times = {snapshot.snapshot_id: snapshot.at for snapshot in asked.state.history}
-    attempts = [ref for ref in asked.state.refs if ref.kind == "branch" and ref.name.startswith(BRANCH_PREFIX)]
-    dies_at = {ref.name: _begun(ref, times, asked.now) + LONGEST_RUN for ref in attempts}
-    dead = sorted(name for name, at in dies_at.items() if at <= asked.now)
-    again_at = min((at for at in dies_at.values() if at > asked.now), default=None)
+    times = {snapshot.snapshot_id: snapshot.at for snapshot in rule_input.state.history}
+    attempts = [ref for ref in rule_input.state.refs if ref.kind == "branch" and ref.name.startswith(BRANCH_PREFIX)]
+    dies_at = {ref.name: _begun(ref, times, rule_input.now) + LONGEST_RUN for ref in attempts}
+    dead = sorted(name for name, time in dies_at.items() if time <= rule_input.now)
+    again_at = min((time for time in dies_at.values() if time > rule_input.now), default=None)
     if not dead:
         return DueResult(again_at=again_at)
     action = Action(
         operation=Operation.BRANCHES,
-        reasons=tuple(f"{name} was left behind by a run that died" for name in dead[:_TOLD]),
+        reasons=tuple(f"{name} was left behind by a run that died" for name in dead[:_MOST_NAMED]),
     )
     return DueResult((action,), again_at=again_at)
 
 
 def _begun(ref: RefState, times: dict[int, datetime], now: datetime) -> datetime:
     # A branch that was just opened names its base, which may be as old as the table.
-    return max(at for at in (ref.begun, times.get(ref.snapshot_id, now)) if at is not None)
+    return max(time for time in (ref.begun, times.get(ref.snapshot_id, now)) if time is not None)
 
 
-def due_leases(asked: RuleInput) -> DueResult:
+def due_leases(rule_input: RuleInput) -> DueResult:
     """Leases that are overdue for longer than the policy bears with."""
-    grace = asked.policy.expire.lease_grace if asked.policy.expire is not None else None
-    ends = ending(asked.state.holders)
-    moments = [at for at, _ in ends] + ([at + grace for at, _ in ends] if grace is not None else [])
-    again_at = min((at for at in moments if at > asked.now), default=None)
-    dropped = droppable(asked.state.holders, asked.now, grace)
+    grace = rule_input.policy.expire.lease_grace if rule_input.policy.expire is not None else None
+    ends = ending(rule_input.state.holders)
+    moments = [time for time, _ in ends] + ([time + grace for time, _ in ends] if grace is not None else [])
+    again_at = min((time for time in moments if time > rule_input.now), default=None)
+    dropped = droppable(rule_input.state.holders, rule_input.now, grace)
     if not dropped:
         return DueResult(again_at=again_at)
-    told = tuple(f"{describe(one)}, and {grace} of grace are over" for one in dropped)
+    reasons = tuple(f"{describe(hold)}, and {grace} of grace are over" for hold in dropped)
     return DueResult(
-        (Action(operation=Operation.LEASES, reasons=told),),
+        (Action(operation=Operation.LEASES, reasons=reasons),),
         again_at=again_at,
     )
 
 
 def describe(holder: SnapshotHold) -> str:
     """A holder in words, with what can be done about it."""
-    told = f"{holder.kind} {holder.owner} needs snapshot {holder.snapshot_id}"
-    told += " and all after it" if holder.since_on else ""
-    told += f", until {moment(holder.until)}" if holder.until is not None else ""
-    told += f" ({holder.reason})" if holder.reason else ""
-    return f"{told}; to end it: {holder.command}" if holder.command else told
+    text = f"{holder.kind} {holder.owner} needs snapshot {holder.snapshot_id}"
+    text += " and all after it" if holder.since_on else ""
+    text += f", until {moment(holder.until)}" if holder.until is not None else ""
+    text += f" ({holder.reason})" if holder.reason else ""
+    return f"{text}; to end it: {holder.command}" if holder.command else text
 
 
-def due_manifests(asked: RuleInput) -> DueResult:
+def due_manifests(rule_input: RuleInput) -> DueResult:
     """Manifests that are too many."""
-    policy, totals = asked.policy.manifests, asked.state.totals
+    policy, totals = rule_input.policy.manifests, rule_input.state.totals
     if policy is None:
         return DueResult.nothing("manifests: the policy is never to regroup them")
     if totals.manifests is None:
         return DueResult.nothing(f"manifests: with {totals.files} files there are fewer than {policy.min_count}")
     # One of data and one of deletes for each spec at the least; a table of one spec without deletes needs one.
-    specs = {one.partition.spec_id for one in asked.state.partitions or ()}
+    specs = {partition_state.partition.spec_id for partition_state in rule_input.state.partitions or ()}
     kinds = max(len(specs), 1) * (2 if totals.delete_files else 1)
-    left = max(kinds, math.ceil(totals.manifest_bytes / policy.target_size))
+    needed = max(kinds, math.ceil(totals.manifest_bytes / policy.target_size))
     if totals.manifests < policy.min_count:
         return DueResult.nothing(f"manifests: {totals.manifests}; {policy.min_count} are worth regrouping")
-    if left * _WORTH_REGROUPING > totals.manifests:
+    if needed * _WORTH_REGROUPING > totals.manifests:
         return DueResult.nothing(
             f"manifests: {totals.manifests} of {sized(totals.manifest_bytes)} together are few enough"
         )
-    reason = f"{totals.manifests} manifests of {sized(totals.manifest_bytes)} together; {left} would do"
+    reason = f"{totals.manifests} manifests of {sized(totals.manifest_bytes)} together; {needed} would do"
     return DueResult((Action(operation=Operation.MANIFESTS, bytes=totals.manifest_bytes, reasons=(reason,)),))
 
 
-def due_statistics(asked: RuleInput) -> DueResult:
+def due_statistics(rule_input: RuleInput) -> DueResult:
     """Statistics of columns, where enough rows are new."""
-    policy, totals = asked.policy.statistics, asked.state.totals
+    policy, totals = rule_input.policy.statistics, rule_input.state.totals
     if policy is None:
         return DueResult()
     if not totals.records:
         return DueResult.nothing("statistics: there are no rows yet")
-    measured = asked.state.traits.statistics_rows
+    measured = rule_input.state.traits.statistics_rows
     if measured is not None:
         new = abs(totals.records - measured) / max(measured, 1)
         if new < policy.after_rows:
-            told = f"statistics: {measured:,} rows when they were made, {totals.records:,} now"
-            return DueResult.nothing(f"{told}; {policy.after_rows:.0%} more or fewer are worth it")
+            change = f"statistics: {measured:,} rows when they were made, {totals.records:,} now"
+            return DueResult.nothing(f"{change}; {policy.after_rows:.0%} more or fewer are worth it")
         reason = f"{measured:,} rows when the statistics were made, {totals.records:,} now"
     else:
         reason = "there are no statistics"
     return DueResult((Action(operation=Operation.STATISTICS, bytes=totals.bytes, reasons=(reason,)),))
 
 
-def due_expire(asked: RuleInput) -> DueResult:
+def due_expire(rule_input: RuleInput) -> DueResult:
     """Snapshots that the policy and everybody who holds some let go."""
-    policy = asked.policy.expire
+    policy = rule_input.policy.expire
     if policy is None:
         return DueResult.nothing("expire: the policy is to keep all snapshots")
-    found = cut(asked.state, policy)
+    selection = cut(rule_input.state, policy)
     blocked = tuple(
-        f"{count} snapshots: {describe(holder)}" for holder, count in sorted(found.blocked.items(), key=_by_name)
+        f"{count} snapshots: {describe(holder)}" for holder, count in sorted(selection.blocked.items(), key=_by_name)
     )
-    again_at = _ages_at(asked, policy)
-    if len(found.gone) >= policy.at_least or found.ended:
-        return _expiry(asked, found, blocked, again_at)
-    wanted = len(found.gone) + len(found.kept)
-    if blocked and wanted >= policy.at_least:
+    again_at = _ages_at(rule_input, policy)
+    if len(selection.gone) >= policy.at_least or selection.ended:
+        return _expiry(rule_input, selection, blocked, again_at)
+    old_count = len(selection.gone) + len(selection.kept)
+    if blocked and old_count >= policy.at_least:
         action = Action(operation=Operation.EXPIRE, blocked_by=blocked)
-        told = (f"{wanted} snapshots are old enough to go, and {len(found.kept)} of them are needed",)
-        return DueResult(withheld=(withheld_action(action, "blocked", told),), again_at=again_at)
-    told = (
-        f"expire: {len(found.gone)} of {asked.state.totals.snapshots} snapshots may go; {policy.at_least} are worth it"
-    )
-    return DueResult.nothing(told, again_at)
+        reasons = (f"{old_count} snapshots are old enough to go, and {len(selection.kept)} of them are needed",)
+        return DueResult(withheld=(withheld_action(action, "blocked", reasons),), again_at=again_at)
+    count = rule_input.state.totals.snapshots
+    reason = f"expire: {len(selection.gone)} of {count} snapshots may go; {policy.at_least} are worth it"
+    return DueResult.nothing(reason, again_at)
 
 
-def _expiry(asked: RuleInput, found: Cut, blocked: tuple[str, ...], again_at: datetime | None) -> DueResult:
-    reasons = [f"{len(found.expired)} snapshots of main may go"] if found.expired else []
-    reasons += [f"{len(found.left_behind)} are on no branch and no tag"] if found.left_behind else []
-    reasons += [f"{len(found.ended)} pins of runs are over"] if found.ended else []
+def _expiry(rule_input: RuleInput, selection: Cut, blocked: tuple[str, ...], again_at: datetime | None) -> DueResult:
+    reasons = [f"{len(selection.expired)} snapshots of main may go"] if selection.expired else []
+    reasons += [f"{len(selection.left_behind)} are on no branch and no tag"] if selection.left_behind else []
+    reasons += [f"{len(selection.ended)} pins of runs are over"] if selection.ended else []
     action = Action(
         operation=Operation.EXPIRE,
         reasons=tuple(reasons),
         blocked_by=blocked,
     )
-    if rewrites := sorted(ref.name for ref in asked.state.refs if ref.name.startswith(MAINTAINS)):
-        told = (f"a rewrite is on its way, or has died, on {', '.join(rewrites)}",)
-        return DueResult(withheld=(withheld_action(action, "blocked", told),), again_at=again_at)
+    if rewrites := sorted(ref.name for ref in rule_input.state.refs if ref.name.startswith(MAINTAINS)):
+        rewrite_reasons = (f"a rewrite is on its way, or has died, on {', '.join(rewrites)}",)
+        return DueResult(withheld=(withheld_action(action, "blocked", rewrite_reasons),), again_at=again_at)
     return DueResult((action,), again_at=again_at)
 
 
@@ -146,43 +145,47 @@ def _by_name(item: tuple[SnapshotHold, int]) -> tuple[str, str, int]:
     return item[0].kind, item[0].owner, item[0].snapshot_id
 
 
-def _ages_at(asked: RuleInput, policy: Expire) -> datetime | None:
+def _ages_at(rule_input: RuleInput, policy: Expire) -> datetime | None:
     """When so many snapshots are old enough that letting them go is worth it."""
-    main = asked.state.main
+    main = rule_input.state.main
     free = main[: max(len(main) - policy.min_snapshots_to_keep, 0)]
     if len(free) < policy.at_least:
         return None
-    at = free[policy.at_least - 1].at + policy.max_snapshot_age
-    return at if at > asked.now else None
+    time = free[policy.at_least - 1].at + policy.max_snapshot_age
+    return time if time > rule_input.now else None
 
 
-def due_orphans(asked: RuleInput) -> DueResult:
+def due_orphans(rule_input: RuleInput) -> DueResult:
     """A look at the table's files."""
-    policy, state = asked.policy.orphans, asked.state
+    policy, state = rule_input.policy.orphans, rule_input.state
     if policy is None:
         return DueResult.nothing("orphans: the policy is never to look for them")
-    looked, candidates = state.remembered.orphans_looked_at, state.remembered.orphan_candidates
-    if looked is not None and not candidates and (state.updated_at is None or state.updated_at <= looked):
-        return DueResult.nothing(f"orphans: nothing was written since the last look at {moment(looked)}")
-    if looked is not None and asked.now < (next_at := looked + policy.every):
-        return DueResult.nothing(f"orphans: the last look was at {moment(looked)}", next_at)
-    if looked is None and (oldest := _oldest(asked)) is not None and asked.now < oldest + policy.older_than:
+    last_look, candidates = state.remembered.orphans_looked_at, state.remembered.orphan_candidates
+    if last_look is not None and not candidates and (state.updated_at is None or state.updated_at <= last_look):
+        return DueResult.nothing(f"orphans: nothing was written since the last look at {moment(last_look)}")
+    if last_look is not None and rule_input.now < (next_at := last_look + policy.every):
+        return DueResult.nothing(f"orphans: the last look was at {moment(last_look)}", next_at)
+    if (
+        last_look is None
+        and (oldest := _oldest(rule_input)) is not None
+        and rule_input.now < oldest + policy.older_than
+    ):
         until = oldest + policy.older_than
         return DueResult.nothing(
             f"orphans: no file is {policy.older_than / _DAY:g} days old before {moment(until)}", until
         )
     reasons = (
-        "the files have never been listed" if looked is None else f"the last look was at {moment(looked)}",
+        "the files have never been listed" if last_look is None else f"the last look was at {moment(last_look)}",
         *([f"{candidates} candidates of earlier looks"] if candidates else ()),
     )
     return DueResult((Action(operation=Operation.ORPHANS, reasons=reasons),))
 
 
-def _oldest(asked: RuleInput) -> datetime | None:
+def _oldest(rule_input: RuleInput) -> datetime | None:
     """When the table was made, or else its first commit; None where its metadata have forgotten both."""
-    main = asked.state.main
-    if asked.state.created_at is not None:
-        return asked.state.created_at
+    main = rule_input.state.main
+    if rule_input.state.created_at is not None:
+        return rule_input.state.created_at
     if not main:
-        return asked.state.updated_at
+        return rule_input.state.updated_at
     return main[0].at if main[0].parent_id is None else None

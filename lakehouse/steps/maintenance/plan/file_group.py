@@ -29,42 +29,44 @@ class FileGroup:
         return self.files + self.deletes - self.written
 
 
-def file_group(one: PartitionState, rewrite: Rewrite) -> FileGroup:
+def file_group(partition: PartitionState, rewrite: Rewrite) -> FileGroup:
     """What Spark's procedure takes: files of a wrong size or format, and those that deletes apply to."""
-    if one.foreign:  # all of it is written anew
-        return _group(one, rewrite, files=one.files, size=one.bytes)
-    touched = min(one.files, one.delete_files) if one.touched is None else one.touched
-    touched_bytes = one.touched_bytes if one.touched is not None else _share(one.bytes, touched, one.files)
-    small = one.undersized if one.undersized > 1 or one.delete_files else 0
-    small_bytes = one.undersized_bytes if small else 0
-    files = min(one.files, max(small + one.oversized, touched))
-    size = min(one.bytes, max(small_bytes + one.oversized_bytes, touched_bytes))
-    return _group(one, rewrite, files=files, size=size)
+    if partition.foreign:  # all of it is written anew
+        return _group(partition, rewrite, files=partition.files, size=partition.bytes)
+    touched = min(partition.files, partition.delete_files) if partition.touched is None else partition.touched
+    touched_bytes = (
+        partition.touched_bytes if partition.touched is not None else _share(partition.bytes, touched, partition.files)
+    )
+    small = partition.undersized if partition.undersized > 1 or partition.delete_files else 0
+    small_bytes = partition.undersized_bytes if small else 0
+    files = min(partition.files, max(small + partition.oversized, touched))
+    size = min(partition.bytes, max(small_bytes + partition.oversized_bytes, touched_bytes))
+    return _group(partition, rewrite, files=files, size=size)
 
 
-def first_files(one: PartitionState, rewrite: Rewrite, most: int) -> FileGroup | None:
+def first_files(partition: PartitionState, rewrite: Rewrite, max_bytes: int) -> FileGroup | None:
     """What it takes of a partition that is too large for one run, the files that are too small first.
 
     None where it has to be all or nothing, since files of another format can only be written anew with all others.
     """
-    if one.undersized > 1:
-        share = min(1.0, most / max(one.undersized_bytes, 1))
-        size = int(one.undersized_bytes * share)
-        files = max(int(one.undersized * share), 2)
+    if partition.undersized > 1:
+        share = min(1.0, max_bytes / max(partition.undersized_bytes, 1))
+        size = int(partition.undersized_bytes * share)
+        files = max(int(partition.undersized * share), 2)
         return FileGroup(files=files, deletes=0, bytes=size, written=math.ceil(size / rewrite.target_file_size))
-    if one.foreign:
+    if partition.foreign:
         return None
-    whole = file_group(one, rewrite)
-    share = min(1.0, most / max(whole.bytes, 1))
-    files, deletes, size = (int(part * share) for part in (whole.files, whole.deletes, whole.bytes))
-    return FileGroup(files=max(files, 1), deletes=deletes, bytes=size, written=math.ceil(whole.written * share))
+    group = file_group(partition, rewrite)
+    share = min(1.0, max_bytes / max(group.bytes, 1))
+    files, deletes, size = (int(amount * share) for amount in (group.files, group.deletes, group.bytes))
+    return FileGroup(files=max(files, 1), deletes=deletes, bytes=size, written=math.ceil(group.written * share))
 
 
-def _group(one: PartitionState, rewrite: Rewrite, *, files: int, size: int) -> FileGroup:
+def _group(partition: PartitionState, rewrite: Rewrite, *, files: int, size: int) -> FileGroup:
     return FileGroup(
         files=files,
-        deletes=one.delete_files if files else 0,
-        bytes=size + one.delete_bytes,
+        deletes=partition.delete_files if files else 0,
+        bytes=size + partition.delete_bytes,
         written=math.ceil(size / rewrite.target_file_size) if files else 0,
     )
 

@@ -51,21 +51,23 @@ class Recommendation:
 def recommend(facts: ModeFacts) -> Recommendation:
     """Recommend a mode for a table's merges."""
     if facts.changed_ratio > _MOST_CHANGED:
-        why = f"{facts.changed_ratio:.0%} of the rows change at once: most files are written anew either way"
-        return Recommendation(mode="copy-on-write", because=why)
+        reason = f"{facts.changed_ratio:.0%} of the rows change at once: most files are written anew either way"
+        return Recommendation(mode="copy-on-write", because=reason)
     if facts.delete_ratio > _MOST_DELETED:
-        why = f"{facts.delete_ratio:.0%} of the rows in files are deleted, which every reader passes over"
-        return Recommendation(mode="copy-on-write", because=why)
+        reason = f"{facts.delete_ratio:.0%} of the rows in files are deleted, which every reader passes over"
+        return Recommendation(mode="copy-on-write", because=reason)
     if facts.copied_ratio and facts.copied_ratio < _WORTH * facts.changed_ratio:
-        why = f"a merge copies {facts.copied_ratio:.1%} of the rows to change {facts.changed_ratio:.1%}: little is lost"
-        return Recommendation(mode="copy-on-write", because=why)
+        reason = (
+            f"a merge copies {facts.copied_ratio:.1%} of the rows to change {facts.changed_ratio:.1%}: little is lost"
+        )
+        return Recommendation(mode="copy-on-write", because=reason)
     if facts.format_version < _VECTORS and facts.readers >= _MANY_READERS:
-        why = f"{facts.readers} readers would each read the delete files; with format version 3 they are small"
-        return Recommendation(mode="copy-on-write", because=why)
+        reason = f"{facts.readers} readers would each read the delete files; with format version 3 they are small"
+        return Recommendation(mode="copy-on-write", because=reason)
     form = "delete vectors" if facts.format_version >= _VECTORS else "position deletes"
     spared = f" and not copy {facts.copied_ratio:.1%}" if facts.copied_ratio else ""
-    why = f"a merge changes {facts.changed_ratio:.1%} of the rows: {form} name those{spared}"
-    return Recommendation(mode="merge-on-read", because=why)
+    reason = f"a merge changes {facts.changed_ratio:.1%} of the rows: {form} name those{spared}"
+    return Recommendation(mode="merge-on-read", because=reason)
 
 
 def mode_facts(state: MeasuredState) -> ModeFacts | None:
@@ -87,7 +89,7 @@ def advise_mode(state: MeasuredState) -> tuple[Advice, ...]:
     facts = mode_facts(state)
     if facts is None or state.traits.writer == "mirror":
         return ()
-    found = recommend(facts)
-    if state.traits.properties.get(SETTING, "copy-on-write") == found.mode:
+    recommendation = recommend(facts)
+    if state.traits.properties.get(SETTING, "copy-on-write") == recommendation.mode:
         return ()
-    return (Advice(setting=SETTING, value=found.mode, because=found.because),)
+    return (Advice(setting=SETTING, value=recommendation.mode, because=recommendation.because),)

@@ -7,7 +7,7 @@ from lakehouse.declarations import Maintenance
 from lakehouse.steps.maintenance.model.action import Action, Operation, Withheld
 from lakehouse.steps.maintenance.model.state import MeasuredState
 
-_PLACE = {operation: place for place, operation in enumerate(Operation)}
+_RANK = {operation: rank for rank, operation in enumerate(Operation)}
 # A table whose writers never rest always has something to rewrite: with so many times its snapshots, expiry is first.
 _TOO_MANY = 1.5
 
@@ -30,7 +30,7 @@ def ordered(actions: Sequence[Action], state: MeasuredState, policy: Maintenance
     rewriting: Operation | None = None
     kept: list[Action] = []
     waiting: list[Withheld] = []
-    for action in sorted(actions, key=lambda action: (_PLACE[action.operation], action.partitions)):
+    for action in sorted(actions, key=lambda action: (_RANK[action.operation], action.partitions)):
         if action.operation.rewrites and expiry_first:
             waiting.append(_after(action, expiry_first))
         elif action.operation.rewrites and rewriting is not None:

@@ -45,15 +45,15 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
     try:
         with work.session() as spark:
             _write(work, statements, spark)
-            found = _found(work)
-            if found is None:
+            written = _load_written(work)
+            if written is None:
                 drop_branches_of(work.catalog, work.base, work.attempt)
                 return ActionOutcome(
                     action=action, result="nothing", before=before, message="Spark found nothing to rewrite"
                 )
-            proof = _prover(work, found, spark).prove(found.replacement)
+            proof = _prover(work, written, spark).prove(written.replacement)
             failpoint("rewrite.proven")
-            staged = _stage(work, found, proof, spark)
+            staged = _stage(work, written, proof, spark)
         published = publish(work.catalog, [staged])
     except ContentChanged as refused:
         # The branch stays, for whoever wants to know how that could be.
@@ -61,18 +61,18 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
     except OVERTAKEN as overtaken:
         drop_branches_of(work.catalog, work.base, work.attempt)
         return ActionOutcome(action=action, result="overtaken", before=before, message=overtaken.message)
-    out, into = found.replacement.files_out, found.replacement.files_in
-    seconds, rewritten = time.monotonic() - began, sum(file.file_size_in_bytes for file in into)
+    files_out, files_in = written.replacement.files_out, written.replacement.files_in
+    seconds, rewritten = time.monotonic() - began, sum(file.file_size_in_bytes for file in files_in)
     return ActionOutcome(
         action=action,
         result="done",
         before=before,
         after=of_files(work.catalog.load_table(work.base.identifier), rewritten=rewritten, seconds=seconds),
         snapshot_id=published.snapshots[work.base.name],
-        message=f"{len(out)} data files are now {len(into)}",
+        message=f"{len(files_out)} data files are now {len(files_in)}",
         facts={
-            "files_out": len(found.replacement.out),
-            "files_in": len(found.replacement.into),
+            "files_out": len(written.replacement.out),
+            "files_in": len(written.replacement.into),
             "rows": proof.rows,
             "proof_seconds": round(proof.seconds, 3),
             "proof_engine": proof.engine,
@@ -82,7 +82,7 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Written:
     """What Spark has left on the branch."""
 
     table: Table
@@ -102,7 +102,7 @@ def _write(work: MaintenanceWork, statements: Sequence[str], spark: SparkSession
     failpoint("rewrite.written")
 
 
-def _found(work: MaintenanceWork) -> _Found | None:
+def _load_written(work: MaintenanceWork) -> _Written | None:
     table = work.catalog.load_table(work.base.identifier)
     head, source = head_of(table, work.attempt.branch), work.base.snapshot_id
     if head is None or source is None:
@@ -112,22 +112,22 @@ def _found(work: MaintenanceWork) -> _Found | None:
         )
     if head == source:
         return None
-    return _Found(table, head, Replacement.between(table, source, head))
+    return _Written(table, head, Replacement.between(table, source, head))
 
 
-def _prover(work: MaintenanceWork, found: _Found, spark: SparkSession) -> Prover:
+def _prover(work: MaintenanceWork, written: _Written, spark: SparkSession) -> Prover:
     return Prover(
-        table=found.table,
-        head=found.head,
+        table=written.table,
+        head=written.head,
         spark=spark,
         in_process=work.in_process_proof,
-        named=lambda place: partition_named(found.table, work.declared, *place).name,
+        named=lambda key: partition_named(written.table, work.declared, *key).name,
     )
 
 
-def _stage(work: MaintenanceWork, found: _Found, proof: RewriteProof, spark: SparkSession) -> Staged:
+def _stage(work: MaintenanceWork, written: _Written, proof: RewriteProof, spark: SparkSession) -> Staged:
     base = read_bases(work.catalog, [work.base.name])[work.base.name]
-    if found.table.metadata.format_version >= _BY_SPARK_SINCE:
-        return stage_as_written(work.catalog, spark, work.base, work.attempt, found.head)
+    if written.table.metadata.format_version >= _BY_SPARK_SINCE:
+        return stage_as_written(work.catalog, spark, work.base, work.attempt, written.head)
     notes = {"operation": PROCEDURE, "proof": proof.digest, "rows": str(proof.rows)}
-    return stage_replacement(work.catalog, base, work.attempt, found.replacement, notes)
+    return stage_replacement(work.catalog, base, work.attempt, written.replacement, notes)

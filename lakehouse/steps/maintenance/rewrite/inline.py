@@ -27,7 +27,7 @@ from lakehouse.steps.maintenance.plan.file_group import file_group
 from lakehouse.steps.maintenance.rewrite import compact
 
 log = structlog.get_logger(__name__)
-_TOLD = 10
+_MOST_NAMED = 10
 
 Warn = Callable[[str], None]
 
@@ -55,20 +55,20 @@ def compact_after(
 
 def _compact_after(work: MaintenanceWork, every_commits: int, warn: Warn) -> ActionOutcome | None:
     table, rewrite = work.base.table, _eager(work, every_commits)
-    since = _appends(table)
-    if rewrite is None or len(since) < every_commits:
+    appends = _appends(table)
+    if rewrite is None or len(appends) < every_commits:
         return None
     work = replace(work, policy=replace(work.policy, rewrite=rewrite))
     declared = replace(work.declared, maintenance=work.policy)
     now = datetime.now(UTC)
     state = measure(table, declared, work.declarations, now=now, depth=Depth.PARTITIONS)
-    action = _action(work, state, rewrite, _touched(work, {snapshot.snapshot_id for snapshot in since}), len(since))
+    action = _action(work, state, rewrite, _touched(work, {snapshot.snapshot_id for snapshot in appends}), len(appends))
     if action is None:
         return None
     plan = MaintenancePlan(table=work.base.name, state_digest=state.digest, actions=(action,))
     (row,) = decided_rows(plan, state, work.policy, run_id=work.attempt.run_id, attempt=work.attempt.id)
     record(work.catalog, [row], writer=work.attempt.run_id)
-    outcome = _done(replace(work, state=state), action, warn)
+    outcome = _compact(replace(work, state=state), action, warn)
     _finish(work, row, outcome)
     return outcome
 
@@ -83,26 +83,26 @@ def _eager(work: MaintenanceWork, every_commits: int) -> Rewrite | None:
 
 def _appends(table: Table) -> list[Snapshot]:
     """Commits that added files, back to the newest rewrite."""
-    found: list[Snapshot] = []
+    appends: list[Snapshot] = []
     for snapshot in ancestry(table, head_of(table)):
         if is_rewrite(snapshot):
             break
         if int(summary_of(snapshot).get("added-data-files", 0)):
-            found.append(snapshot)
-    return found
+            appends.append(snapshot)
+    return appends
 
 
-def _touched(work: MaintenanceWork, since: set[int]) -> set[str]:
+def _touched(work: MaintenanceWork, snapshot_ids: set[int]) -> set[str]:
     """Keys of the partitions that some commits added files to."""
     table = work.base.table
     head = table.metadata.snapshot_by_id(head_of(table) or 0)
-    places = {
+    keys = {
         partition_of(entry.data_file)
         for manifest in (head.manifests(table.io) if head else ())
         for entry in live_entries(table.io, manifest)
-        if is_data(entry.data_file) and entry.snapshot_id in since
+        if is_data(entry.data_file) and entry.snapshot_id in snapshot_ids
     }
-    return {partition_named(table, work.declared, *place).key for place in places}
+    return {partition_named(table, work.declared, *key).key for key in keys}
 
 
 def _action(
@@ -110,30 +110,35 @@ def _action(
 ) -> Action | None:
     """Quiet or not: the writer itself asks. Those with the most files fewer first, up to one group of bytes."""
     worth = [
-        (one, file_group(one, rewrite))
-        for one in state.partitions or ()
-        if one.partition.key in touched and worth_it(one, rewrite) and refused_partition(one, work.policy) is None
+        (partition_state, file_group(partition_state, rewrite))
+        for partition_state in state.partitions or ()
+        if partition_state.partition.key in touched
+        and worth_it(partition_state, rewrite)
+        and refused_partition(partition_state, work.policy) is None
     ]
     chosen: list[PartitionState] = []
-    left = rewrite.max_group_bytes
-    for one, takes in sorted(worth, key=lambda pair: (-pair[1].fewer, pair[0].partition.key)):
-        if takes.bytes <= left:
-            chosen.append(one)
-            left -= takes.bytes
+    room = rewrite.max_group_bytes
+    for partition_state, takes in sorted(worth, key=lambda pair: (-pair[1].fewer, pair[0].partition.key)):
+        if takes.bytes <= room:
+            chosen.append(partition_state)
+            room -= takes.bytes
     if not chosen:
         return None
     return Action(
         operation=Operation.REWRITE,
-        partitions=tuple(one.partition for one in chosen),
-        bytes=sum(file_group(one, rewrite).bytes for one in chosen),
+        partitions=tuple(partition_state.partition for partition_state in chosen),
+        bytes=sum(file_group(partition_state, rewrite).bytes for partition_state in chosen),
         reasons=(
             f"{commits} appends since the last rewrite, by the ingest itself",
-            *(f"{one.partition.name}: {', '.join(worth_it(one, rewrite))}" for one in chosen[:_TOLD]),
+            *(
+                f"{partition_state.partition.name}: {', '.join(worth_it(partition_state, rewrite))}"
+                for partition_state in chosen[:_MOST_NAMED]
+            ),
         ),
     )
 
 
-def _done(work: MaintenanceWork, action: Action, warn: Warn) -> ActionOutcome:
+def _compact(work: MaintenanceWork, action: Action, warn: Warn) -> ActionOutcome:
     try:
         outcome = compact.run(work, action)
     except Exception as error:  # noqa: BLE001 - what went wrong is a row, and no failed ingest

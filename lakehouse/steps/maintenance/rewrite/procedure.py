@@ -33,15 +33,19 @@ class RewriteFailed(LakehouseError):
 
 def files_to_rewrite(work: MaintenanceWork, action: Action) -> Files:
     """The data files in the partitions of an action, in all if it names none."""
-    table, wanted = work.base.table, {partition.key for partition in action.partitions}
+    table, named_keys = work.base.table, {partition.key for partition in action.partitions}
     snapshot, cache = table.metadata.snapshot_by_id(work.base.snapshot_id or 0), ManifestCache(most_files=0)
-    found: dict[PartitionKey, list[MeasuredFile]] = {}
+    by_partition: dict[PartitionKey, list[MeasuredFile]] = {}
     for manifest in cache.manifests(table.io, snapshot) if snapshot else ():
         if manifest.content == ManifestContent.DATA:
             for file in cache.files(table.io, manifest):
                 if file.live:
-                    found.setdefault((manifest.partition_spec_id, file.values), []).append(file)
-    return {k: v for k, v in found.items() if not wanted or partition_named(table, work.declared, *k).key in wanted}
+                    by_partition.setdefault((manifest.partition_spec_id, file.values), []).append(file)
+    return {
+        key: files
+        for key, files in by_partition.items()
+        if not named_keys or partition_named(table, work.declared, *key).key in named_keys
+    }
 
 
 def calls(work: MaintenanceWork, action: Action, rewrite: Rewrite, files: Files) -> list[str]:
@@ -54,12 +58,12 @@ def calls(work: MaintenanceWork, action: Action, rewrite: Rewrite, files: Files)
         Trap: the procedure is known to end badly.
     """
     if action.max_bytes is not None and files:
-        sizes = [file.size for here in files.values() for file in here]
+        sizes = [file.size for partition_files in files.values() for file in partition_files]
         return [_call(work, rewrite, list(files), portion(sizes, rewrite, action.max_bytes))]
-    foreign = [place for place, here in files.items() if _foreign(here, rewrite)]
-    others = [place for place in files if place not in foreign]
-    told = [_call(work, rewrite, others, {})] if others else []
-    return [*told, _call(work, rewrite, foreign, {"rewrite-all": "true"})] if foreign else told
+    foreign = [key for key, partition_files in files.items() if _foreign(partition_files, rewrite)]
+    others = [key for key in files if key not in foreign]
+    statements = [_call(work, rewrite, others, {})] if others else []
+    return [*statements, _call(work, rewrite, foreign, {"rewrite-all": "true"})] if foreign else statements
 
 
 def run_calls(name: str, statements: Sequence[str], spark: SparkSession) -> None:
@@ -95,9 +99,11 @@ def options_of(rewrite: Rewrite) -> dict[str, str]:
     }
 
 
-def _call(work: MaintenanceWork, rewrite: Rewrite, places: Sequence[PartitionKey], more: Mapping[str, str]) -> str:
+def _call(
+    work: MaintenanceWork, rewrite: Rewrite, keys: Sequence[PartitionKey], extra_options: Mapping[str, str]
+) -> str:
     table, strategy = work.base.table, _strategy(rewrite, work.base.table)
-    options = {**options_of(rewrite), **more}
+    options = {**options_of(rewrite), **extra_options}
     require_safe(PROCEDURE, options)
     arguments = {
         "table": quoted(quoted_name(*table.name())),
@@ -107,10 +113,10 @@ def _call(work: MaintenanceWork, rewrite: Rewrite, places: Sequence[PartitionKey
     }
     if strategy == "zorder":
         arguments["sort_order"] = quoted(f"zorder({','.join(rewrite.zorder_by)})")
-    if condition := where(table, places):
+    if condition := where(table, keys):
         arguments["where"] = quoted(condition)
-    told = ", ".join(f"{name} => {value}" for name, value in arguments.items())
-    return f"CALL lake.system.{PROCEDURE}({told})"
+    named_arguments = ", ".join(f"{name} => {value}" for name, value in arguments.items())
+    return f"CALL lake.system.{PROCEDURE}({named_arguments})"
 
 
 def _strategy(rewrite: Rewrite, table: Table) -> str:
@@ -127,5 +133,5 @@ def _kind_of(error: Exception) -> str:
     """What went wrong in one word: Spark's condition, or the class of Java's exception."""
     if isinstance(error, PySparkException) and (condition := error.getCondition()) is not None:
         return condition
-    found = _JAVA_CLASS.search(str(error))
-    return found[0] if found else type(error).__name__
+    match = _JAVA_CLASS.search(str(error))
+    return match[0] if match else type(error).__name__

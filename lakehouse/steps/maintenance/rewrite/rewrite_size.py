@@ -13,21 +13,21 @@ _FEWEST = 2  # one small file alone would only become another one
 _NEVER = 2**31 - 1
 
 
-def portion(sizes: Sequence[int], rewrite: Rewrite, most: int) -> dict[str, str]:
+def portion(sizes: Sequence[int], rewrite: Rewrite, max_bytes: int) -> dict[str, str]:
     """Options that let the procedure take files of so many bytes together, instead of all it would take.
 
     Args:
         sizes: of the data files that there are.
         rewrite: the policy.
-        most: bytes; two small files, or one of another kind, are taken even if they are more.
+        max_bytes: of the files together; two small files, or one of another kind, are taken even if they are more.
     """
     small = sorted(size for size in sizes if size < rewrite.min_file_size)
     if len(small) < _FEWEST:
-        return {"max-files-to-rewrite": str(max(_fitting(sorted(sizes, reverse=True), most), 1))}
-    count = max(_fitting(small, most), _FEWEST)
+        return {"max-files-to-rewrite": str(max(_fitting(sorted(sizes, reverse=True), max_bytes), 1))}
+    count = max(_fitting(small, max_bytes), _FEWEST)
     below = small[count] if count < len(small) else rewrite.min_file_size
     if below == small[count - 1]:  # the procedure cannot tell files of one size apart
-        smaller, any_of_them = sum(1 for size in small if size < below), max(most // below, _FEWEST)
+        smaller, any_of_them = sum(1 for size in small if size < below), max(max_bytes // below, _FEWEST)
         count, below = (smaller, below) if smaller >= any_of_them else (any_of_them, below + 1)
     return {
         "max-files-to-rewrite": str(count),
@@ -40,6 +40,6 @@ def portion(sizes: Sequence[int], rewrite: Rewrite, most: int) -> dict[str, str]
     }
 
 
-def _fitting(sizes: Sequence[int], most: int) -> int:
+def _fitting(sizes: Sequence[int], max_bytes: int) -> int:
     """How many of them fit, from the first on."""
-    return sum(1 for together in accumulate(sizes) if together <= most)
+    return sum(1 for together in accumulate(sizes) if together <= max_bytes)

@@ -67,17 +67,17 @@ def audit_rewrites(table: Table, *, in_process: int) -> RewritesProof:
     unproven: list[str] = []
     attempted = Attempted()
     for snapshot in foreign_rewrites(table, head_of(table)):
-        at = [(table, snapshot.snapshot_id), (table, snapshot.parent_snapshot_id)]
+        snapshots = [(table, snapshot.snapshot_id), (table, snapshot.parent_snapshot_id)]
         which = f"{name}: snapshot {snapshot.snapshot_id}, a rewrite from outside the protocol,"
-        found = attempted.part(which, at, partial(_judged, table, snapshot, in_process), None)
-        if found == _SAME:
+        verdict = attempted.part(which, snapshots, partial(_judged, table, snapshot, in_process), None)
+        if verdict == _SAME:
             proven.append(snapshot.snapshot_id)
-        elif found is not None and found.changed:
-            told = f"{which} does not hold the same rows as the one before it ({found.why})."
-            findings.append(Finding("rewrite_changed_rows", told, name))
-        elif found is not None:
-            unproven.append(f"{which} is not proven to hold the same rows as the one before it: {found.why}.")
-    findings += [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
+        elif verdict is not None and verdict.changed:
+            message = f"{which} does not hold the same rows as the one before it ({verdict.why})."
+            findings.append(Finding("rewrite_changed_rows", message, name))
+        elif verdict is not None:
+            unproven.append(f"{which} is not proven to hold the same rows as the one before it: {verdict.why}.")
+    findings += [Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost]
     return RewritesProof(name, tuple(proven), tuple(findings), (*unproven, *attempted.errors))
 
 
@@ -90,12 +90,12 @@ def foreign_rewrites(table: Table, snapshot_id: int | None) -> Iterator[Snapshot
     sealed_by: str | None = None
     claiming = False
     for snapshot in ancestry(table, snapshot_id):
-        said, attempt = summary_of(snapshot), attempt_of(snapshot)
-        if seal_keys.VERSION in said:
+        summary, attempt = summary_of(snapshot), attempt_of(snapshot)
+        if seal_keys.VERSION in summary:
             if settles(snapshot):
                 return
             sealed_by = attempt
-            claiming = said.get(seal_keys.KIND) == MAINTENANCE and table.metadata.format_version >= _CLAIMED_SINCE
+            claiming = summary.get(seal_keys.KIND) == MAINTENANCE and table.metadata.format_version >= _CLAIMED_SINCE
         elif not is_rewrite(snapshot):
             claiming = False
         elif attempt != sealed_by if attempt is not None else not claiming:
@@ -106,15 +106,15 @@ def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
     before = snapshot.parent_snapshot_id
     if before is None or table.metadata.snapshot_by_id(before) is None:
         return _Verdict("the entry of that one has expired")
-    if told := listed_otherwise(table, before, snapshot.snapshot_id):
-        return _Verdict(told, changed=True)
+    if difference := listed_otherwise(table, before, snapshot.snapshot_id):
+        return _Verdict(difference, changed=True)
     replacement = Replacement.between(table, before, snapshot.snapshot_id)
     if any(not is_data(entry.data_file) for entry in replacement.into):
         return _Verdict("it wrote delete files")
     # The value of a partition is told nowhere: its column may be a sensitive one.
     prover = Prover(table, snapshot.snapshot_id, None, in_process, named=lambda _: "a partition")
-    if why := prover.needs_spark(replacement):
-        return _Verdict(why)
+    if reason := prover.needs_spark(replacement):
+        return _Verdict(reason)
     try:
         prover.prove(replacement)
     except RowsDiffer as differ:

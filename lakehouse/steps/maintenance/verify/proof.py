@@ -96,8 +96,8 @@ class Prover:
         before, after = _comparable(before, after)
         self._require_equal(before, after)
         rows = sum(digest.rows for digest in after.values())
-        if rows != (listed := sum(file.record_count for file in replacement.files_in)):
-            raise self._changed(f"{rows} rows were found in files that should hold {listed}")
+        if rows != (expected := sum(file.record_count for file in replacement.files_in)):
+            raise self._changed(f"{rows} rows were found in files that should hold {expected}")
         return RewriteProof(rows, _digest(after), engine, time.monotonic() - began)
 
     @property
@@ -145,20 +145,20 @@ class Prover:
             f"{before.get(key, Digest()).rows} rows before, {after.get(key, Digest()).rows} after"
             for key in differing[:_SHOWN]
         ]
-        more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
-        raise self._changed("; ".join(shown) + more)
+        suffix = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
+        raise self._changed("; ".join(shown) + suffix)
 
     def _require_deletes(self, replacement: Replacement) -> None:
         """Refuse that a delete file goes which applies to a data file that stays: its rows would be back."""
-        gone = [entry for entry in replacement.out if not is_data(entry.data_file)]
+        removed = [entry for entry in replacement.out if not is_data(entry.data_file)]
         source = self.table.metadata.snapshot_by_id(replacement.source)
-        if not gone or source is None:
+        if not removed or source is None:
             return
-        went, deletes = {file.file_path for file in replacement.files_out}, Applying.of(gone)
+        removed_paths, deletes = {file.file_path for file in replacement.files_out}, Applying.of(removed)
         for manifest in source.manifests(self.table.io):
             if manifest.content == ManifestContent.DATA:
                 for entry in live_entries(self.table.io, manifest):
-                    if entry.data_file.file_path not in went and deletes.to(entry):
+                    if entry.data_file.file_path not in removed_paths and deletes.to(entry):
                         raise self._changed("delete files went that apply to data files that stay")
 
     def _changed(self, what: str) -> "RowsDiffer":
@@ -169,7 +169,9 @@ def _comparable(before: Contents, after: Contents) -> tuple[Contents, Contents]:
     """Partition by partition; all in one if the files were partitioned in another way, and so have gone elsewhere."""
     if {spec_id for spec_id, _ in before} != {spec_id for spec_id, _ in after}:
         before, after = _together(before), _together(after)
-    return {k: d for k, d in before.items() if d.rows}, {k: d for k, d in after.items() if d.rows}
+    return {key: digest for key, digest in before.items() if digest.rows}, {
+        key: digest for key, digest in after.items() if digest.rows
+    }
 
 
 def _together(contents: Contents) -> Contents:

@@ -34,13 +34,13 @@ def content(
         files: data files of it.
         row_ids: whether each row's id and when it was last changed belong to it (tables of version 3).
     """
-    places = {file.file_path: partition_of(file) for file in files}
+    partitions = {file.file_path: partition_of(file) for file in files}
     name = quoted_name("lake", *table.name())
     rows = spark.sql(
         f"SELECT *, {', '.join((_FILE, *(_ROW_ID if row_ids else ())))} FROM {name} VERSION AS OF {snapshot_id}"
     )
     fields = [field for field in rows.schema.fields if field.name != _FILE]
-    paths = spark.createDataFrame([(path,) for path in sorted(places)], f"{_FILE} string")
+    paths = spark.createDataFrame([(path,) for path in sorted(partitions)], f"{_FILE} string")
     per_file = (
         rows.join(F.broadcast(paths), _FILE, "left_semi")
         .groupBy(_FILE)
@@ -48,11 +48,11 @@ def content(
         .agg(F.count("*"), *(F.sum(_hashed(fields, seed).cast("decimal(38,0)")) for seed in _SEEDS))
         .collect()
     )
-    found: dict[PartitionKey, Digest] = {}
+    digests: dict[PartitionKey, Digest] = {}
     for path, count, first, second in per_file:
-        here = Digest(int(count), (int(first) % _WORD, int(second) % _WORD))
-        found[places[path]] = found.get(places[path], Digest()) + here
-    return found
+        digest = Digest(int(count), (int(first) % _WORD, int(second) % _WORD))
+        digests[partitions[path]] = digests.get(partitions[path], Digest()) + digest
+    return digests
 
 
 def row_hashes(rows: DataFrame) -> DataFrame:
@@ -61,25 +61,29 @@ def row_hashes(rows: DataFrame) -> DataFrame:
 
 
 def _hashed(fields: Sequence[T.StructField], seed: str) -> Column:
-    return F.xxhash64(F.lit(seed), *(_told(F.col(quoted_name(field.name)), field.dataType) for field in fields))
+    return F.xxhash64(F.lit(seed), *(_null_safe(F.col(quoted_name(field.name)), field.dataType) for field in fields))
 
 
-def _told(value: Column, kind: T.DataType) -> Column:
+def _null_safe(value: Column, kind: T.DataType) -> Column:
     """A value and whether it is there, so that no null can be passed over."""
     match kind:
         case T.StructType():
-            parts = [_told(value.getField(field.name), field.dataType) for field in kind.fields]
+            parts = [_null_safe(value.getField(field.name), field.dataType) for field in kind.fields]
             return F.struct(value.isNull(), *parts)
         case T.ArrayType():
             return F.struct(
-                F.coalesce(F.size(value), F.lit(-1)), F.transform(value, lambda v: _told(v, kind.elementType))
+                F.coalesce(F.size(value), F.lit(-1)),
+                F.transform(value, lambda element: _null_safe(element, kind.elementType)),
             )
         case T.MapType():
             entries = F.map_entries(value)
-            told = F.transform(
-                entries, lambda e: F.struct(_told(e["key"], kind.keyType), _told(e["value"], kind.valueType))
+            pairs = F.transform(
+                entries,
+                lambda entry: F.struct(
+                    _null_safe(entry["key"], kind.keyType), _null_safe(entry["value"], kind.valueType)
+                ),
             )
-            return F.struct(F.coalesce(F.size(value), F.lit(-1)), told)
+            return F.struct(F.coalesce(F.size(value), F.lit(-1)), pairs)
         case T.VariantType():
             return F.struct(value.isNull(), F.to_json(value))
         case _:
