@@ -20,7 +20,7 @@ def require_applied(declarations: Declarations, bases: Mapping[str, Base]) -> No
         NotApplied: a column is missing, or narrower than declared.
         WouldLoseData: the table cannot become what is declared.
     """
-    behind = {
+    differing = {
         name: changes
         for name, base in bases.items()
         if (
@@ -31,6 +31,8 @@ def require_applied(declarations: Declarations, bases: Mapping[str, Base]) -> No
             ]
         )
     }
-    if behind:
-        told = "; ".join(f"{name}: {', '.join(str(change) for change in changes)}" for name, changes in behind.items())
-        raise NotApplied(f"Tables differ from their declarations ({told}).", remedy="run `lakehouse apply`")
+    if differing:
+        differences = "; ".join(
+            f"{name}: {', '.join(str(change) for change in changes)}" for name, changes in differing.items()
+        )
+        raise NotApplied(f"Tables differ from their declarations ({differences}).", remedy="run `lakehouse apply`")

@@ -47,11 +47,18 @@ def compare(stream: str, plan: IngestPlan, landed: WriteResult, kafka: KafkaSett
     """Compare; Kafka is asked only where offsets brought no record."""
     if problem := _misread(plan.ranges, landed):
         return Completeness(refusal=_differs(stream, problem))
-    gaps = {p: named for p, span in plan.ranges.items() if (named := _gaps(p, span, landed.received.get(p, [])))}
+    gaps = {
+        partition: named
+        for partition, span in plan.ranges.items()
+        if (named := _gaps(partition, span, landed.received.get(partition, [])))
+    }
     if not gaps:
         return Completeness()
-    without = {p: end - start - _records(landed.received.get(p, [])) for p, (start, end) in plan.ranges.items()}
-    without = {p: offsets for p, offsets in without.items() if offsets}
+    without = {
+        partition: end - start - _records(landed.received.get(partition, []))
+        for partition, (start, end) in plan.ranges.items()
+    }
+    without = {partition: offsets for partition, offsets in without.items() if offsets}
     return _explain(stream, plan.topic.topic, without, _sample(gaps), kafka)
 
 
@@ -69,8 +76,8 @@ def _explain(
     stream: str, topic: str, without: dict[int, int], gaps: list[OffsetGap], kafka: KafkaSettings
 ) -> Completeness:
     if lost := readable(kafka, topic, gaps):
-        places = ", ".join(f"partition {gap.partition} offset {offset}" for gap, offset in sorted(lost.items()))
-        problem = f"topic {topic} has records that the run did not receive: {places}"
+        locations = ", ".join(f"partition {gap.partition} offset {offset}" for gap, offset in sorted(lost.items()))
+        problem = f"topic {topic} has records that the run did not receive: {locations}"
         return Completeness(without, refusal=_differs(stream, problem))
     try:
         policy = cleanup_policy(kafka, topic)
@@ -116,14 +123,14 @@ def _misread(ranges: Mapping[int, tuple[int, int]], landed: WriteResult) -> str:
 
 def _gaps(partition: int, span: tuple[int, int], stretches: Iterable[Stretch]) -> list[OffsetGap]:
     """The first gaps of a partition: before, between and after its stretches, and those named within them."""
-    at, end = span
-    found: list[OffsetGap] = []
+    next_offset, end = span
+    gaps: list[OffsetGap] = []
     for stretch in sorted(stretches, key=lambda stretch: stretch.first):
-        if stretch.first > at:
-            found.append(OffsetGap(partition, at, stretch.first))
-        found += [OffsetGap(partition, *gap) for gap in stretch.gaps]
-        at = stretch.last + 1
-    return [*found, OffsetGap(partition, at, end)] if at < end else found
+        if stretch.first > next_offset:
+            gaps.append(OffsetGap(partition, next_offset, stretch.first))
+        gaps += [OffsetGap(partition, *gap) for gap in stretch.gaps]
+        next_offset = stretch.last + 1
+    return [*gaps, OffsetGap(partition, next_offset, end)] if next_offset < end else gaps
 
 
 def _sample(gaps: Mapping[int, list[OffsetGap]]) -> list[OffsetGap]:

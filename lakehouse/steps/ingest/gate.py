@@ -48,21 +48,23 @@ def require_acceptable(stream: Stream, landed: WriteResult, branch: str, refused
     broken = counts.quarantined - counts.tombstones
     allowed = stream.max_quarantine_share
     reasons = reasons_shown(landed.errors, landed.columns)
-    where = f"look at them in branch {branch} of {stream.quarantine_table}"
+    hint = f"look at them in branch {branch} of {stream.quarantine_table}"
     # Who allows none means none, also of the first few.
     if broken > (stream.max_quarantine_records if allowed else 0) and broken / counts.read > allowed:
         raise TooMuchQuarantined(
             f"Stream {stream.name}: {broken} of {counts.read} records of topic {stream.topic} are not acceptable "
             f"({broken / counts.read:.2%}, allowed {allowed:.2%}; {reasons}); nothing was published.",
-            remedy=f"{where}, correct the producer or the declaration, or raise max_quarantine_share; the same offsets "
+            remedy=f"{hint}, correct the producer or the declaration, or raise max_quarantine_share; the same offsets "
             "are tried again",
         )
-    stuck = {p: times for p, times in refused_last.items() if times >= LAST_RECORDS}
+    stuck = {partition: times for partition, times in refused_last.items() if times >= LAST_RECORDS}
     if stuck and allowed < 1:
-        partitions = ", ".join(f"the last {times} of partition {p}" for p, times in sorted(stuck.items()))
+        partitions = ", ".join(
+            f"the last {times} of partition {partition}" for partition, times in sorted(stuck.items())
+        )
         raise TooMuchQuarantined(
             f"Stream {stream.name}: of topic {stream.topic}, {partitions} are not acceptable, without a good record "
             f"between them ({reasons}); nothing was published.",
-            remedy=f"{where} and in {stream.quarantine_table}, and correct the producer or the declaration; if they "
+            remedy=f"{hint} and in {stream.quarantine_table}, and correct the producer or the declaration; if they "
             "are to be quarantined, declare max_quarantine_share=1 until they are",
         )

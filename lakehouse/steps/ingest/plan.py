@@ -50,8 +50,13 @@ class IngestPlan:
     @property
     def ranges(self) -> dict[int, tuple[int, int]]:
         """What is to be read, of the partitions with something to read."""
-        until = {p: self.skipped[p][0] if p in self.skipped else end for p, end in sorted(self.end.items())}
-        return {p: (self.start[p], end) for p, end in until.items() if end > self.start[p]}
+        until = {
+            partition: self.skipped[partition][0] if partition in self.skipped else end
+            for partition, end in sorted(self.end.items())
+        }
+        return {
+            partition: (self.start[partition], end) for partition, end in until.items() if end > self.start[partition]
+        }
 
     @property
     def offsets(self) -> int:
@@ -61,7 +66,7 @@ class IngestPlan:
     @property
     def lag_after(self) -> int:
         """Offsets that remain in the log after this plan."""
-        return sum(limits.last_stable - self.end[p] for p, limits in self.topic.partitions.items())
+        return sum(limits.last_stable - self.end[partition] for partition, limits in self.topic.partitions.items())
 
     @property
     def needed(self) -> bool:
@@ -117,14 +122,16 @@ def agreed_position(stream: str, statements: Mapping[str, KafkaStatement]) -> Ka
     Raises:
         PositionsDiffer: they do not agree.
     """
-    found = list(statements.values())
+    sealed = list(statements.values())
     # A table that was set back to before records were reprocessed lacks them, though it stands where the others stand.
-    places = [(s.end, s.topic_id, s.cluster_id, s.reprocessed) for s in found]
-    if any(place != places[0] for place in places):
-        late = {name: sum(map(s.reprocessed_rows, s.reprocessed)) for name, s in statements.items()}
+    states = [(statement.end, statement.topic_id, statement.cluster_id, statement.reprocessed) for statement in sealed]
+    if any(state != states[0] for state in states):
+        late = {
+            name: sum(map(statement.reprocessed_rows, statement.reprocessed)) for name, statement in statements.items()
+        }
         positions = {name: statement.end for name, statement in statements.items()}
         raise PositionsDiffer(stream, positions, late if len(set(late.values())) > 1 else None)
-    return found[0] if found else None
+    return sealed[0] if sealed else None
 
 
 def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -> None:
@@ -133,17 +140,17 @@ def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -
     Raises:
         IngestRefused: one of its kinds.
     """
-    read = {p: (0, end) for p, end in previous.end.items()}
+    read = {partition: (0, end) for partition, end in previous.end.items()}
     if previous.cluster_id != topic.cluster_id:
         raise ClusterChanged(stream, topic.topic, previous.cluster_id, topic.cluster_id, read)
     if previous.topic_id != topic.topic_id:
         raise TopicRecreated(stream, topic.topic, previous.topic_id, topic.topic_id, read)
-    if vanished := {p: span for p, span in read.items() if p not in topic.partitions}:
+    if vanished := {partition: span for partition, span in read.items() if partition not in topic.partitions}:
         raise PartitionsVanished(stream, topic.topic, vanished)
     if beyond := {
-        p: (topic.partitions[p].last_stable, end)
-        for p, end in previous.end.items()
-        if end > topic.partitions[p].last_stable
+        partition: (topic.partitions[partition].last_stable, end)
+        for partition, end in previous.end.items()
+        if end > topic.partitions[partition].last_stable
     }:
         raise PositionBeyondEnd(stream, topic.topic, beyond)
 
@@ -163,15 +170,15 @@ def require_unchanged(stream: str, plan: IngestPlan, topic: TopicState) -> None:
 
 def position_in(previous: KafkaStatement, topic: TopicState) -> dict[int, int]:
     """Where each partition of the topic stands; one that is new since the last seal at 0, where every log begins."""
-    return {p: previous.end.get(p, 0) for p in topic.partitions}
+    return {partition: previous.end.get(partition, 0) for partition in topic.partitions}
 
 
 def lost_ranges(previous: KafkaStatement, topic: TopicState) -> dict[int, tuple[int, int]]:
     """What retention deleted before it was read, also of partitions that no run has seen yet."""
     return {
-        p: (position, topic.partitions[p].earliest)
-        for p, position in position_in(previous, topic).items()
-        if topic.partitions[p].earliest > position
+        partition: (position, topic.partitions[partition].earliest)
+        for partition, position in position_in(previous, topic).items()
+        if topic.partitions[partition].earliest > position
     }
 
 
@@ -207,14 +214,23 @@ def plan_range(
     ledger = (*(previous.losses if previous else ()), *accepted)
     ahead = next_accepted(ledger, topic.topic_id, start)
     until = {
-        p: min(_until(start[p], ahead[p][0]) if p in ahead else limits.last_stable, limits.last_stable)
-        for p, limits in topic.partitions.items()
+        partition: min(
+            _until(start[partition], ahead[partition][0]) if partition in ahead else limits.last_stable,
+            limits.last_stable,
+        )
+        for partition, limits in topic.partitions.items()
     }
-    taken = share({p: until[p] - start[p] for p in start}, max_records)
-    end = {p: start[p] + taken[p] for p in start}
+    taken = share({partition: until[partition] - start[partition] for partition in start}, max_records)
+    end = {partition: start[partition] + taken[partition] for partition in start}
     # Offsets that the log does not have yet are not stepped over: nobody has seen what will be there.
-    skipped = {p: span for p, span in ahead.items() if end[p] == span[0] and span[1] <= topic.partitions[p].last_stable}
-    return IngestPlan(topic, start, end | {p: span[1] for p, span in skipped.items()}, previous, skipped=skipped)
+    skipped = {
+        partition: span
+        for partition, span in ahead.items()
+        if end[partition] == span[0] and span[1] <= topic.partitions[partition].last_stable
+    }
+    return IngestPlan(
+        topic, start, end | {partition: span[1] for partition, span in skipped.items()}, previous, skipped=skipped
+    )
 
 
 def _until(start: int, given_up: int) -> int:
@@ -224,13 +240,14 @@ def _until(start: int, given_up: int) -> int:
 
 def _first_offsets(stream: str, topic: TopicState, first: Mapping[int, int]) -> dict[int, int]:
     outside = {
-        p: (offset, offset + 1)
-        for p, offset in first.items()
-        if p not in topic.partitions or not topic.partitions[p].earliest <= offset <= topic.partitions[p].last_stable
+        partition: (offset, offset + 1)
+        for partition, offset in first.items()
+        if partition not in topic.partitions
+        or not topic.partitions[partition].earliest <= offset <= topic.partitions[partition].last_stable
     }
     if outside:
         raise StartNotInLog(stream, topic.topic, outside)
-    return {p: first.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+    return {partition: first.get(partition, limits.earliest) for partition, limits in topic.partitions.items()}
 
 
 def share(available: Mapping[int, int], limit: int) -> dict[int, int]:
@@ -240,11 +257,11 @@ def share(available: Mapping[int, int], limit: int) -> dict[int, int]:
         partition → at most what is available there; the sum is the smaller of the limit and all that is available.
     """
     taken: dict[int, int] = {}
-    left = limit
-    by_size = sorted(available, key=lambda p: (available[p], p))
+    remaining = limit
+    by_size = sorted(available, key=lambda partition: (available[partition], partition))
     for position, partition in enumerate(by_size):
-        fair, extra = divmod(left, len(by_size) - position)
+        fair, extra = divmod(remaining, len(by_size) - position)
         # The remainder of the division goes to the largest partitions, which come last.
         taken[partition] = min(available[partition], fair + (1 if extra and position == len(by_size) - 1 else 0))
-        left -= taken[partition]
-    return {p: taken[p] for p in available}
+        remaining -= taken[partition]
+    return {partition: taken[partition] for partition in available}

@@ -70,15 +70,15 @@ def _note(stretches: list[Stretch], offsets: npt.NDArray[np.int64], refused: npt
     stretch = stretches[-1]
     after = np.concatenate(([stretch.last], offsets))
     steps = np.diff(after)
-    for place in np.flatnonzero(steps > 1):
-        start, end = int(after[place]) + 1, int(after[place + 1])
+    for index in np.flatnonzero(steps > 1):
+        start, end = int(after[index]) + 1, int(after[index + 1])
         stretch.missing += end - start
         if len(stretch.gaps) < NAMED_GAPS:
             stretch.gaps.append((start, end))
     stretch.last = int(offsets[-1])
     stretch.records += len(offsets)
-    good = np.flatnonzero(~refused)
-    stretch.refused = stretch.refused + len(refused) if len(good) == 0 else len(refused) - 1 - int(good[-1])
+    accepted = np.flatnonzero(~refused)
+    stretch.refused = stretch.refused + len(refused) if len(accepted) == 0 else len(refused) - 1 - int(accepted[-1])
     stretch.judged += len(refused)
 
 

@@ -9,7 +9,9 @@ Ranges = Mapping[int, tuple[int, int]]
 
 def shown(ranges: Ranges) -> str:
     """Ranges for a person: `partition 2 offsets [100, 250)`."""
-    return ", ".join(f"partition {p} offsets [{start}, {end})" for p, (start, end) in sorted(ranges.items()))
+    return ", ".join(
+        f"partition {partition} offsets [{start}, {end})" for partition, (start, end) in sorted(ranges.items())
+    )
 
 
 class IngestRefused(LakehouseError):
@@ -96,9 +98,10 @@ class TableEmptied(IngestRefused):
     """A table has no seal and no rows, where the seals of its siblings account for rows in it."""
 
     def __init__(self, stream: str, rows: Mapping[str, int]) -> None:
-        told = ", ".join(f"{count} rows of {table}" for table, count in sorted(rows.items()))
+        lost_rows = ", ".join(f"{count} rows of {table}" for table, count in sorted(rows.items()))
         super().__init__(
-            f"Stream {stream}: seals account for {told}, which holds none: it was dropped and made anew, or emptied.",
+            f"Stream {stream}: seals account for {lost_rows}, which holds none: it was dropped and made anew, or "
+            "emptied.",
             remedy=f"restore it, or give these rows up with `lakehouse adopt {stream} --from rows --yes`; to read all "
             "of the topic again, drop every table of the stream and its quarantine",
         )
@@ -108,9 +111,11 @@ class UnsealedCommit(IngestRefused):
     """Somebody wrote to a table of the stream outside the protocol, after the last seal."""
 
     def __init__(self, stream: str, commits: Mapping[str, Sequence[int]]) -> None:
-        told = "; ".join(f"{table}: snapshot(s) {', '.join(map(str, ids))}" for table, ids in sorted(commits.items()))
+        snapshots = "; ".join(
+            f"{table}: snapshot(s) {', '.join(map(str, ids))}" for table, ids in sorted(commits.items())
+        )
         super().__init__(
-            f"Stream {stream}: commits that no seal accounts for came after the last one ({told}).",
+            f"Stream {stream}: commits that no seal accounts for came after the last one ({snapshots}).",
             remedy=f"roll the table back to its last seal, or adopt what it holds now with `lakehouse adopt {stream} "
             "--from rows --yes`",
         )
@@ -124,12 +129,12 @@ class PositionsDiffer(IngestRefused):
     ) -> None:
         """The tables stand so, and by the seal of each so many records were reprocessed."""
         counts = {table: f" with {count} records reprocessed" for table, count in (reprocessed or {}).items()}
-        told = "; ".join(
+        standings = "; ".join(
             f"{table} at {dict(sorted(ends.items()))}{counts.get(table, '')}"
             for table, ends in sorted(positions.items())
         )
         super().__init__(
-            f"Stream {stream}: its tables stand at different positions, so one was rolled back alone: {told}.",
+            f"Stream {stream}: its tables stand at different positions, so one was rolled back alone: {standings}.",
             remedy="roll the other tables back to the same run as well (`lakehouse tables` shows runs), or this one "
             "forward",
         )

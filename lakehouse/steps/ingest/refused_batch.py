@@ -41,13 +41,13 @@ def drop_older(catalog: LakeCatalog, bases: Mapping[str, Base], attempt: Attempt
     dropped: list[str] = []
     for base in bases.values():
         table = catalog.load_table(base.identifier)
-        for left in abandoned_branches(table, older_than=timedelta(0)):
-            if not left.branch.startswith(attempt.branch) and _refused(table, left.branch, attempt.step):
+        for abandoned in abandoned_branches(table, older_than=timedelta(0)):
+            if not abandoned.branch.startswith(attempt.branch) and _refused(table, abandoned.branch, attempt.step):
                 try:
-                    drop_branch(catalog, left)
+                    drop_branch(catalog, abandoned)
                 except CommitFailedException:
                     continue  # somebody else wrote to the table at this moment: the next refusal, or housekeeping, does
-                dropped.append(f"{base.name} {left.branch}")
+                dropped.append(f"{base.name} {abandoned.branch}")
     return dropped
 
 

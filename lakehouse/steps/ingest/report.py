@@ -99,7 +99,10 @@ class IngestReport:
             stream=stream.name,
             topic=stream.topic,
             ranges=plan.ranges,
-            rows={table: sum(t.count for t in by_p.values()) for table, by_p in landed.tallies.items()},
+            rows={
+                table: sum(tally.count for tally in by_partition.values())
+                for table, by_partition in landed.tallies.items()
+            },
             counts=landed.counts,
             total_counts=statement.total_counts,
             lag=plan.lag_after,

@@ -132,7 +132,7 @@ def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> di
     """Resolve the declared start against the topic; partitions that are not named start at earliest."""
     start = stream.start
     if start.kind == "latest":
-        return {p: limits.last_stable for p, limits in topic.partitions.items()}
+        return {partition: limits.last_stable for partition, limits in topic.partitions.items()}
     if start.kind == "timestamp" and start.moment is not None:
         return offsets_at(kafka, topic.topic, start.moment)
     return dict(start.positions)
@@ -144,7 +144,7 @@ def _record_limit(step: IngestStep, topic: TopicState, previous: KafkaStatement 
     if counts.read:
         mean = counts.bytes / counts.read
     else:
-        starts = {p: limits.earliest for p, limits in topic.partitions.items()}
+        starts = {partition: limits.earliest for partition, limits in topic.partitions.items()}
         mean = sample_record_bytes(step.kafka, topic.topic, starts)
     by_bytes = int(step.limits.max_bytes_per_run / max(1.0, mean or _UNKNOWN_RECORD_BYTES))
     return max(1, min(step.limits.max_records_per_run, by_bytes))
@@ -172,8 +172,8 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
 
 def keep_newest(step: IngestStep, bases: Mapping[str, Base], statement: KafkaStatement, refusal: BatchRefused) -> None:
     """Seal the branches of a refused batch with the reason, and remove those of the batches refused before it."""
-    told = reason_of(refusal)
-    seal_all(step, bases, statement, dict.fromkeys(bases, told), kind=REFUSED)
+    keys = reason_of(refusal)
+    seal_all(step, bases, statement, dict.fromkeys(bases, keys), kind=REFUSED)
     for branch in drop_older(step.catalog, bases, step.attempt):
         step.inform(f"{step.stream.name}: removed {branch}, which was refused before")
 
@@ -182,8 +182,10 @@ def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None
     """Make the statement that every table of the step will carry."""
     at_end = plan.lag_after == 0
     refused = (plan.previous.refused_last if plan.previous else None) or {}
-    refused_last = {p: last_refused(landed.received.get(p, []), refused.get(p, 0)) for p in plan.end}
-    lost = {p: Tally.of_range(*span) for p, span in plan.skipped.items()}
+    refused_last = {
+        partition: last_refused(landed.received.get(partition, []), refused.get(partition, 0)) for partition in plan.end
+    }
+    lost = {partition: Tally.of_range(*span) for partition, span in plan.skipped.items()}
     return KafkaStatement(
         cluster_id=plan.topic.cluster_id,
         topic=plan.topic.topic,
@@ -191,10 +193,10 @@ def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None
         start=plan.start,
         end=plan.end,
         tallies={**landed.tallies, LOST: lost} if lost else landed.tallies,
-        lost={p: [span] for p, span in plan.skipped.items()},
+        lost={partition: [span] for partition, span in plan.skipped.items()},
         counts=landed.counts + Counts(lost=sum(tally.count for tally in lost.values())),
         valid_through_ms=plan.made_at_ms if at_end else 0,
-        refused_last={p: times for p, times in refused_last.items() if times},
+        refused_last={partition: times for partition, times in refused_last.items() if times},
         without_record=comparison.without_record if comparison else None,
         because=comparison.because if comparison else "",
     ).after(plan.previous)
@@ -208,21 +210,22 @@ def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]
 
     Key `changes.operations`, in a stream of changes: JSON, changelog → operation → rows of this step.
     """
-    told: dict[str, dict[str, dict[str, str | int]]] = {
+    by_table: dict[str, dict[str, dict[str, str | int]]] = {
         step.stream.quarantine_table: {
             reason: {"severity": "error", "broken": times} for reason, times in landed.errors.items()
         }
     }
     for name in step.stream.tables:
         rules = compile_rules(step.declarations.tables[name].without_coordinates())
-        told[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
+        by_table[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
         for rule, times in landed.warnings.get(name, {}).items():
-            told[name][rule] = {"severity": "warning", "broken": times}
+            by_table[name][rule] = {"severity": "warning", "broken": times}
     changes: dict[str, str] = {}
     if step.stream.changes:
         changes[seal_keys.CHANGES_OPERATIONS] = msgspec.json.encode(landed.operations, order="sorted").decode()
     return {
-        name: {seal_keys.QUALITY_RULES: msgspec.json.encode(rules).decode(), **changes} for name, rules in told.items()
+        name: {seal_keys.QUALITY_RULES: msgspec.json.encode(rules).decode(), **changes}
+        for name, rules in by_table.items()
     }
 
 
@@ -230,11 +233,11 @@ def seal_all(
     step: IngestStep,
     bases: Mapping[str, Base],
     statement: KafkaStatement,
-    more: Mapping[str, Mapping[str, str]],
+    extra_keys: Mapping[str, Mapping[str, str]],
     *,
     kind: str = "ingest",
 ) -> list[Staged]:
-    """Seal every table of the step, also those that received nothing; `more` are keys for one table each."""
+    """Seal every table of the step, also those that received nothing; `extra_keys` are for one table each."""
     return [
         seal_branch(
             step.catalog,
@@ -243,7 +246,7 @@ def seal_all(
             Seal.of(
                 step.attempt,
                 kind,
-                statement={**statement.to_keys(), **more.get(name, {})},
+                statement={**statement.to_keys(), **extra_keys.get(name, {})},
                 previous=base.sealed.seal if base.sealed else None,
             ),
         )

@@ -44,7 +44,9 @@ def data_files_from_rows(metadata: TableMetadata, rows: Iterable[Mapping[str, An
         footer = pq.read_metadata(pa.BufferReader(row["footer"]))
         statistics = _statistics(footer, plan, paths)
         counted = {int(field_id): count for field_id, count in json.loads(row["nan_counts"]).items()}
-        statistics["nan_value_counts"] = {k: v for k, v in counted.items() if k in statistics["value_counts"]}
+        statistics["nan_value_counts"] = {
+            field_id: count for field_id, count in counted.items() if field_id in statistics["value_counts"]
+        }
         values = [
             None if value is None else from_bytes(kind, bytes(value))
             for kind, value in zip(kinds, row["partition"], strict=True)

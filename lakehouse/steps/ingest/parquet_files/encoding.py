@@ -77,15 +77,15 @@ def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
 
 def nan_counts(batch: pa.RecordBatch) -> dict[int, int]:
     """How many NaN each floating column holds, by field id; Parquet's own statistics do not say."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for field, column in zip(batch.schema, batch.columns, strict=True):
-        _count_nans(field, column, found)
-    return found
+        _count_nans(field, column, counts)
+    return counts
 
 
-def _count_nans(field: pa.Field, column: pa.Array, found: dict[int, int]) -> None:
+def _count_nans(field: pa.Field, column: pa.Array, counts: dict[int, int]) -> None:
     if t.is_floating(field.type):
-        found[int(field.metadata[b"PARQUET:field_id"])] = pc.sum(pc.is_nan(column)).as_py() or 0
+        counts[int(field.metadata[b"PARQUET:field_id"])] = pc.sum(pc.is_nan(column)).as_py() or 0
     elif t.is_struct(field.type):
         for child, values in zip(field.type, column.flatten(), strict=True):
-            _count_nans(child, values, found)
+            _count_nans(child, values, counts)

@@ -20,7 +20,7 @@ def metrics_plan(schema: Schema, properties: Mapping[str, str]) -> dict[int, Sta
     """What to collect of every leaf, by field id."""
     default = properties.get(_DEFAULT, "truncate(16)")
     plan: dict[int, StatisticsCollector] = {}
-    leaves = (_leaf(f.field_id, f.name, f.field_type, repeated=False) for f in schema.fields)
+    leaves = (_leaf(field.field_id, field.name, field.field_type, repeated=False) for field in schema.fields)
     for field_id, name, kind, repeated in chain.from_iterable(leaves):
         mode = _NONE if repeated else match_metrics_mode(properties.get(_COLUMN + name, default))
         if mode.type == MetricModeTypes.TRUNCATE and not isinstance(kind, StringType | BinaryType):

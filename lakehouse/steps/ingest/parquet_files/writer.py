@@ -60,7 +60,7 @@ class ParquetFiles:
         self._schema = file_schema(schema)
         self._partitioner = Partitioner(target.spec(), schema)
         self._folders = Folders(target.spec(), schema)
-        self._partition_types = [f.field_type for f in target.spec().partition_type(schema).fields]
+        self._partition_types = [field.field_type for field in target.spec().partition_type(schema).fields]
         self._locations = load_location_provider(target.location, dict(target.properties))
         self._io: FileIO = load_file_io(dict(target.io_properties), target.location)
         self._limit = int(target.properties.get("write.target-file-size-bytes", _TARGET_FILE_BYTES))
@@ -109,10 +109,10 @@ class ParquetFiles:
 
     def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns: list[pa.Array] = []
-        for wanted in self._schema:
-            place = batch.schema.get_field_index(wanted.name)
-            column = batch.column(place) if place >= 0 else pa.nulls(batch.num_rows, wanted.type)
-            columns.append(column if column.type.equals(wanted.type, check_metadata=True) else column.cast(wanted.type))
+        for field in self._schema:
+            index = batch.schema.get_field_index(field.name)
+            column = batch.column(index) if index >= 0 else pa.nulls(batch.num_rows, field.type)
+            columns.append(column if column.type.equals(field.type, check_metadata=True) else column.cast(field.type))
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _new_file(self, partition: PartitionTuple) -> OpenFile:

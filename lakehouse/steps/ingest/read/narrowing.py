@@ -107,12 +107,12 @@ def find_unreadable(
                 low = middle
             else:
                 high, cause = middle, error
-        (place,) = line.part(low, high).items()
-        if (error := reader(dict([place]))) is None:
+        (suspect,) = line.part(low, high).items()
+        if (error := reader(dict([suspect]))) is None:
             return None  # only together with others
-        if not (reader.succeeded or _any_readable(reader, place, ranges, known or {})):
+        if not (reader.succeeded or _any_readable(reader, suspect, ranges, known or {})):
             return None
-        partition, (start, _) = place
+        partition, (start, _) = suspect
         return Unreadable(partition, start, _end(reader, partition, start, ranges[partition][1]), error)
     except _Exhausted:
         if not reader.succeeded:
@@ -121,14 +121,14 @@ def find_unreadable(
         return Unreadable(partition, start, end, cause, exact=False)
 
 
-def _any_readable(reader: _Reader, place: tuple[int, tuple[int, int]], ranges: Ranges, known: Ranges) -> bool:
+def _any_readable(reader: _Reader, suspect: tuple[int, tuple[int, int]], ranges: Ranges, known: Ranges) -> bool:
     """Whether some other offset can be read: one that was read before, else the next, or the last of a partition."""
-    partition, (_, after) = place
-    others: list[tuple[int, int]] = [(p, start) for p, (start, _) in list(known.items())[:1]]
+    partition, (_, after) = suspect
+    others: list[tuple[int, int]] = [(other, start) for other, (start, _) in list(known.items())[:1]]
     if after < ranges[partition][1]:
         others += [(partition, after), (partition, ranges[partition][1] - 1)]
-    others += [(p, end - 1) for p, (_, end) in list(ranges.items())[:2] if p != partition]
-    return any(reader({p: (offset, offset + 1)}) is None for p, offset in others)
+    others += [(other, end - 1) for other, (_, end) in list(ranges.items())[:2] if other != partition]
+    return any(reader({other: (offset, offset + 1)}) is None for other, offset in others)
 
 
 def _end(reader: _Reader, partition: int, start: int, end: int) -> int:
@@ -153,15 +153,15 @@ class _Line:
 
     def part(self, low: int, high: int) -> dict[int, tuple[int, int]]:
         """What lies between two places on the line."""
-        found: dict[int, tuple[int, int]] = {}
-        for partition, start, end, at in self._placed():
-            first, last = start + max(0, low - at), min(end, start + high - at)
+        parts: dict[int, tuple[int, int]] = {}
+        for partition, start, end, begin in self._placed():
+            first, last = start + max(0, low - begin), min(end, start + high - begin)
             if first < last:
-                found[partition] = (first, last)
-        return found
+                parts[partition] = (first, last)
+        return parts
 
     def _placed(self) -> Iterable[tuple[int, int, int, int]]:
-        at = 0
+        begin = 0
         for partition, (start, end) in sorted(self.ranges.items()):
-            yield partition, start, end, at
-            at += end - start
+            yield partition, start, end, begin
+            begin += end - start

@@ -81,12 +81,12 @@ def read_what_can_be_read(
     Raises:
         Exception: what `land` raised, where no single offset is to blame.
     """
-    found: list[Unreadable] = []
+    unreadable: list[Unreadable] = []
     while plan.ranges:
         try:
-            return Readable(plan, land(plan), tuple(found))
+            return Readable(plan, land(plan), tuple(unreadable))
         except Exception as error:
-            if found and not found[-1].exact:
+            if unreadable and not unreadable[-1].exact:
                 raise  # what is left of the plan was read before, so this is something else
             look()
             bounds = bounds or Bounds()
@@ -99,15 +99,18 @@ def read_what_can_be_read(
                     raise
                 cause = RecordTooLarge(f"a record of more than {LIMIT >> 20} MiB, or one that cannot be unpacked")
                 too_large = Unreadable(record.partition, record.offset, record.offset + 1, cause)
-                return Readable(plan, WriteResult.nothing(), (*found, too_large), spark_ended=True)
-            found.append(offsets)
+                return Readable(plan, WriteResult.nothing(), (*unreadable, too_large), spark_ended=True)
+            unreadable.append(offsets)
             plan = _before(plan, offsets)
-    return Readable(plan, WriteResult.nothing(), tuple(found))
+    return Readable(plan, WriteResult.nothing(), tuple(unreadable))
 
 
 def _tried(attempt: Callable[[IngestPlan], None], plan: IngestPlan, ranges: Ranges) -> Exception | None:
     """Read these ranges of a plan and nothing else; what it raised."""
-    start, end = {p: span[0] for p, span in ranges.items()}, {p: span[1] for p, span in ranges.items()}
+    start, end = (
+        {partition: span[0] for partition, span in ranges.items()},
+        {partition: span[1] for partition, span in ranges.items()},
+    )
     try:
         attempt(replace(plan, start=start, end=end, skipped={}))
     except Exception as error:  # noqa: BLE001 # whatever it is: that it fails, and where, is the question
@@ -117,9 +120,16 @@ def _tried(attempt: Callable[[IngestPlan], None], plan: IngestPlan, ranges: Rang
 
 def _before(plan: IngestPlan, offsets: Unreadable) -> IngestPlan:
     """The plan without what cannot be read and what comes after it: in its partition or, where not exact, in all."""
-    end = {p: plan.start[p] if p > offsets.partition and not offsets.exact else end for p, end in plan.end.items()}
+    end = {
+        partition: plan.start[partition] if partition > offsets.partition and not offsets.exact else end
+        for partition, end in plan.end.items()
+    }
     end[offsets.partition] = offsets.start
-    return replace(plan, end=end, skipped={p: span for p, span in plan.skipped.items() if end[p] == span[1]})
+    return replace(
+        plan,
+        end=end,
+        skipped={partition: span for partition, span in plan.skipped.items() if end[partition] == span[1]},
+    )
 
 
 def _read_before(plan: IngestPlan) -> Ranges:
@@ -128,7 +138,8 @@ def _read_before(plan: IngestPlan) -> Ranges:
         return {}
     given_up = accepted_ranges(plan.previous.losses, plan.topic.topic_id)
     return {
-        p: (start - 1, start)
-        for p, start in sorted(plan.start.items())
-        if start > plan.topic.partitions[p].earliest and all(end != start for _, end in given_up.get(p, []))
+        partition: (start - 1, start)
+        for partition, start in sorted(plan.start.items())
+        if start > plan.topic.partitions[partition].earliest
+        and all(end != start for _, end in given_up.get(partition, []))
     }

@@ -30,7 +30,7 @@ class OffsetsUnreadable(LakehouseError):
         *,
         spark_ended: bool = False,
     ) -> None:
-        told = "; ".join(f"{_shown(offsets)}: {cause_of(offsets.cause)}" for offsets in unreadable)
+        causes = "; ".join(f"{_shown(offsets)}: {cause_of(offsets.cause)}" for offsets in unreadable)
         landed = (
             f"What lies before was published ({report.counts.read:,} records)"
             if report is not None
@@ -39,7 +39,7 @@ class OffsetsUnreadable(LakehouseError):
             else "Nothing lies before that is not published yet"
         )
         super().__init__(
-            f"Stream {stream}: topic {topic} cannot be read at {told}. {landed}.",
+            f"Stream {stream}: topic {topic} cannot be read at {causes}. {landed}.",
             remedy=_remedy(stream, unreadable),
         )
         self.report = report

@@ -105,7 +105,9 @@ def plan_offsets_loss(
         OffsetsInvalid: see `find_offsets_loss`.
         IngestRefused: see `find_offsets_loss`.
     """
-    accepted = AcceptedLoss(topic.topic_id, {p: list(spans) for p, spans in offsets.items()}, reason, "", 0)
+    accepted = AcceptedLoss(
+        topic.topic_id, {partition: list(spans) for partition, spans in offsets.items()}, reason, "", 0
+    )
     # A run that reads nothing: it refuses where a run would, and steps over what lies at the position.
     plan = plan_range(stream, previous, topic, first=first, max_records=0, accepted=[accepted])
     _require_unread(stream, plan, topic, offsets)

@@ -93,7 +93,7 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         _require_none_skipped(step.stream.name, previous, topic, position)
     return Adoption(
         go_on_from=go_on_from,
-        rows={name: sum(len(offsets) for offsets in by_p.values()) for name, by_p in rows.items()},
+        rows={name: sum(len(offsets) for offsets in by_partition.values()) for name, by_partition in rows.items()},
         unaccounted=unaccounted,
         repeated=_repeated(rows),
         read_again=_beyond(rows, position),
@@ -107,43 +107,53 @@ def adopt(step: IngestStep, bases: Mapping[str, Base], adoption: Adoption) -> Pu
     Raises:
         CommitError: something was published meanwhile; nothing was changed.
     """
-    more = {
+    extra_keys = {
         name: {
             seal_keys.ADOPT_FROM: adoption.go_on_from.value,
             seal_keys.ADOPT_UNACCOUNTED: adoption.unaccounted.get(name, ""),
         }
         for name in bases
     }
-    return publish(step.catalog, seal_all(step, bases, adoption.statement, more, kind="adopt"))
+    return publish(step.catalog, seal_all(step, bases, adoption.statement, extra_keys, kind="adopt"))
 
 
 def _unaccounted(bases: Mapping[str, Base], previous: KafkaStatement | None) -> dict[str, str]:
-    told = {
+    reasons = {
         name: f"no rows, where seals account for {count}" for name, count in emptied_tables(bases, previous).items()
     }
     for name, base in bases.items():
         if base.sealed is None and base.has_rows:
-            told[name] = "rows without a seal"
+            reasons[name] = "rows without a seal"
         elif base.sealed is not None and base.unsealed:
-            told[name] = f"snapshots {', '.join(str(s.snapshot_id) for s in base.unsealed)} after the last seal"
-    return told
+            reasons[name] = (
+                f"snapshots {', '.join(str(snapshot.snapshot_id) for snapshot in base.unsealed)} after the last seal"
+            )
+    return reasons
 
 
 def _position(
     stream: str, rows: Rows, previous: KafkaStatement | None, topic: TopicState, go_on_from: GoOnFrom
 ) -> dict[int, int]:
     if go_on_from is GoOnFrom.EARLIEST:
-        return {p: limits.earliest for p, limits in topic.partitions.items()}
+        return {partition: limits.earliest for partition, limits in topic.partitions.items()}
     if go_on_from is GoOnFrom.LATEST:
-        return {p: limits.last_stable for p, limits in topic.partitions.items()}
+        return {partition: limits.last_stable for partition, limits in topic.partitions.items()}
     if previous is not None:
         require_same_log(stream, previous, topic)
         return position_in(previous, topic)
-    after = {p: max(int(by_p[p].max()) + 1 for by_p in rows.values() if p in by_p) for p in _partitions(rows)}
-    beyond = {p: (topic.partitions[p].last_stable if p in topic.partitions else 0, end) for p, end in after.items()}
-    if beyond := {p: span for p, span in beyond.items() if span[0] < span[1]}:
+    after = {
+        partition: max(
+            int(by_partition[partition].max()) + 1 for by_partition in rows.values() if partition in by_partition
+        )
+        for partition in _partitions(rows)
+    }
+    beyond = {
+        partition: (topic.partitions[partition].last_stable if partition in topic.partitions else 0, end)
+        for partition, end in after.items()
+    }
+    if beyond := {partition: span for partition, span in beyond.items() if span[0] < span[1]}:
         raise PositionBeyondEnd(stream, topic.topic, beyond)
-    return {p: after.get(p, limits.earliest) for p, limits in topic.partitions.items()}
+    return {partition: after.get(partition, limits.earliest) for partition, limits in topic.partitions.items()}
 
 
 def _require_none_skipped(
@@ -154,17 +164,26 @@ def _require_none_skipped(
     Raises:
         OffsetsSkipped: with the ranges.
     """
-    same = (previous.cluster_id, previous.topic_id) == (topic.cluster_id, topic.topic_id)
-    unread = position_in(previous, topic) if same else {p: limits.earliest for p, limits in topic.partitions.items()}
-    if skipped := {p: (unread[p], at) for p, at in position.items() if at > unread[p]}:
-        raise OffsetsSkipped(stream, topic.topic, skipped, go_on_from="rows" if same else "earliest")
+    same_log = (previous.cluster_id, previous.topic_id) == (topic.cluster_id, topic.topic_id)
+    unread = (
+        position_in(previous, topic)
+        if same_log
+        else {partition: limits.earliest for partition, limits in topic.partitions.items()}
+    )
+    if skipped := {
+        partition: (unread[partition], offset) for partition, offset in position.items() if offset > unread[partition]
+    }:
+        raise OffsetsSkipped(stream, topic.topic, skipped, go_on_from="rows" if same_log else "earliest")
 
 
 def _statement(
     rows: Rows, previous: KafkaStatement | None, topic: TopicState, position: dict[int, int], quarantine: str
 ) -> KafkaStatement:
-    totals = {table: {p: Tally.of(offsets) for p, offsets in by_p.items()} for table, by_p in rows.items()}
-    held = {table: sum(tally.count for tally in by_p.values()) for table, by_p in totals.items()}
+    totals = {
+        table: {partition: Tally.of(offsets) for partition, offsets in by_partition.items()}
+        for table, by_partition in rows.items()
+    }
+    row_counts = {table: sum(tally.count for tally in by_partition.values()) for table, by_partition in totals.items()}
     before = previous.total_counts if previous else Counts()
     if previous and LOST in previous.totals:
         totals[LOST] = dict(previous.totals[LOST])
@@ -174,12 +193,12 @@ def _statement(
         topic_id=topic.topic_id,
         start=position,
         end=position,
-        totals={table: by_p for table, by_p in totals.items() if by_p},
+        totals={table: by_partition for table, by_partition in totals.items() if by_partition},
         total_counts=Counts(
-            read=sum(held.values()) + before.filtered,
-            written=sum(held.values()) - held[quarantine],
-            quarantined=held[quarantine],
-            tombstones=min(before.tombstones, held[quarantine]),
+            read=sum(row_counts.values()) + before.filtered,
+            written=sum(row_counts.values()) - row_counts[quarantine],
+            quarantined=row_counts[quarantine],
+            tombstones=min(before.tombstones, row_counts[quarantine]),
             filtered=before.filtered,
             lost=before.lost,
             bytes=before.bytes,
@@ -190,20 +209,22 @@ def _statement(
 
 
 def _partitions(rows: Rows) -> set[int]:
-    return {partition for by_p in rows.values() for partition in by_p}
+    return {partition for by_partition in rows.values() for partition in by_partition}
 
 
 def _repeated(rows: Rows) -> dict[int, int]:
-    found: Counter[int] = Counter()
+    repeats: Counter[int] = Counter()
     for partition in _partitions(rows):
-        everywhere = np.concatenate([by_p[partition] for by_p in rows.values() if partition in by_p])
-        found[partition] = len(everywhere) - len(np.unique(everywhere))
-    return {partition: times for partition, times in found.items() if times}
+        offsets = np.concatenate(
+            [by_partition[partition] for by_partition in rows.values() if partition in by_partition]
+        )
+        repeats[partition] = len(offsets) - len(np.unique(offsets))
+    return {partition: times for partition, times in repeats.items() if times}
 
 
 def _beyond(rows: Rows, position: Mapping[int, int]) -> dict[int, int]:
-    found: Counter[int] = Counter()
-    for by_p in rows.values():
-        for partition, offsets in by_p.items():
-            found[partition] += int((offsets >= position.get(partition, np.iinfo(np.int64).max)).sum())
-    return {partition: times for partition, times in found.items() if times}
+    counts: Counter[int] = Counter()
+    for by_partition in rows.values():
+        for partition, offsets in by_partition.items():
+            counts[partition] += int((offsets >= position.get(partition, np.iinfo(np.int64).max)).sum())
+    return {partition: times for partition, times in counts.items() if times}

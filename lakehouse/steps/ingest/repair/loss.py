@@ -60,8 +60,11 @@ class Loss:
     def ahead(self) -> dict[int, list[Range]]:
         """Of what is given up, what lies ahead of the position."""
         end = self.statement.end
-        later = {p: [span for span in spans if span[0] >= end[p]] for p, spans in self.accepted.items()}
-        return {p: spans for p, spans in sorted(later.items()) if spans}
+        later = {
+            partition: [span for span in spans if span[0] >= end[partition]]
+            for partition, spans in self.accepted.items()
+        }
+        return {partition: spans for partition, spans in sorted(later.items()) if spans}
 
     @property
     def offsets(self) -> int:
@@ -102,11 +105,11 @@ def accept_loss(step: IngestStep, bases: Mapping[str, Base], loss: Loss) -> Publ
     if loss.accepted:
         accepted = AcceptedLoss(statement.topic_id, loss.accepted, loss.reason, step.attempt.run_id, now)
         statement = replace(statement, losses=(*statement.losses, accepted))
-    told = {
+    loss_keys = {
         seal_keys.LOSS_REASON: loss.reason,
         seal_keys.LOSS_DOUBTFUL: msgspec.json.encode(_texts(loss.doubtful)).decode(),
     }
-    return publish(step.catalog, seal_all(step, bases, statement, dict.fromkeys(bases, told), kind=loss.kind))
+    return publish(step.catalog, seal_all(step, bases, statement, dict.fromkeys(bases, loss_keys), kind=loss.kind))
 
 
 def _loss(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
@@ -118,7 +121,7 @@ def _loss(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
             remedy="let it run; nothing is to be accepted",
         )
     start = position_in(previous, topic)
-    end = {p: lost[p][1] if p in lost else start[p] for p in start}
+    end = {partition: lost[partition][1] if partition in lost else start[partition] for partition in start}
     statement = _statement(topic, start, end, lost, previous)
     return Loss("loss", lost, {}, "RetentionOvertook", statement, _spans(lost))
 
@@ -130,16 +133,23 @@ def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
             f"Stream {stream}: topic {topic.topic} is the one that was read, and it reaches to the stored position.",
             remedy="let it run; if retention deleted unread records, accept that without --new-epoch",
         )
-    start = {p: limits.earliest for p, limits in topic.partitions.items()}
+    start = {partition: limits.earliest for partition, limits in topic.partitions.items()}
     end, lost = dict(start), dict[int, tuple[int, int]]()
     # What was given up ahead of the position of a log that is no more, was never lost.
     ledger, refused_last = reached(previous.losses, previous.topic_id, previous.end), dict[int, int]()
     if (previous.cluster_id, previous.topic_id) == (topic.cluster_id, topic.topic_id):
         lost = lost_ranges(previous, topic)
-        start = {p: min(at, topic.partitions[p].last_stable) for p, at in position_in(previous, topic).items()}
-        end = {p: lost[p][1] if p in lost else start[p] for p in start}
+        start = {
+            partition: min(offset, topic.partitions[partition].last_stable)
+            for partition, offset in position_in(previous, topic).items()
+        }
+        end = {partition: lost[partition][1] if partition in lost else start[partition] for partition in start}
         ledger = past(ledger, topic.topic_id)
-        refused_last = {p: times for p, times in (previous.refused_last or {}).items() if p not in reason.ranges}
+        refused_last = {
+            partition: times
+            for partition, times in (previous.refused_last or {}).items()
+            if partition not in reason.ranges
+        }
     statement = _statement(topic, start, end, lost, previous)
     statement = replace(statement, origin={}, losses=ledger, refused_last=refused_last)
     return Loss("new_epoch", lost, reason.ranges, type(reason).__name__, statement, _spans(lost))
@@ -156,7 +166,7 @@ def _why_not_the_same(stream: str, previous: KafkaStatement, topic: TopicState) 
 def _statement(
     topic: TopicState, start: dict[int, int], end: dict[int, int], lost: Ranges, previous: KafkaStatement
 ) -> KafkaStatement:
-    tallies = {p: Tally.of_range(*span) for p, span in lost.items()}
+    tallies = {partition: Tally.of_range(*span) for partition, span in lost.items()}
     return KafkaStatement(
         cluster_id=topic.cluster_id,
         topic=topic.topic,

@@ -62,19 +62,19 @@ class RecordOffsets:
     @property
     def tallies(self) -> dict[int, Tally]:
         """Partition → tally."""
-        return {p: Tally.of(offsets) for p, offsets in sorted(self.offsets.items()) if len(offsets)}
+        return {partition: Tally.of(offsets) for partition, offsets in sorted(self.offsets.items()) if len(offsets)}
 
     @property
     def spans(self) -> dict[int, list[tuple[int, int]]]:
         """As ranges."""
-        return {p: _spans(offsets) for p, offsets in sorted(self.offsets.items()) if len(offsets)}
+        return {partition: _spans(offsets) for partition, offsets in sorted(self.offsets.items()) if len(offsets)}
 
     @property
     def where(self) -> BooleanExpression:
         """The rows of these records; there must be some."""
         parts = [
-            And(EqualTo(PARTITION, p), In(OFFSET, set(offsets.tolist())))  # pyright: ignore[reportCallIssue]
-            for p, offsets in sorted(self.offsets.items())
+            And(EqualTo(PARTITION, partition), In(OFFSET, set(offsets.tolist())))  # pyright: ignore[reportCallIssue]
+            for partition, offsets in sorted(self.offsets.items())
             if len(offsets)
         ]
         return reduce(Or, parts) if len(parts) > 1 else parts[0]
@@ -85,7 +85,7 @@ class RecordOffsets:
         for partition, offsets in sorted(self.offsets.items()):
             taken[partition] = offsets[: max(0, most)]
             most -= len(taken[partition])
-        return RecordOffsets({p: offsets for p, offsets in taken.items() if len(offsets)})
+        return RecordOffsets({partition: offsets for partition, offsets in taken.items() if len(offsets)})
 
 
 def refused_places(quarantine: Base, wanted: Spans | None) -> tuple[RecordOffsets, int]:
@@ -98,24 +98,24 @@ def refused_places(quarantine: Base, wanted: Spans | None) -> tuple[RecordOffset
         quarantine: the table as it was loaded.
         wanted: only these; None: all.
     """
-    found: dict[int, Offsets] = {}
+    taken: dict[int, Offsets] = {}
     shared = 0
     for partition, offsets in coordinates(quarantine.table, _tasks(quarantine, _within(wanted))).items():
         values, times = np.unique(offsets, return_counts=True)
         chosen = _inside(values, None if wanted is None else wanted.get(partition, ()))
         shared += int(times[chosen & (times > 1)].sum())
-        if len(mine := values[chosen & (times == 1)]):
-            found[partition] = mine
-    return RecordOffsets(found), shared
+        if len(selected := values[chosen & (times == 1)]):
+            taken[partition] = selected
+    return RecordOffsets(taken), shared
 
 
-def refused_records(quarantine: Base, places: RecordOffsets) -> Iterator[pa.RecordBatch]:
+def refused_records(quarantine: Base, offsets: RecordOffsets) -> Iterator[pa.RecordBatch]:
     """The records at some places as Kafka gave them, each with its error class, a piece at a time."""
-    if not places.count:
+    if not offsets.count:
         return
     table = quarantine.table
-    scan = ArrowScan(table.metadata, table.io, table.schema().select(*_READ), places.where)
-    for rows in scan.to_record_batches(_tasks(quarantine, places.where)):
+    scan = ArrowScan(table.metadata, table.io, table.schema().select(*_READ), offsets.where)
+    for rows in scan.to_record_batches(_tasks(quarantine, offsets.where)):
         for start in range(0, rows.num_rows, _ROWS):
             yield _as_read(rows.slice(start, _ROWS))
 
@@ -124,7 +124,10 @@ def refused_after(quarantine: Base, offsets: Mapping[int, int]) -> dict[int, int
     """Partition → how many refused records, tombstones aside, lie after an offset of it."""
     if not offsets:
         return {}
-    parts = [And(EqualTo(PARTITION, p), GreaterThan(OFFSET, offset)) for p, offset in sorted(offsets.items())]  # pyright: ignore[reportCallIssue]
+    parts = [
+        And(EqualTo(PARTITION, partition), GreaterThan(OFFSET, offset))  # pyright: ignore[reportCallIssue]
+        for partition, offset in sorted(offsets.items())
+    ]
     where = And(reduce(Or, parts) if len(parts) > 1 else parts[0], NotEqualTo("error_class", TOMBSTONE))  # pyright: ignore[reportCallIssue]
     table = quarantine.table
     scan = ArrowScan(table.metadata, table.io, table.schema().select(PARTITION, OFFSET), where)
@@ -142,8 +145,10 @@ def _as_read(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def places_of(partitions: Sequence[int], offsets: Sequence[int]) -> RecordOffsets:
     """Where some records are from."""
-    of, numbers = np.array(partitions, np.int64), np.array(offsets, np.int64)
-    return RecordOffsets({int(p): np.sort(numbers[of == p]) for p in np.unique(of)})
+    partition_of_row, numbers = np.array(partitions, np.int64), np.array(offsets, np.int64)
+    return RecordOffsets(
+        {int(partition): np.sort(numbers[partition_of_row == partition]) for partition in np.unique(partition_of_row)}
+    )
 
 
 def _tasks(quarantine: Base, where: BooleanExpression | None) -> list[FileScanTask]:
@@ -155,8 +160,8 @@ def _tasks(quarantine: Base, where: BooleanExpression | None) -> list[FileScanTa
 
 def _within(wanted: Spans | None) -> BooleanExpression | None:
     terms: list[BooleanExpression] = [
-        And(EqualTo(PARTITION, p), GreaterThanOrEqual(OFFSET, start), LessThan(OFFSET, end))  # pyright: ignore[reportCallIssue]
-        for p, spans in (wanted or {}).items()
+        And(EqualTo(PARTITION, partition), GreaterThanOrEqual(OFFSET, start), LessThan(OFFSET, end))  # pyright: ignore[reportCallIssue]
+        for partition, spans in (wanted or {}).items()
         for start, end in spans
     ]
     return reduce(Or, terms) if terms else None
@@ -166,22 +171,22 @@ def _inside(offsets: Offsets, spans: Sequence[tuple[int, int]] | None) -> Any:
     """Which of some offsets are wanted: files are read whole."""
     if spans is None:
         return np.ones(len(offsets), np.bool_)
-    found = np.zeros(len(offsets), np.bool_)
+    inside = np.zeros(len(offsets), np.bool_)
     for start, end in spans:
-        found |= (offsets >= start) & (offsets < end)
-    return found
+        inside |= (offsets >= start) & (offsets < end)
+    return inside
 
 
 def _headers(headers: Sequence[Mapping[str, Any]] | None) -> str | None:
     """As they travel to the decoders: JSON, values in Base64, and no field for one that is null."""
     if headers is None:
         return None
-    told = [
+    entries = [
         {"key": header["key"]}
         | ({} if header["value"] is None else {"value": base64.b64encode(header["value"]).decode()})
         for header in headers
     ]
-    return msgspec.json.encode(told).decode()
+    return msgspec.json.encode(entries).decode()
 
 
 def _spans(offsets: Offsets) -> list[tuple[int, int]]:

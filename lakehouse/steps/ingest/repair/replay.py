@@ -87,74 +87,91 @@ def _plan(stream: str, ranges: Ranges, previous: KafkaStatement | None, topic: T
     if previous is None:
         raise CannotReplay(f"Stream {stream} has not begun.", remedy="let it run first")
     require_same_log(stream, previous, topic)
-    empty = {p: span for p, span in ranges.items() if span[1] <= span[0]}
-    unread = {p: span for p, span in ranges.items() if span[1] > previous.end.get(p, 0)}
-    gone = {p: span for p, span in ranges.items() if p in topic.partitions and span[0] < topic.partitions[p].earliest}
-    for wrong, why in ((empty, "hold nothing"), (unread, "were not read yet"), (gone, "are not in the log any more")):
-        if wrong:
+    empty = {partition: span for partition, span in ranges.items() if span[1] <= span[0]}
+    unread = {partition: span for partition, span in ranges.items() if span[1] > previous.end.get(partition, 0)}
+    deleted = {
+        partition: span
+        for partition, span in ranges.items()
+        if partition in topic.partitions and span[0] < topic.partitions[partition].earliest
+    }
+    for unusable, reason in (
+        (empty, "hold nothing"),
+        (unread, "were not read yet"),
+        (deleted, "are not in the log any more"),
+    ):
+        if unusable:
             raise CannotReplay(
-                f"Stream {stream}: {shown(wrong)} {why}.",
+                f"Stream {stream}: {shown(unusable)} {reason}.",
                 remedy="`lakehouse tables` shows positions, `lakehouse status` what the topic holds",
             )
-    return IngestPlan(topic, {p: r[0] for p, r in ranges.items()}, {p: r[1] for p, r in ranges.items()}, previous)
+    return IngestPlan(
+        topic,
+        {partition: span[0] for partition, span in ranges.items()},
+        {partition: span[1] for partition, span in ranges.items()},
+        previous,
+    )
 
 
 def _compare(step: IngestStep, base: Base, ranges: Ranges) -> ReplayResult:
     table = step.catalog.load_table(base.identifier)
-    where = _within(ranges)
-    held = _rows(table, base.snapshot_id, where, set())
-    known = {task.file.file_path for task in _tasks(table, base.snapshot_id, where)}
-    again = _rows(table, head_of(table, step.attempt.branch), where, known)
-    return compare_rows(base.name, held, again)
+    condition = _within(ranges)
+    stored = _rows(table, base.snapshot_id, condition, set())
+    known_files = {task.file.file_path for task in _tasks(table, base.snapshot_id, condition)}
+    replayed = _rows(table, head_of(table, step.attempt.branch), condition, known_files)
+    return compare_rows(base.name, stored, replayed)
 
 
-def compare_rows(name: str, held: pa.Table, again: pa.Table) -> ReplayResult:
+def compare_rows(name: str, stored: pa.Table, replayed: pa.Table) -> ReplayResult:
     """Compare two sets of rows by their places; pure."""
-    mine, theirs = _by_place(held), _by_place(again)
-    missing = sorted(place for place in theirs if place not in mine)
-    extra = sorted(place for place, rows in mine.items() for _ in rows[len(theirs.get(place, ())) :])
-    both = sorted(place for place in mine if place in theirs)
-    one = held.take(pa.array([mine[place][0] for place in both], pa.int64()))
-    other = again.take(pa.array([theirs[place][0] for place in both], pa.int64()))
+    stored_rows, replayed_rows = _by_coordinate(stored), _by_coordinate(replayed)
+    missing = sorted(coordinate for coordinate in replayed_rows if coordinate not in stored_rows)
+    extra = sorted(
+        coordinate for coordinate, rows in stored_rows.items() for _ in rows[len(replayed_rows.get(coordinate, ())) :]
+    )
+    common = sorted(coordinate for coordinate in stored_rows if coordinate in replayed_rows)
+    common_stored = stored.take(pa.array([stored_rows[coordinate][0] for coordinate in common], pa.int64()))
+    common_replayed = replayed.take(pa.array([replayed_rows[coordinate][0] for coordinate in common], pa.int64()))
     different: dict[Place, list[str]] = {}
-    for column in held.column_names:
-        if column == _OF_THE_RUN or one[column].equals(other[column]):
+    for column in stored.column_names:
+        if column == _OF_THE_RUN or common_stored[column].equals(common_replayed[column]):
             continue
-        for place, left, right in zip(both, one[column].to_pylist(), other[column].to_pylist(), strict=True):
+        for coordinate, stored_value, replayed_value in zip(
+            common, common_stored[column].to_pylist(), common_replayed[column].to_pylist(), strict=True
+        ):
             # As text, because a number that is none equals nothing, not even itself.
-            if repr(left) != repr(right):
-                different.setdefault(place, []).append(column)
-    return ReplayResult(name, held.num_rows, again.num_rows, missing, extra, different)
+            if repr(stored_value) != repr(replayed_value):
+                different.setdefault(coordinate, []).append(column)
+    return ReplayResult(name, stored.num_rows, replayed.num_rows, missing, extra, different)
 
 
-def _by_place(rows: pa.Table) -> dict[Place, list[int]]:
-    found: dict[Place, list[int]] = {}
-    for number, place in enumerate(zip(rows[PARTITION].to_pylist(), rows[OFFSET].to_pylist(), strict=True)):
-        found.setdefault(place, []).append(number)
-    return found
+def _by_coordinate(rows: pa.Table) -> dict[Place, list[int]]:
+    numbers: dict[Place, list[int]] = {}
+    for number, coordinate in enumerate(zip(rows[PARTITION].to_pylist(), rows[OFFSET].to_pylist(), strict=True)):
+        numbers.setdefault(coordinate, []).append(number)
+    return numbers
 
 
 def _within(ranges: Ranges) -> BooleanExpression:
     terms = [
-        And(EqualTo(PARTITION, p), GreaterThanOrEqual(OFFSET, start), LessThan(OFFSET, end))  # pyright: ignore[reportCallIssue]
-        for p, (start, end) in ranges.items()
+        And(EqualTo(PARTITION, partition), GreaterThanOrEqual(OFFSET, start), LessThan(OFFSET, end))  # pyright: ignore[reportCallIssue]
+        for partition, (start, end) in ranges.items()
     ]
     return Or(*terms) if len(terms) > 1 else terms[0]
 
 
-def _tasks(table: Table, snapshot_id: int | None, where: BooleanExpression):
+def _tasks(table: Table, snapshot_id: int | None, condition: BooleanExpression):
     if snapshot_id is None:
         return []
-    return list(table.scan(row_filter=where, snapshot_id=snapshot_id).plan_files())
+    return list(table.scan(row_filter=condition, snapshot_id=snapshot_id).plan_files())
 
 
-def _rows(table: Table, snapshot_id: int | None, where: BooleanExpression, without: set[str]) -> pa.Table:
-    tasks = [task for task in _tasks(table, snapshot_id, where) if task.file.file_path not in without]
-    return ArrowScan(table.metadata, table.io, table.schema(), where).to_table(tasks)
+def _rows(table: Table, snapshot_id: int | None, condition: BooleanExpression, without: set[str]) -> pa.Table:
+    tasks = [task for task in _tasks(table, snapshot_id, condition) if task.file.file_path not in without]
+    return ArrowScan(table.metadata, table.io, table.schema(), condition).to_table(tasks)
 
 
 def _drop(step: IngestStep, bases: Mapping[str, Base]) -> None:
     for base in bases.values():
-        for left in abandoned_branches(step.catalog.load_table(base.identifier), older_than=timedelta(0)):
-            if left.branch == step.attempt.branch:
-                drop_branch(step.catalog, left)
+        for abandoned in abandoned_branches(step.catalog.load_table(base.identifier), older_than=timedelta(0)):
+            if abandoned.branch == step.attempt.branch:
+                drop_branch(step.catalog, abandoned)

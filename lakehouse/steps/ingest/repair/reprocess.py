@@ -103,30 +103,30 @@ def find_reprocess(
     require_applied(step.declarations, bases)
     previous = stored_position(step.stream.name, bases)
     quarantine = bases[step.stream.quarantine_table]
-    places, shared = refused_places(quarantine, wanted)
-    if previous is None or not (places.count or shared):
+    refused_offsets, shared = refused_places(quarantine, wanted)
+    if previous is None or not (refused_offsets.count or shared):
         raise NothingToReprocess(
             f"{quarantine.name} holds none of the records that are asked for.",
             remedy="look at its columns _kafka_partition and _kafka_offset, and at the stream's declaration",
         )
-    chosen = places.first(MOST_RECORDS)
+    chosen = refused_offsets.first(MOST_RECORDS)
     task = _task(step, bases, previous)
     refused: Counter[str] = Counter()
-    good: list[tuple[int, int, str]] = []
+    accepted: list[tuple[int, int, str]] = []
     for batch in refused_records(quarantine, chosen):
         errors = task.judge(batch)
         refused.update(error.error_class for error in errors.values())
         rows = zip(*(batch.column(name).to_pylist() for name in ("partition", "offset", "error_class")), strict=True)
-        good += [place for row, place in enumerate(rows) if row not in errors]
+        accepted += [record for row, record in enumerate(rows) if row not in errors]
     return Reprocess(
-        places=places_of([partition for partition, _, _ in good], [offset for _, offset, _ in good]),
-        tombstones=sum(error_class == TOMBSTONE for _, _, error_class in good),
+        places=places_of([partition for partition, _, _ in accepted], [offset for _, offset, _ in accepted]),
+        tombstones=sum(error_class == TOMBSTONE for _, _, error_class in accepted),
         refused=dict(refused),
-        left=places.count - chosen.count,
+        left=refused_offsets.count - chosen.count,
         shared=shared,
         previous=previous,
         reason=reason,
-        refused_last=_refused_last(quarantine, previous, good),
+        refused_last=_refused_last(quarantine, previous, accepted),
     )
 
 
@@ -142,25 +142,28 @@ def _refused_last(
         if partition in before and error_class != TOMBSTONE:
             newest[partition] = max(offset, newest.get(partition, offset))
     after = refused_after(quarantine, newest)
-    left = {p: min(times, after.get(p, 0)) if p in newest else times for p, times in before.items()}
-    return {p: times for p, times in left.items() if times}
+    remaining = {
+        partition: min(times, after.get(partition, 0)) if partition in newest else times
+        for partition, times in before.items()
+    }
+    return {partition: times for partition, times in remaining.items() if times}
 
 
-def reprocess(step: IngestStep, bases: Mapping[str, Base], found: Reprocess) -> Published:
+def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) -> Published:
     """Land what was found acceptable, and take it out of the quarantine: all in one publish.
 
     Args:
         step: of the stream; its session is opened only where a layout is beyond the workers' writer.
         bases: those that it was found from.
-        found: what is taken; there must be something.
+        selected: what is taken; there must be something.
 
     Raises:
         CommitError: the publish did not go through, for example `Superseded` because an ingest or another reprocess
             came first; nothing was changed.
         StagedRowsDiffer: what was staged is not what was found; nothing was published.
     """
-    landed = _write(step, bases, found)
-    _require_landed(step, found, landed)
+    landed = _write(step, bases, selected)
+    _require_landed(step, selected, landed)
     _stage(step, bases, landed)
     quarantine = bases[step.stream.quarantine_table]
     open_branch(step.catalog, quarantine, step.attempt)
@@ -169,28 +172,28 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], found: Reprocess) -> 
         quarantine,
         step.attempt.branch,
         lambda transaction: transaction.delete(
-            found.places.where, snapshot_properties=step.attempt.marks, branch=step.attempt.branch
+            selected.places.where, snapshot_properties=step.attempt.marks, branch=step.attempt.branch
         ),
     )
     failpoint("reprocess.staged")
-    statement = state(step.stream.quarantine_table, found, landed)
-    told = {
+    statement = state(step.stream.quarantine_table, selected, landed)
+    reprocess_keys = {
         seal_keys.REPROCESS_OFFSETS: msgspec.json.encode(
-            {str(p): spans for p, spans in found.places.spans.items()}
+            {str(partition): spans for partition, spans in selected.places.spans.items()}
         ).decode(),
-        seal_keys.REPROCESS_REASON: found.reason,
+        seal_keys.REPROCESS_REASON: selected.reason,
     }
-    more = {name: {**keys, **told} for name, keys in verdicts(step, landed).items()}
-    staged = seal_all(step, bases, statement, more, kind=KIND_REPROCESS)
+    extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(step, landed).items()}
+    staged = seal_all(step, bases, statement, extra_keys, kind=KIND_REPROCESS)
     require_staged(step.catalog, staged, replace(statement, tallies=landed.tallies))
-    _require_left(step, quarantine, staged, found)
+    _require_left(step, quarantine, staged, selected)
     return publish(step.catalog, staged)
 
 
-def state(quarantine: str, found: Reprocess, landed: WriteResult) -> KafkaStatement:
+def state(quarantine: str, selected: Reprocess, landed: WriteResult) -> KafkaStatement:
     """What every table will say: the position as it was, and which offsets have moved from the quarantine to where."""
-    leaving = {partition: -tally for partition, tally in found.places.tallies.items()}
-    previous = found.previous
+    leaving = {partition: -tally for partition, tally in selected.places.tallies.items()}
+    previous = selected.previous
     return KafkaStatement(
         cluster_id=previous.cluster_id,
         topic=previous.topic,
@@ -198,10 +201,10 @@ def state(quarantine: str, found: Reprocess, landed: WriteResult) -> KafkaStatem
         start=dict(previous.end),
         end=dict(previous.end),
         tallies={**landed.tallies, quarantine: leaving},
-        counts=Counts(written=found.count, quarantined=-found.count, tombstones=-found.tombstones),
+        counts=Counts(written=selected.count, quarantined=-selected.count, tombstones=-selected.tombstones),
         valid_through_ms=previous.valid_through_ms,
         reprocessed=landed.tallies,
-        refused_last=found.refused_last,
+        refused_last=selected.refused_last,
     ).after(previous)
 
 
@@ -221,10 +224,10 @@ def _task(step: IngestStep, bases: Mapping[str, Base], previous: KafkaStatement)
     return make_task(work, beyond)
 
 
-def _write(step: IngestStep, bases: Mapping[str, Base], found: Reprocess) -> WriteResult:
+def _write(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) -> WriteResult:
     """In this process, by what the workers run."""
-    work, beyond = _work(step, bases, found.previous)
-    batches = refused_records(bases[step.stream.quarantine_table], found.places)
+    work, beyond = _work(step, bases, selected.previous)
+    batches = refused_records(bases[step.stream.quarantine_table], selected.places)
     reports = [
         read_report(report)
         for batch in make_task(work, beyond).run(batches)
@@ -233,9 +236,9 @@ def _write(step: IngestStep, bases: Mapping[str, Base], found: Reprocess) -> Wri
     return add_up(work, beyond, reports)
 
 
-def _require_landed(step: IngestStep, found: Reprocess, landed: WriteResult) -> None:
+def _require_landed(step: IngestStep, selected: Reprocess, landed: WriteResult) -> None:
     """Each record that was found acceptable was written to one table, once."""
-    expected, written = found.places.tallies, dict[int, Tally]()
+    expected, written = selected.places.tallies, dict[int, Tally]()
     for name, by_partition in landed.tallies.items():
         for partition, tally in by_partition.items():
             written[partition] = written.get(partition, Tally()) + tally
@@ -244,7 +247,7 @@ def _require_landed(step: IngestStep, found: Reprocess, landed: WriteResult) -> 
             break
     if written != expected:
         raise StagedRowsDiffer(
-            f"Stream {step.stream.name}: {found.count} records were acceptable, and others were written.",
+            f"Stream {step.stream.name}: {selected.count} records were acceptable, and others were written.",
             remedy="run the command again, and report this: it must not happen",
         )
 
@@ -259,14 +262,14 @@ def _stage(step: IngestStep, bases: Mapping[str, Base], landed: WriteResult) -> 
             stage_files(step.catalog, bases[name], step.attempt, files)
 
 
-def _require_left(step: IngestStep, quarantine: Base, staged: Sequence[Staged], found: Reprocess) -> None:
+def _require_left(step: IngestStep, quarantine: Base, staged: Sequence[Staged], selected: Reprocess) -> None:
     """What is on the branch is what was in the quarantine less what is taken, and nothing else."""
     head = next(item.head for item in staged if item.base.name == quarantine.name)
     table = step.catalog.load_table(quarantine.identifier)
     before = coordinates(quarantine.table, list(quarantine.table.scan(snapshot_id=quarantine.snapshot_id).plan_files()))
     after = coordinates(table, list(table.scan(snapshot_id=head).plan_files()))
     for partition, offsets in before.items():
-        stays = offsets[~np.isin(offsets, found.places.offsets.get(partition, np.array([], np.int64)))]
+        stays = offsets[~np.isin(offsets, selected.places.offsets.get(partition, np.array([], np.int64)))]
         if not np.array_equal(np.sort(stays), np.sort(after.get(partition, np.array([], np.int64)))):
             raise StagedRowsDiffer(
                 f"{quarantine.name}: of partition {partition} other rows than the reprocessed ones left the branch.",

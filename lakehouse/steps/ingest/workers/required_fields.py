@@ -38,14 +38,14 @@ def _filled(array: pa.Array) -> pa.Array:
     if t.is_struct(kind):
         # flatten() also applies the struct's own nulls to its fields, and a slice's offset.
         parts = [
-            _filled(part if field.nullable else _present(part))
-            for field, part in zip(kind, array.flatten(), strict=True)
+            _filled(child if field.nullable else _present(child))
+            for field, child in zip(kind, array.flatten(), strict=True)
         ]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
-    whole = pa.concat_arrays([array]) if array.offset else array
+    unsliced = pa.concat_arrays([array]) if array.offset else array
     if t.is_map(kind):
-        return _map(whole, _filled(whole.keys), _filled(whole.items), mask)
-    return pa.ListArray.from_arrays(_offsets(whole), _filled(whole.values), type=kind, mask=mask)
+        return _map(unsliced, _filled(unsliced.keys), _filled(unsliced.items), mask)
+    return pa.ListArray.from_arrays(_offsets(unsliced), _filled(unsliced.values), type=kind, mask=mask)
 
 
 def _present(array: pa.Array) -> pa.Array:
@@ -54,16 +54,18 @@ def _present(array: pa.Array) -> pa.Array:
     if not array.null_count:
         return array
     if t.is_struct(kind):
-        parts = [part if field.nullable else _present(part) for field, part in zip(kind, array.flatten(), strict=True)]
+        parts = [
+            child if field.nullable else _present(child) for field, child in zip(kind, array.flatten(), strict=True)
+        ]
         return pa.StructArray.from_arrays(parts, fields=list(kind))
     if t.is_map(kind):
-        whole = pa.concat_arrays([array])
-        return _map(whole, whole.keys, whole.items, None)
+        unsliced = pa.concat_arrays([array])
+        return _map(unsliced, unsliced.keys, unsliced.items, None)
     if t.is_list(kind):
-        whole = pa.concat_arrays([array])
-        return pa.ListArray.from_arrays(_offsets(whole), whole.values, type=kind)
-    some = array.drop_null()
-    return pc.fill_null(array, some[0] if len(some) else _zero(kind))
+        unsliced = pa.concat_arrays([array])
+        return pa.ListArray.from_arrays(_offsets(unsliced), unsliced.values, type=kind)
+    values = array.drop_null()
+    return pc.fill_null(array, values[0] if len(values) else _zero(kind))
 
 
 def _zero(kind: pa.DataType) -> pa.Scalar:

@@ -36,8 +36,8 @@ def kafka_frame(spark: SparkSession, kafka: KafkaSettings, plan: IngestPlan, *, 
         **{
             "kafka.max.poll.records": str(poll_records(plan)),
             "assign": json.dumps({name: sorted(ranges)}),
-            "startingOffsets": json.dumps({name: {str(p): start for p, (start, _) in ranges.items()}}),
-            "endingOffsets": json.dumps({name: {str(p): end for p, (_, end) in ranges.items()}}),
+            "startingOffsets": json.dumps({name: {str(partition): start for partition, (start, _) in ranges.items()}}),
+            "endingOffsets": json.dumps({name: {str(partition): end for partition, (_, end) in ranges.items()}}),
             "kafka.isolation.level": "read_committed",
             "failOnDataLoss": "true",
             "includeHeaders": "true",
@@ -56,4 +56,4 @@ def poll_records(plan: IngestPlan) -> int:
     """
     ends = {partition: end for partition, (_, end) in plan.ranges.items()}
     ahead = next_accepted(plan.previous.losses if plan.previous else (), plan.topic.topic_id, ends)
-    return 1 if any(start - ends[p] < POLL_RECORDS for p, (start, _) in ahead.items()) else POLL_RECORDS
+    return 1 if any(start - ends[partition] < POLL_RECORDS for partition, (start, _) in ahead.items()) else POLL_RECORDS

@@ -102,10 +102,10 @@ def record_schema(table: Table, base: Base) -> pa.Schema:
     not a missing struct whose fields are required.
     """
     declared = file_schema(iceberg_schema(table.without_coordinates()))
-    held = file_schema(base.table.schema())
+    stored = file_schema(base.table.schema())
     return pa.schema(
         [
-            field.with_type(here.type) if (here := held.field(field.name)).type.equals(field.type) else field
+            field.with_type(column.type) if (column := stored.field(field.name)).type.equals(field.type) else field
             for field in declared
         ]
     )
@@ -150,26 +150,27 @@ def add_up(work: IngestWork, beyond: set[str], reports: Iterable[TaskReport]) ->
         tallies = added(
             tallies,
             {
-                table: {p: Tally(*map(int, parts)) for p, parts in by_partition.items()}
+                table: {partition: Tally(*map(int, parts)) for partition, parts in by_partition.items()}
                 for table, by_partition in report.tallies.items()
             },
         )
-        for table, told in report.files.items():
-            rows = pa.ipc.open_stream(told).read_all()
+        for table, ipc in report.files.items():
+            rows = pa.ipc.open_stream(ipc).read_all()
             if table in beyond:
                 spooled.setdefault(table, []).extend(rows["path"].to_pylist())
             else:
                 files.setdefault(table, []).extend(
                     data_files_from_rows(work.bases[table].table.metadata, rows.to_pylist())
                 )
-    quarantined = sum(t.count for t in tallies.get(work.stream.quarantine_table, {}).values())
+    quarantined = sum(tally.count for tally in tallies.get(work.stream.quarantine_table, {}).values())
     return WriteResult(
         files=files,
         spooled=spooled,
         tallies=tallies,
         counts=Counts(
             read=read,
-            written=sum(t.count for by_p in tallies.values() for t in by_p.values()) - quarantined,
+            written=sum(tally.count for by_partition in tallies.values() for tally in by_partition.values())
+            - quarantined,
             quarantined=quarantined,
             tombstones=errors.get(TOMBSTONE, 0),
             bytes=size,

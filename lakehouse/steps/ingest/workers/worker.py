@@ -145,8 +145,8 @@ class _TaskWork:
         if not decoded.errors:
             yield self.task.tables[""], None, decoded.batch
             return
-        good = np.delete(np.arange(records.num_rows), list(decoded.errors))
-        yield self.task.tables[""], good, decoded.batch.take(pa.array(good))
+        accepted = np.delete(np.arange(records.num_rows), list(decoded.errors))
+        yield self.task.tables[""], accepted, decoded.batch.take(pa.array(accepted))
 
     def _routed(self, decoder: RoutedDecoder | ChangeDecoder, records: pa.RecordBatch) -> Routed:
         values = records.column("value")
@@ -199,10 +199,10 @@ class _TaskWork:
 
     def _quarantine(self, records: pa.RecordBatch, errors: Mapping[int, RecordError]) -> None:
         rows = np.array(sorted(errors), np.int64)
-        told = [errors[int(row)] for row in rows]
+        refusals = [errors[int(row)] for row in rows]
         raw = records.select(["key", "value", "headers"]).take(pa.array(rows))
         headers = pa.array([_headers(text) for text in raw.column("headers").to_pylist()], _HEADERS)
-        for error in told:
+        for error in refusals:
             self.report.errors[error.error_class] = self.report.errors.get(error.error_class, 0) + 1
             count_column(self.report.columns, error)
         columns = pa.RecordBatch.from_arrays(
@@ -210,9 +210,9 @@ class _TaskWork:
                 raw.column("key"),
                 raw.column("value"),
                 headers,
-                pa.array([error.error_class for error in told]),
-                pa.array([error.message for error in told]),
-                pa.repeat(pa.scalar(self.task.run_id), len(told)),
+                pa.array([error.error_class for error in refusals]),
+                pa.array([error.message for error in refusals]),
+                pa.repeat(pa.scalar(self.task.run_id), len(refusals)),
             ],
             names=["key", "value", "headers", "error_class", "error_message", "run_id"],
         )
@@ -227,10 +227,12 @@ class _TaskWork:
             self.report.arrivals[int(minute)] = self.report.arrivals.get(int(minute), 0) + int(times)
 
     def _tally(self, table: str, partitions: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]) -> None:
-        mine = self.tallies.setdefault(table, {})
+        tallies = self.tallies.setdefault(table, {})
         for partition in np.unique(partitions):
-            here = offsets if partitions[0] == partitions[-1] == partition else offsets[partitions == partition]
-            mine[int(partition)] = mine.get(int(partition), Tally()) + Tally.of(here)
+            partition_offsets = (
+                offsets if partitions[0] == partitions[-1] == partition else offsets[partitions == partition]
+            )
+            tallies[int(partition)] = tallies.get(int(partition), Tally()) + Tally.of(partition_offsets)
 
     def _writer(self, table: str) -> ParquetFiles:
         if table not in self.writers:
@@ -241,7 +243,10 @@ class _TaskWork:
         """Close all files and tell of them."""
         self.report.files = {table: _ipc(writer.finish()) for table, writer in self.writers.items()}
         self.report.tallies = {
-            table: {p: (str(t.count), str(t.total), str(t.squares)) for p, t in by_partition.items()}
+            table: {
+                partition: (str(tally.count), str(tally.total), str(tally.squares))
+                for partition, tally in by_partition.items()
+            }
             for table, by_partition in self.tallies.items()
         }
         self.report.received = self.received.stretches
