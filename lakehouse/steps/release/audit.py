@@ -68,24 +68,24 @@ def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | 
     """The proof, and the snapshot of the pointer that it is about."""
     began = time.monotonic()
     table = catalog.load_table(release.table.identifier)
-    at = head_of(table)
+    head = head_of(table)
     try:
-        for _ in seals(table, at):  # each is verified on the way
+        for _ in seals(table, head):  # each is verified on the way
             pass
         pointer = read_pointer(table)
     except (SealBroken, PointerDamaged) as broken:
-        return ReleaseProof(release.name, findings=(Finding("pointer", broken.message, release.pointer),)), at
+        return ReleaseProof(release.name, findings=(Finding("pointer", broken.message, release.pointer),)), head
     now = pointer.statement
     if now is None:
-        return ReleaseProof(release.name), at
+        return ReleaseProof(release.name), head
     attempted = Attempted()
-    record = attempted.part(f"the record of {release.name}", [(table, at)], lambda: list(_record(pointer, now)), [])
+    record = attempted.part(f"the record of {release.name}", [(table, head)], lambda: list(_record(pointer, now)), [])
     tables = dict(_loaded(catalog, {*now.tables, *(member.table for member in now.members)}))
-    whole = {member.table: member.snapshot_id for member in now.members if member.table in tables}
-    vintage = check_vintage(lambda name: catalog.load_table(identifier_of(name)), whole)
-    kept = partial(_kept_tags, pointer, now, tables)
-    tags = attempted.part(f"the tags of {release.name}", [(table, at)], kept, [])
-    lost = [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
+    snapshots = {member.table: member.snapshot_id for member in now.members if member.table in tables}
+    vintage = check_vintage(lambda name: catalog.load_table(identifier_of(name)), snapshots)
+    find_tags = partial(_kept_tags, pointer, now, tables)
+    tags = attempted.part(f"the tags of {release.name}", [(table, head)], find_tags, [])
+    lost = [Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost]
     proof = ReleaseProof(
         group=release.name,
         current=now.current,
@@ -97,7 +97,7 @@ def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | 
         errors=tuple(attempted.errors),
         seconds=round(time.monotonic() - began, 3),
     )
-    return proof, at
+    return proof, head
 
 
 def _record(pointer: Pointer, now: PointerStatement) -> Iterator[Finding]:
@@ -107,8 +107,10 @@ def _record(pointer: Pointer, now: PointerStatement) -> Iterator[Finding]:
         yield Finding("unsealed_commit", f"{name}: nobody sealed snapshot {snapshot.snapshot_id}.", name)
     newest = next(iter(moves(pointer.base.table)), None)
     if newest is None or (newest.id, newest.members) != (now.current, now.members):
-        told = f"{name}: its newest row names {newest.id if newest else 'nothing'}, and its newest seal {now.current}."
-        yield Finding("pointer", told, name)
+        message = (
+            f"{name}: its newest row names {newest.id if newest else 'nothing'}, and its newest seal {now.current}."
+        )
+        yield Finding("pointer", message, name)
 
 
 def _kept_tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]) -> list[Finding]:
@@ -117,12 +119,12 @@ def _kept_tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]
 
 def _tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]) -> Iterator[Finding]:
     """The tags of every release that should be readable against what was recorded of it."""
-    made = {move.id: move.members for move in moves(pointer.base.table) if move.kind == KIND_RELEASE}
+    by_release = {move.id: move.members for move in moves(pointer.base.table) if move.kind == KIND_RELEASE}
     for release_id in dict.fromkeys((now.current, *now.kept)):
-        members = now.members if release_id == now.current else made.get(release_id)
+        members = now.members if release_id == now.current else by_release.get(release_id)
         if members is None:
-            told = f"{pointer.base.name}: {release_id} is kept, and no row records it."
-            yield Finding("pointer", told, pointer.base.name)
+            message = f"{pointer.base.name}: {release_id} is kept, and no row records it."
+            yield Finding("pointer", message, pointer.base.name)
         for member in members or ():
             if (finding := _tag(release_id, member, tables.get(member.table))) is not None:
                 yield finding
@@ -133,13 +135,13 @@ def _tag(release_id: str, member: ReleaseMember, table: Table | None) -> Finding
     if table is None or str(table.metadata.table_uuid) != member.uuid:
         fate = "was dropped" if table is None else "was dropped and created anew"
         return Finding("member_replaced", f"{member.table} {fate} after {release_id} was made.", member.table)
-    at = head_of(table, tag)
-    if at == member.snapshot_id:
+    tagged_snapshot = head_of(table, tag)
+    if tagged_snapshot == member.snapshot_id:
         return None
-    if at is None:
+    if tagged_snapshot is None:
         return Finding("tag_missing", f"{member.table} has no tag {tag}.", member.table)
-    told = f"{member.table}: the tag {tag} names snapshot {at}, and {member.snapshot_id} was released."
-    return Finding("tag_moved", told, member.table)
+    message = f"{member.table}: the tag {tag} names snapshot {tagged_snapshot}, and {member.snapshot_id} was released."
+    return Finding("tag_moved", message, member.table)
 
 
 def _agreement(now: PointerStatement, vintage: Vintage) -> Iterator[Finding]:
@@ -151,8 +153,8 @@ def _agreement(now: PointerStatement, vintage: Vintage) -> Iterator[Finding]:
         if len(reading.path) == 1 and reading.table in recorded and reading.seal is not None
     }
     if len({*recorded.values(), *sealed.values()}) > 1:
-        told = "; ".join(f"{name}: {date}" for name, date in sorted((recorded | sealed).items()))
-        yield Finding("dates_differ", f"{now.current} holds more than one runtime date ({told}).")
+        dates = "; ".join(f"{name}: {date}" for name, date in sorted((recorded | sealed).items()))
+        yield Finding("dates_differ", f"{now.current} holds more than one runtime date ({dates}).")
     for difference in vintage.differences:
         yield Finding("vintages_differ", f"{now.current}: {difference}", difference.ancestor)
     for broken in vintage.broken:

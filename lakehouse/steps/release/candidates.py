@@ -73,16 +73,16 @@ def candidates(
         judged: member → the snapshots that results of its checks name.
         above: what the dated members were computed from, directly or through tables that are no members.
     """
-    dated, ways = set(dated), dict[str, set[int]]()
+    dated, read_snapshots = set(dated), dict[str, set[int]]()
     for reading in above:
-        ways.setdefault(reading.table, set()).add(reading.snapshot_id)
-    found = {name: candidate_at(table, head_of(table), dated=name in dated) for name, table in tables.items()}
-    seals = [one.sealed.seal for one in found.values() if one.sealed]
+        read_snapshots.setdefault(reading.table, set()).add(reading.snapshot_id)
+    by_name = {name: candidate_at(table, head_of(table), dated=name in dated) for name, table in tables.items()}
+    seals = [candidate.sealed.seal for candidate in by_name.values() if candidate.sealed]
     for name, table in tables.items():
-        read = ways.get(name) or {seal.inputs[name] for seal in seals if name in seal.inputs}
-        if name not in dated and (at := _newest(table, read or judged.get(name, ()))) is not None:
-            found[name] = candidate_at(table, at, dated=False)
-    return found
+        read = read_snapshots.get(name) or {seal.inputs[name] for seal in seals if name in seal.inputs}
+        if name not in dated and (snapshot_id := _newest(table, read or judged.get(name, ()))) is not None:
+            by_name[name] = candidate_at(table, snapshot_id, dated=False)
+    return by_name
 
 
 def same_content(table: Table, snapshot_id: int | None) -> tuple[int, ...]:
@@ -91,10 +91,10 @@ def same_content(table: Table, snapshot_id: int | None) -> tuple[int, ...]:
     for snapshot in ancestry(table, head_of(table)):
         run.append(snapshot)
         if not _keeps_content(snapshot):
-            if any(one.snapshot_id == snapshot_id for one in run):
+            if any(entry.snapshot_id == snapshot_id for entry in run):
                 break
             run = []
-    ids = tuple(one.snapshot_id for one in run)
+    ids = tuple(entry.snapshot_id for entry in run)
     return ids if snapshot_id in ids else ()
 
 
@@ -104,17 +104,17 @@ def candidate_at(table: Table, snapshot_id: int | None, *, dated: bool) -> Candi
     return Candidate(table, dated, same, made(table, same[0]).sealed if same else None)
 
 
-def changes(before: Sequence[ReleaseMember], found: Mapping[str, Candidate]) -> dict[str, str]:
+def changes(before: Sequence[ReleaseMember], by_name: Mapping[str, Candidate]) -> dict[str, str]:
     """Member → in which way it is not what it was; empty if all hold the content that was released before."""
-    was = {member.table: member for member in before}
-    changed = {name: "no longer a member" for name in was if name not in found}
-    for name, one in found.items():
-        if name not in was:
+    released = {member.table: member for member in before}
+    changed = {name: "no longer a member" for name in released if name not in by_name}
+    for name, candidate in by_name.items():
+        if name not in released:
             changed[name] = "new member"
-        elif was[name].uuid != str(one.table.metadata.table_uuid):
+        elif released[name].uuid != str(candidate.table.metadata.table_uuid):
             changed[name] = "created anew"
-        elif was[name].snapshot_id not in one.same:
-            changed[name] = f"new content, {was[name].snapshot_id} before"
+        elif released[name].snapshot_id not in candidate.same:
+            changed[name] = f"new content, {released[name].snapshot_id} before"
     return changed
 
 

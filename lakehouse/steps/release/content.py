@@ -24,14 +24,14 @@ class ReleaseContent:
     @property
     def members(self) -> tuple[ReleaseMember, ...]:
         """What is recorded of the members."""
-        return tuple(one.member(self.snapshots[name]) for name, one in self.found.items())
+        return tuple(candidate.member(self.snapshots[name]) for name, candidate in self.found.items())
 
     @property
     def parameters(self) -> tuple[str, str]:
         """Digest and JSON of what the dated members were computed with; they agree."""
-        for one in self.found.values():
-            if one.dated and one.sealed:
-                seal = one.sealed.seal
+        for candidate in self.found.values():
+            if candidate.dated and candidate.sealed:
+                seal = candidate.sealed.seal
                 return computations_of(seal)[-1].parameters, seal.statement.get(seal_keys.DERIVED_PARAMETERS, "{}")
         return "", "{}"
 
@@ -56,8 +56,8 @@ def begun_before(
         passed = now is not None and (release_id <= now.newest or moment_of(release_id) <= now.moved_ms)
         if passed or not made_by(release_id, root_run_id) or any(release_id not in tags for tags in tagged.values()):
             continue
-        at = {name: tags[release_id] for name, tags in tagged.items()}
-        found = {name: candidate_at(table, at[name], dated=name in dated) for name, table in tables.items()}
-        if all(one.same for one in found.values()):
-            return ReleaseContent(release_id, found, at)
+        snapshot_ids = {name: tags[release_id] for name, tags in tagged.items()}
+        by_name = {name: candidate_at(table, snapshot_ids[name], dated=name in dated) for name, table in tables.items()}
+        if all(candidate.same for candidate in by_name.values()):
+            return ReleaseContent(release_id, by_name, snapshot_ids)
     return None

@@ -85,40 +85,42 @@ def judged_by(checks: Iterable[Check]) -> dict[str, set[int]]:
 
 
 def held_by(
-    found: Mapping[str, Candidate], checks: Iterable[Check], accepted: Mapping[str, Collection[int]]
+    candidates: Mapping[str, Candidate], checks: Iterable[Check], accepted: Mapping[str, Collection[int]]
 ) -> list[Reason]:
     """Every reason not to release: what is not there, what was not judged or judged wrong, and what does not agree.
 
     Args:
-        found: what is up for release.
+        candidates: what is up for release.
         checks: with their results.
         accepted: other table → at which snapshots of it a result counts that has judged it as well.
     """
-    reasons = [reason for one in found.values() if (reason := _unknown(one)) is not None]
-    known = {name: one for name, one in found.items() if one.same}
-    asked = [_judged(known[check.table], check, accepted) for check in checks if check.table in known]
-    reasons += [reason for reason in asked if reason is not None]
-    seals = {name: one.sealed.seal for name, one in known.items() if one.dated and one.sealed}
+    reasons = [reason for candidate in candidates.values() if (reason := _unknown(candidate)) is not None]
+    existing = {name: candidate for name, candidate in candidates.items() if candidate.same}
+    judgements = [_judged(existing[check.table], check, accepted) for check in checks if check.table in existing]
+    reasons += [reason for reason in judgements if reason is not None]
+    seals = {
+        name: candidate.sealed.seal for name, candidate in existing.items() if candidate.dated and candidate.sealed
+    }
     # A run that adds nothing to a growing table leaves its rows of the parameters that they were computed with.
     newest = {name: computations_of(seal)[-1] for name, seal in seals.items()}
-    reasons += _disagreement("runtime dates", {name: one.runtime_date for name, one in newest.items()})
-    reasons += _disagreement("parameters", {name: one.parameters for name, one in newest.items()})
+    reasons += _disagreement("runtime dates", {name: computation.runtime_date for name, computation in newest.items()})
+    reasons += _disagreement("parameters", {name: computation.parameters for name, computation in newest.items()})
     return [*reasons, *(reason for name, seal in seals.items() if (reason := _odd_within(name, seal)) is not None)]
 
 
 def mixed(vintage: Vintage) -> list[Reason]:
     """What keeps the members, and all that they were computed from, from being of one vintage."""
     reasons: list[Reason] = []
-    for found in vintage.differences:
+    for difference in vintage.differences:
         # Where it is the older content itself that is a member, whoever read the newer one has to look again.
-        newest = found.contents[-1]
-        anew = found.outdated or tuple(name for reading in newest for name in reversed(reading.path[:-1]))
-        rebuild = found.rebuild if found.outdated else any(reading.rebuild for reading in newest)
-        made = materialize(*anew, rebuild=rebuild)
-        reasons.append(Reason(found.ancestor, _line(str(found)), f"make anew what reads it: {made}"))
+        newest = difference.contents[-1]
+        anew = difference.outdated or tuple(name for reading in newest for name in reversed(reading.path[:-1]))
+        rebuild = difference.rebuild if difference.outdated else any(reading.rebuild for reading in newest)
+        command = materialize(*anew, rebuild=rebuild)
+        reasons.append(Reason(difference.ancestor, _line(str(difference)), f"make anew what reads it: {command}"))
     for unknown in vintage.undecided:
-        made = materialize(unknown.path[0])
-        reasons.append(Reason(unknown.path[0], _line(str(unknown)), f"make it anew: {made}"))
+        command = materialize(unknown.path[0])
+        reasons.append(Reason(unknown.path[0], _line(str(unknown)), f"make it anew: {command}"))
     mend = "restore the table's metadata, or make the table anew"
     return [*reasons, *(Reason("seals", _line(broken), mend) for broken in vintage.broken)]
 
@@ -134,45 +136,57 @@ def materialize(*names: str, rebuild: bool = False) -> str:
     return f"`lakehouse derive {' '.join(names)} --downstream{anew}` {by_hand}"
 
 
-def _unknown(one: Candidate) -> Reason | None:
+def _unknown(candidate: Candidate) -> Reason | None:
     """Why nobody can say what a member is."""
-    if not one.same:
-        return Reason(one.name, "it holds nothing yet", f"materialize it: {materialize(one.name)}")
-    if one.sealed is None or one.sealed.snapshot_id not in one.same:
-        problem = f"nobody sealed snapshot {one.same[-1]}: it was written outside the protocol, or its seal has expired"
-        return Reason(one.name, problem, f"make it anew: {materialize(one.name)}")
-    if one.dated and not one.sealed.seal.runtime_date:
-        return Reason(one.name, "its seal carries no runtime date", f"make it anew: {materialize(one.name)}")
+    if not candidate.same:
+        return Reason(candidate.name, "it holds nothing yet", f"materialize it: {materialize(candidate.name)}")
+    if candidate.sealed is None or candidate.sealed.snapshot_id not in candidate.same:
+        problem = (
+            f"nobody sealed snapshot {candidate.same[-1]}: it was written outside the protocol, or its seal has expired"
+        )
+        return Reason(candidate.name, problem, f"make it anew: {materialize(candidate.name)}")
+    if candidate.dated and not candidate.sealed.seal.runtime_date:
+        return Reason(
+            candidate.name, "its seal carries no runtime date", f"make it anew: {materialize(candidate.name)}"
+        )
     return None
 
 
-def _judged(one: Candidate, check: Check, accepted: Mapping[str, Collection[int]]) -> Reason | None:
+def _judged(candidate: Candidate, check: Check, accepted: Mapping[str, Collection[int]]) -> Reason | None:
     """Why the results of a check do not let a member pass; the newest that names this very content decides."""
     label = f"check {check.name}"
     past: list[str] = []
     for result in check.results:
-        if result.snapshot_id not in one.same or result.outcome in ("errored", "running"):
+        if result.snapshot_id not in candidate.same or result.outcome in ("errored", "running"):
             continue
-        if odd := _judged_elsewhere(result, accepted):
-            past.append(odd)
+        if elsewhere := _judged_elsewhere(result, accepted):
+            past.append(elsewhere)
             continue
         if result.outcome == "passed":
             return None
-        told = result.told.rstrip(".") or "see its report"
-        problem = f"{label} failed on snapshot {result.snapshot_id}: {told}"
-        return Reason(one.name, problem, f"correct it and make it anew: {materialize(one.name)}")
+        report = result.told.rstrip(".") or "see its report"
+        problem = f"{label} failed on snapshot {result.snapshot_id}: {report}"
+        return Reason(candidate.name, problem, f"correct it and make it anew: {materialize(candidate.name)}")
     if past:
-        return Reason(one.name, f"{label} has judged {past[0]}", _PROVE)
-    return Reason(one.name, *_unjudged(label, check.results[0] if check.results else None, one.same[0]))
+        return Reason(candidate.name, f"{label} has judged {past[0]}", _PROVE)
+    return Reason(candidate.name, *_unjudged(label, check.results[0] if check.results else None, candidate.same[0]))
 
 
 def _judged_elsewhere(result: Result, accepted: Mapping[str, Collection[int]]) -> str:
     """Of which other table a result has judged something that does not count here; empty if of none."""
-    odd = [f"{name} at {at}" for name, at in result.elsewhere.items() if at not in accepted.get(name, (at,))]
-    return f"{' and '.join(odd)}, which is not in this release or older than what it was computed from" if odd else ""
+    judged = [
+        f"{name} at {snapshot_id}"
+        for name, snapshot_id in result.elsewhere.items()
+        if snapshot_id not in accepted.get(name, (snapshot_id,))
+    ]
+    return (
+        f"{' and '.join(judged)}, which is not in this release or older than what it was computed from"
+        if judged
+        else ""
+    )
 
 
-def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]:
+def _unjudged(label: str, newest: Result | None, snapshot_id: int) -> tuple[str, str]:
     """Why no result is about what is to be released, and what to do."""
     if newest is None:
         return f"{label} was never run", _PROVE
@@ -185,7 +199,7 @@ def _unjudged(label: str, newest: Result | None, wanted: int) -> tuple[str, str]
         case Result(snapshot_id=None):
             return f"{label} does not name what it judged", "add `snapshot id` to its metadata"
         case _:
-            return f"{label} judged snapshot {newest.snapshot_id}, and {wanted} is to be released", _PROVE
+            return f"{label} judged snapshot {newest.snapshot_id}, and {snapshot_id} is to be released", _PROVE
 
 
 def _odd_within(name: str, seal: Seal) -> Reason | None:
@@ -195,24 +209,24 @@ def _odd_within(name: str, seal: Seal) -> Reason | None:
         declared = seal.statement.get(seal_keys.DERIVED_DIFFERS)
         problem = f"it was computed from inputs that do not agree, which was declared ({declared})"
         return Reason(name, problem, f"make it anew: {materialize(name)}") if declared else None
-    told = "; ".join(f"{one.among(every)}: {one.whose}" for one in every)
-    problem = f"parts of it were computed for other dates or with other parameters ({told})"
+    parts = "; ".join(f"{computation.among(every)}: {computation.whose}" for computation in every)
+    problem = f"parts of it were computed for other dates or with other parameters ({parts})"
     return Reason(name, problem, f"compute it whole: {materialize(name)}; with --rebuild if it is incremental")
 
 
-def _disagreement(what: str, values: Mapping[str, str]) -> list[Reason]:
+def _disagreement(label: str, values: Mapping[str, str]) -> list[Reason]:
     """One line for all dated members, if they do not carry the same."""
     groups: dict[str, list[str]] = {}
     for name, value in sorted(values.items()):
         groups.setdefault(value, []).append(name)
     if len(groups) < 2:
         return []
-    told = "; ".join(f"{value or 'none'}: {', '.join(names)}" for value, names in sorted(groups.items()))
+    shown = "; ".join(f"{value or 'none'}: {', '.join(names)}" for value, names in sorted(groups.items()))
     fewer = sorted(groups.values(), key=len)[:-1]
     return [
         Reason(
             ", ".join(name for names in fewer for name in names),
-            f"the {what} of the members differ ({told})",
+            f"the {label} of the members differ ({shown})",
             f"make them anew in one run: {materialize(*sorted(values))}",
         )
     ]

@@ -19,7 +19,7 @@ from lakehouse.steps.release.gate import Check
 
 def accepted(
     checks: Iterable[Check],
-    found: Mapping[str, Candidate],
+    candidates: Mapping[str, Candidate],
     above: Iterable[SnapshotPath],
     load: Callable[[str], Table],
 ) -> dict[str, set[int]]:
@@ -27,7 +27,7 @@ def accepted(
 
     Args:
         checks: with their results.
-        found: the members.
+        candidates: the members.
         above: what the members were computed from, directly or through others.
         load: gives a table that is no member.
     """
@@ -36,20 +36,20 @@ def accepted(
     for reading in above:
         read.setdefault(reading.table, set()).add(reading.snapshot_id)
     return {
-        name: _held(found[name]) if name in found else _since(load, name, read[name])
+        name: _contained(candidates[name]) if name in candidates else _since(load, name, read[name])
         for name in sorted(named)
-        if name in found or name in read
+        if name in candidates or name in read
     }
 
 
-def _held(member: Candidate) -> set[int]:
+def _contained(member: Candidate) -> set[int]:
     """The snapshots all of whose rows are in what is released of a member."""
-    held = set(member.same)
+    snapshot_ids = set(member.same)
     for snapshot in ancestry(member.table, member.same[-1] if member.same else None):
-        held.add(snapshot.snapshot_id)
+        snapshot_ids.add(snapshot.snapshot_id)
         if not _only_adds(snapshot):
             break
-    return held
+    return snapshot_ids
 
 
 def _since(load: Callable[[str], Table], name: str, read: Collection[int]) -> set[int]:
@@ -58,11 +58,11 @@ def _since(load: Callable[[str], Table], name: str, read: Collection[int]) -> se
         table = load(name)
     except NoSuchTableError:
         return set()
-    since: set[int] = set()
+    snapshot_ids: set[int] = set()
     for snapshot in ancestry(table, head_of(table)):
-        since.add(snapshot.snapshot_id)
+        snapshot_ids.add(snapshot.snapshot_id)
         if snapshot.snapshot_id in read:
-            return since.union(same_content(table, snapshot.snapshot_id))
+            return snapshot_ids.union(same_content(table, snapshot.snapshot_id))
     return set(read)  # none of them is in `main` any more
 
 

@@ -29,18 +29,18 @@ def mark_of(root_run_id: str) -> str:
 
 def moment_of(release_id: str) -> int:
     """When a release began, in milliseconds since the epoch."""
-    found = _ID.fullmatch(release_id)
-    if found is None:
+    match = _ID.fullmatch(release_id)
+    if match is None:
         return 0
-    text = found["moment"]
-    whole = datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    return (whole - _EPOCH) // _MILLISECOND + int(text[14:])
+    text = match["moment"]
+    timestamp = datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    return (timestamp - _EPOCH) // _MILLISECOND + int(text[14:])
 
 
 def made_by(release_id: str, root_run_id: str) -> bool:
     """Whether a release was begun by this run, or by one that it is a re-execution of."""
-    found = _ID.fullmatch(release_id)
-    return found is not None and found["run"] == mark_of(root_run_id)
+    match = _ID.fullmatch(release_id)
+    return match is not None and match["run"] == mark_of(root_run_id)
 
 
 def tag_of(release_id: str) -> str:
@@ -50,5 +50,5 @@ def tag_of(release_id: str) -> str:
 
 def id_of(tag: str, group: str) -> str | None:
     """The release that a tag belongs to, if it is one of the group."""
-    found = _ID.fullmatch(tag.removeprefix(TAG_PREFIX)) if tag.startswith(TAG_PREFIX) else None
-    return found.group() if found is not None and found["group"] == group else None
+    match = _ID.fullmatch(tag.removeprefix(TAG_PREFIX)) if tag.startswith(TAG_PREFIX) else None
+    return match.group() if match is not None and match["group"] == group else None

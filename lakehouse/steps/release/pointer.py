@@ -106,10 +106,10 @@ def read_pointer(table: Table) -> Pointer:
     try:
         statement = PointerStatement.from_keys(base.sealed.seal.statement) if base.sealed else None
     except (KeyError, ValueError, msgspec.MsgspecError) as error:
-        at = base.sealed.snapshot_id if base.sealed else 0
+        snapshot_id = base.sealed.snapshot_id if base.sealed else 0
         raise PointerDamaged(
-            f"{base.name}: what the seal of snapshot {at} says of a release cannot be read ({type(error).__name__}: "
-            f"{error}).",
+            f"{base.name}: what the seal of snapshot {snapshot_id} says of a release cannot be read "
+            f"({type(error).__name__}: {error}).",
             remedy="roll it back to the snapshot before, or restore the metadata from a backup",
         ) from error
     if statement is None and (base.has_rows or base.sealed is not None):
@@ -121,7 +121,7 @@ def read_pointer(table: Table) -> Pointer:
 
 
 def move_pointer(
-    catalog: LakeCatalog, pointer: Pointer, attempt: Attempt, statement: PointerStatement, to: PointerRow
+    catalog: LakeCatalog, pointer: Pointer, attempt: Attempt, statement: PointerStatement, move: PointerRow
 ) -> int:
     """Let the pointer name another release, and write the row that says so; returns the seal's snapshot.
 
@@ -131,9 +131,9 @@ def move_pointer(
     """
     base = pointer.base
     previous = base.sealed.seal if base.sealed else None
-    inputs = {member.table: member.snapshot_id for member in to.members}
-    seal = Seal.of(attempt, to.kind, statement=statement.to_keys(), previous=previous, inputs=inputs)
-    return publish(catalog, [stage_rows(catalog, base, attempt, [_shown(to)], seal)]).snapshots[base.name]
+    inputs = {member.table: member.snapshot_id for member in move.members}
+    seal = Seal.of(attempt, move.kind, statement=statement.to_keys(), previous=previous, inputs=inputs)
+    return publish(catalog, [stage_rows(catalog, base, attempt, [_shown(move)], seal)]).snapshots[base.name]
 
 
 def moves(table: Table, where: BooleanExpression | None = None) -> list[PointerRow]:
@@ -154,15 +154,15 @@ def members_of(pointer: Pointer, release_id: str) -> tuple[ReleaseMember, ...]:
     now = pointer.current
     if release_id == now.current:
         return now.members
-    found = recorded(pointer.base.table, release_id)
-    if found is None:
+    row = recorded(pointer.base.table, release_id)
+    if row is None:
         raise ReleaseUnknown(
             f"{pointer.base.name} has no release {release_id}.",
             remedy=f"name one that is kept, such as {now.current}; `lakehouse release list` shows all",
         )
     if release_id not in now.kept:
         raise gone(pointer.base.name, release_id, now.kept)
-    return found.members
+    return row.members
 
 
 def recorded(table: Table, release_id: str) -> PointerRow | None:

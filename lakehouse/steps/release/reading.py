@@ -137,12 +137,13 @@ def require_tag(table: Table, group: str, release_id: str, member: ReleaseMember
     """
     if str(table.metadata.table_uuid) != member.uuid:
         raise _dropped(release_id, member.table)
-    at = head_of(table, tag_of(release_id))
-    if at == member.snapshot_id:
+    tagged_snapshot = head_of(table, tag_of(release_id))
+    if tagged_snapshot == member.snapshot_id:
         return
-    if at is not None:
+    if tagged_snapshot is not None:
         raise TagMoved(
-            f"{member.table}: the tag {tag_of(release_id)} names snapshot {at}, and {member.snapshot_id} was released.",
+            f"{member.table}: the tag {tag_of(release_id)} names snapshot {tagged_snapshot}, and "
+            f"{member.snapshot_id} was released.",
             remedy="somebody moved it: set it back, or roll back to a release that is whole; `lakehouse audit` names "
             "every tag that is wrong",
         )

@@ -49,23 +49,23 @@ def rollback(
     target = OpenRelease(catalog, group, release_id, members_of(pointer, release_id))
     for name in target.tables:
         target.table(name)
-    made = recorded(pointer.base.table, release_id)
-    assert made is not None
-    at = pointer.next_move()
+    row = recorded(pointer.base.table, release_id)
+    assert row is not None
+    moved_at = pointer.next_move()
     statement = replace(
         now,
         current=release_id,
         members=target.members,
-        moved_ms=int(at.timestamp() * 1000),
+        moved_ms=int(moved_at.timestamp() * 1000),
     )
     moved = PointerRow(
         id=release_id,
         kind=KIND_ROLLBACK,
-        at=at,
+        at=moved_at,
         members=target.members,
-        runtime_date=made.runtime_date,
-        parameters_digest=made.parameters_digest,
-        parameters=made.parameters,
+        runtime_date=row.runtime_date,
+        parameters_digest=row.parameters_digest,
+        parameters=row.parameters,
         run_id=attempt.run_id,
         root_run_id=attempt.root_run_id or attempt.run_id,
         code_version=attempt.code_version,

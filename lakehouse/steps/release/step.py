@@ -110,16 +110,16 @@ def release(step: ReleaseStep) -> Released:
     judged = judged_by(step.checks)
     dated = {name: head_of(table) for name, table in tables.items() if name in step.dated}
     heads = {name: head for name, head in dated.items() if head is not None}
-    found = candidates(tables, step.dated, judged, check_vintage(load, heads).readings)
-    if (idle := _nothing_new(step, pointer, found)) is not None:
+    by_name = candidates(tables, step.dated, judged, check_vintage(load, heads).readings)
+    if (idle := _nothing_new(step, pointer, by_name)) is not None:
         return idle
-    snapshots = {name: one.choose(judged.get(name, ())) for name, one in found.items() if one.same}
+    snapshots = {name: candidate.choose(judged.get(name, ())) for name, candidate in by_name.items() if candidate.same}
     vintage = check_vintage(load, snapshots)
-    fit = accepted(step.checks, found, vintage.readings, load)
-    if reasons := [*held_by(found, step.checks, fit), *mixed(vintage)]:
+    accepted_snapshots = accepted(step.checks, by_name, vintage.readings, load)
+    if reasons := [*held_by(by_name, step.checks, accepted_snapshots), *mixed(vintage)]:
         raise ReleaseHeld(step.release.name, reasons)
     newest = pointer.statement.newest if pointer.statement else ""
-    content = ReleaseContent(new_id(step.release.name, _root(step), after=newest), found, snapshots)
+    content = ReleaseContent(new_id(step.release.name, _root(step), after=newest), by_name, snapshots)
     step.inform(f"tagging {len(content.members)} tables for release {content.id}")
     failpoint("release.judged")
     set_tags(step.catalog, content.id, content.members)
@@ -133,8 +133,8 @@ def _look(step: ReleaseStep) -> tuple[dict[str, Table], Pointer]:
     try:
         tables = load_together(step.catalog, [*names, step.release.pointer])
     except NoSuchTableError:
-        there = {name for name in names if step.catalog.table_exists(identifier_of(name))}
-        missing = [name for name in names if name not in there]
+        existing = {name for name in names if step.catalog.table_exists(identifier_of(name))}
+        missing = [name for name in names if name not in existing]
         if not missing:
             raise
         make = [Reason(name, "it does not exist", f"materialize it: {materialize(name)}") for name in missing]
@@ -151,10 +151,10 @@ def _root(step: ReleaseStep) -> str:
     return step.attempt.root_run_id or step.attempt.run_id
 
 
-def _nothing_new(step: ReleaseStep, pointer: Pointer, found: Mapping[str, Candidate]) -> Released | None:
+def _nothing_new(step: ReleaseStep, pointer: Pointer, by_name: Mapping[str, Candidate]) -> Released | None:
     """Whether the members are what the newest release holds; also if that was taken back since."""
     now = pointer.statement
-    if now is None or changes(now.newest_members, found):
+    if now is None or changes(now.newest_members, by_name):
         return None
     note = f"No member has changed since release {now.newest}."
     if now.rolled_back:
@@ -164,7 +164,7 @@ def _nothing_new(step: ReleaseStep, pointer: Pointer, found: Mapping[str, Candid
         id=now.current,
         members=now.members,
         previous=None,
-        parameters=ReleaseContent(now.current, found, {}).parameters[1],
+        parameters=ReleaseContent(now.current, by_name, {}).parameters[1],
         pointer=pointer.base.snapshot_id,
         note=note,
     )
@@ -172,22 +172,22 @@ def _nothing_new(step: ReleaseStep, pointer: Pointer, found: Mapping[str, Candid
 
 def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outcome: Outcome, began: float) -> Released:
     """Move the pointer to a release whose tags are set, then drop what is not kept any more."""
-    before, at = pointer.statement, pointer.next_move()
+    before, moved_at = pointer.statement, pointer.next_move()
     kept = sorted({content.id, *(before.kept if before else ())}, reverse=True)[: step.release.keep]
     statement = PointerStatement(
         current=content.id,
         members=content.members,
         kept=tuple(kept),
-        tables=tuple(sorted({*step.release.members, *_left(step, before)})),
+        tables=tuple(sorted({*step.release.members, *_former_members(step, before)})),
         newest=content.id,
         newest_members=content.members,
-        moved_ms=int(at.timestamp() * 1000),
+        moved_ms=int(moved_at.timestamp() * 1000),
     )
     digest, parameters = content.parameters
     move = PointerRow(
         id=content.id,
         kind=KIND_RELEASE,
-        at=at,
+        at=moved_at,
         members=content.members,
         runtime_date=next((member.runtime_date for member in content.members if member.runtime_date), ""),
         parameters_digest=digest,
@@ -214,7 +214,7 @@ def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outco
     )
 
 
-def _left(step: ReleaseStep, before: PointerStatement | None) -> list[str]:
+def _former_members(step: ReleaseStep, before: PointerStatement | None) -> list[str]:
     """Tables that are members no longer, and still carry a tag of this group."""
     former = [identifier_of(name) for name in (before.tables if before else ()) if name not in step.release.members]
     tables = [step.catalog.load_table(name) for name in former if step.catalog.table_exists(name)]

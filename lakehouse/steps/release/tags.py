@@ -39,12 +39,12 @@ def set_tags(catalog: LakeCatalog, release_id: str, members: Sequence[ReleaseMem
 
 def tags_of(table: Table, group: str) -> dict[str, int]:
     """Releases of a group that a table is tagged with → snapshot, newest first."""
-    found = {
+    tags = {
         release_id: ref.snapshot_id
         for name, ref in table.metadata.refs.items()
         if ref.snapshot_ref_type == SnapshotRefType.TAG and (release_id := id_of(name, group)) is not None
     }
-    return dict(sorted(found.items(), reverse=True))
+    return dict(sorted(tags.items(), reverse=True))
 
 
 def drop_tags(
@@ -64,40 +64,43 @@ def drop_tags(
     names = [identifier_of(name) for name in tables]
     dropped: set[str] = set()
 
-    def left() -> list[TableChange]:
+    def drop_outdated() -> list[TableChange]:
         changes: list[TableChange] = []
         for table in _existing(catalog, names):
-            if outdated := [i for i in tags_of(table, group) if i < before and i not in kept]:
+            if outdated := [
+                release_id for release_id in tags_of(table, group) if release_id < before and release_id not in kept
+            ]:
                 changes.append(_without(table, outdated))
                 dropped.update(outdated)
         return changes
 
-    commit_missing(catalog, left, what=f"{group}: dropping the tags of outdated releases")
+    commit_missing(catalog, drop_outdated, what=f"{group}: dropping the tags of outdated releases")
     return sorted(dropped, reverse=True)
 
 
 def _missing(catalog: LakeCatalog, release_id: str, member: ReleaseMember) -> TableChange | None:
     """The change that tags a member, None where it is tagged already."""
     tag, identifier = tag_of(release_id), identifier_of(member.table)
-    again = "release again: what is there now will be judged first"
+    remedy = "release again: what is there now will be judged first"
     try:
         table = catalog.load_table(identifier)
     except NoSuchTableError as error:
-        raise TagRefused(f"{member.table} was dropped while it was being released.", remedy=again) from error
+        raise TagRefused(f"{member.table} was dropped while it was being released.", remedy=remedy) from error
     if str(table.metadata.table_uuid) != member.uuid:
-        raise TagRefused(f"{member.table} was dropped and created anew while it was being released.", remedy=again)
-    at = head_of(table, tag)
-    if at == member.snapshot_id:
+        raise TagRefused(f"{member.table} was dropped and created anew while it was being released.", remedy=remedy)
+    tagged_snapshot = head_of(table, tag)
+    if tagged_snapshot == member.snapshot_id:
         return None
-    if at is not None:
+    if tagged_snapshot is not None:
         raise TagRefused(
-            f"{member.table}: the tag {tag} names snapshot {at} already, not {member.snapshot_id}; the tags of "
-            "releases are never moved.",
+            f"{member.table}: the tag {tag} names snapshot {tagged_snapshot} already, not {member.snapshot_id}; the "
+            "tags of releases are never moved.",
             remedy="find out who set it; the next run releases under a name of its own",
         )
     if table.metadata.snapshot_by_id(member.snapshot_id) is None:
         raise TagRefused(
-            f"{member.table}: snapshot {member.snapshot_id}, which was judged, is no longer in the table.", remedy=again
+            f"{member.table}: snapshot {member.snapshot_id}, which was judged, is no longer in the table.",
+            remedy=remedy,
         )
     return TableChange(
         identifier,
@@ -114,6 +117,9 @@ def _without(table: Table, outdated: Sequence[str]) -> TableChange:
     tags = {tag_of(release_id): head_of(table, tag_of(release_id)) for release_id in outdated}
     return TableChange(
         table.name(),
-        (AssertTableUUID(uuid=table.metadata.table_uuid), *(ref_is(tag, at) for tag, at in tags.items())),
+        (
+            AssertTableUUID(uuid=table.metadata.table_uuid),
+            *(ref_is(tag, snapshot_id) for tag, snapshot_id in tags.items()),
+        ),
         tuple(remove_ref(tag) for tag in tags),
     )
