@@ -74,11 +74,11 @@ class MetadataFileDamaged(LakehouseError):
         gone: it is not in storage; otherwise it is there, and cannot be read.
     """
 
-    def __init__(self, table: str, path: str, why: str = "") -> None:
-        wrong = f"cannot be read ({why})" if why else "is in the catalog, and not in storage"
+    def __init__(self, table: str, path: str, reason: str = "") -> None:
+        defect = f"cannot be read ({reason})" if reason else "is in the catalog, and not in storage"
         super().__init__(
-            f"{table}: metadata file {path.rpartition('/')[2]} {wrong}.",
+            f"{table}: metadata file {path.rpartition('/')[2]} {defect}.",
             remedy="restore the file from a backup; or drop the table without purging it, and register it with the "
             "newest metadata file of its folder that is whole",
         )
-        self.table, self.path, self.gone = table, path, not why
+        self.table, self.path, self.gone = table, path, not reason

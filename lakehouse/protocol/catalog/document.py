@@ -79,8 +79,8 @@ def parsed(document: Document) -> TableMetadata:
 
     Statistics with a kind of blob that PyIceberg does not know are left out, or it would refuse the whole table.
     """
-    known = [s for s in document.get("statistics") or [] if _is_known(s)]
-    return TableMetadataUtil.parse_obj({**document, "statistics": known})
+    statistics = [s for s in document.get("statistics") or [] if _is_known(s)]
+    return TableMetadataUtil.parse_obj({**document, "statistics": statistics})
 
 
 def _is_known(statistics: Document) -> bool:
@@ -104,9 +104,11 @@ def require(document: Document, requirements: Sequence[TableRequirement]) -> Non
     """
     for requirement in requirements:
         if isinstance(requirement, AssertRefSnapshotId):
-            found = references(document).get(requirement.ref, {}).get("snapshot-id")
-            if found != requirement.snapshot_id:
-                raise CommitFailedException(f"{requirement.ref} is at {found}, expected {requirement.snapshot_id}")
+            snapshot_id = references(document).get(requirement.ref, {}).get("snapshot-id")
+            if snapshot_id != requirement.snapshot_id:
+                raise CommitFailedException(
+                    f"{requirement.ref} is at {snapshot_id}, expected {requirement.snapshot_id}"
+                )
         else:
             requirement.validate(parsed(document))
 
@@ -119,8 +121,8 @@ def _monotonic(document: Document, now_ms: int) -> int:
 
 def _add_snapshot(document: Document, update: AddSnapshotUpdate, written_ms: int) -> None:
     snapshot = update.snapshot.model_dump(mode="json", by_alias=True, exclude_none=True)
-    known = cast("list[Document]", document.get("snapshots") or [])
-    if any(s["snapshot-id"] == snapshot["snapshot-id"] for s in known):
+    snapshots = cast("list[Document]", document.get("snapshots") or [])
+    if any(s["snapshot-id"] == snapshot["snapshot-id"] for s in snapshots):
         raise CommitFailedException(f"Snapshot {snapshot['snapshot-id']} is already in the table")
     sequence_number = int(snapshot.get("sequence-number") or 0)
     if (
@@ -130,7 +132,7 @@ def _add_snapshot(document: Document, update: AddSnapshotUpdate, written_ms: int
     ):
         raise CommitFailedException(f"Sequence number {sequence_number} was taken by another commit meanwhile")
     snapshot["timestamp-ms"] = max(int(snapshot["timestamp-ms"]), written_ms)
-    document["snapshots"] = [*known, snapshot]
+    document["snapshots"] = [*snapshots, snapshot]
     if document["format-version"] >= 2:
         document["last-sequence-number"] = max(sequence_number, int(document.get("last-sequence-number", 0)))
 
@@ -141,10 +143,10 @@ def _set_ref(document: Document, update: SetSnapshotRefUpdate, written_ms: int) 
             f"Snapshot {update.snapshot_id} is not in the table, so {update.ref_name} cannot name it"
         )
     refs = references(document)
-    before = refs.get(update.ref_name, {})
+    previous = refs.get(update.ref_name, {})
     # Retention that somebody set on the reference stays, unless the update brings its own.
-    kept = {key: value for key, value in before.items() if key not in ("snapshot-id", "type")}
-    brought = {
+    retention = {key: value for key, value in previous.items() if key not in ("snapshot-id", "type")}
+    update_retention = {
         "max-ref-age-ms": update.max_ref_age_ms,
         "max-snapshot-age-ms": update.max_snapshot_age_ms,
         "min-snapshots-to-keep": update.min_snapshots_to_keep,
@@ -152,11 +154,11 @@ def _set_ref(document: Document, update: SetSnapshotRefUpdate, written_ms: int) 
     refs[update.ref_name] = {
         "snapshot-id": update.snapshot_id,
         "type": str(update.type),
-        **kept,
-        **{key: value for key, value in brought.items() if value is not None},
+        **retention,
+        **{key: value for key, value in update_retention.items() if value is not None},
     }
     document["refs"] = refs
-    if update.ref_name == MAIN and before.get("snapshot-id") != update.snapshot_id:
+    if update.ref_name == MAIN and previous.get("snapshot-id") != update.snapshot_id:
         document["current-snapshot-id"] = update.snapshot_id
         log = cast("list[Document]", document.get("snapshot-log") or [])
         document["snapshot-log"] = [*log, {"snapshot-id": update.snapshot_id, "timestamp-ms": written_ms}]
@@ -171,44 +173,44 @@ def _remove_ref(document: Document, update: RemoveSnapshotRefUpdate, _: int) -> 
 
 
 def _remove_snapshots(document: Document, update: RemoveSnapshotsUpdate, _: int) -> None:
-    gone = set(update.snapshot_ids)
+    removed_ids = set(update.snapshot_ids)
     refs = references(document)
-    held = {name for name, ref in refs.items() if ref["snapshot-id"] in gone}
-    if held:
-        raise CommitFailedException(f"Snapshots named by {sorted(held)} cannot be removed")
-    document["snapshots"] = [s for s in document.get("snapshots") or [] if s["snapshot-id"] not in gone]
+    ref_names = {name for name, ref in refs.items() if ref["snapshot-id"] in removed_ids}
+    if ref_names:
+        raise CommitFailedException(f"Snapshots named by {sorted(ref_names)} cannot be removed")
+    document["snapshots"] = [s for s in document.get("snapshots") or [] if s["snapshot-id"] not in removed_ids]
     # As Java does: history before a removed entry can no longer be followed, so it goes as well.
     log = cast("list[Document]", document.get("snapshot-log") or [])
-    last_gone = max((i for i, entry in enumerate(log) if entry["snapshot-id"] in gone), default=-1)
-    document["snapshot-log"] = log[last_gone + 1 :]
+    last_removed = max((i for i, entry in enumerate(log) if entry["snapshot-id"] in removed_ids), default=-1)
+    document["snapshot-log"] = log[last_removed + 1 :]
     for key in ("statistics", "partition-statistics"):
         if document.get(key):
-            document[key] = [s for s in document[key] if s["snapshot-id"] not in gone]
+            document[key] = [s for s in document[key] if s["snapshot-id"] not in removed_ids]
 
 
-def _apply_modelled(before: Document, result: Document, updates: tuple[TableUpdate, ...]) -> None:
-    parsed_before = parsed(before)
-    was = parsed_before.model_dump(mode="json", by_alias=True)
-    after = update_table_metadata(parsed_before, updates).model_dump(mode="json", by_alias=True)
+def _apply_modelled(previous: Document, result: Document, updates: tuple[TableUpdate, ...]) -> None:
+    metadata = parsed(previous)
+    old_values = metadata.model_dump(mode="json", by_alias=True)
+    new_values = update_table_metadata(metadata, updates).model_dump(mode="json", by_alias=True)
     for key in _MODELLED_KEYS:
         # What the updates left alone stays as it was written, also what the model does not know of it.
-        if after.get(key) is not None and after[key] != was.get(key):
-            unknown = [s for s in before.get(key) or [] if not _is_known(s)] if key == "statistics" else []
-            result[key] = [*unknown, *after[key]] if unknown else after[key]
+        if new_values.get(key) is not None and new_values[key] != old_values.get(key):
+            unknown = [s for s in previous.get(key) or [] if not _is_known(s)] if key == "statistics" else []
+            result[key] = [*unknown, *new_values[key]] if unknown else new_values[key]
 
 
-def _log_previous(before: Document, location: str, result: Document) -> None:
-    log = cast("list[Document]", before.get("metadata-log") or [])
-    log = [*log, {"metadata-file": location, "timestamp-ms": before["last-updated-ms"]}]
+def _log_previous(previous: Document, location: str, result: Document) -> None:
+    log = cast("list[Document]", previous.get("metadata-log") or [])
+    log = [*log, {"metadata-file": location, "timestamp-ms": previous["last-updated-ms"]}]
     properties = cast("dict[str, str]", result.get("properties") or {})
     result["metadata-log"] = log[-_previous_versions(properties) :]
 
 
 def _previous_versions(properties: dict[str, str]) -> int:
     """How many older documents the log names; a commit does not fail for a property that says no number."""
-    said = properties.get(_PREVIOUS_VERSIONS, str(_DEFAULT_PREVIOUS_VERSIONS))
+    value = properties.get(_PREVIOUS_VERSIONS, str(_DEFAULT_PREVIOUS_VERSIONS))
     try:
-        return max(1, int(said))
+        return max(1, int(value))
     except ValueError:
         _log.warning("property_not_understood", property=_PREVIOUS_VERSIONS, instead=_DEFAULT_PREVIOUS_VERSIONS)
         return _DEFAULT_PREVIOUS_VERSIONS

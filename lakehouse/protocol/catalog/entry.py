@@ -30,7 +30,7 @@ class Entry:
     @classmethod
     def of(cls, identifier: Identifier, metadata_location: str, document: Mapping[str, Any]) -> "Entry":
         """What a document says."""
-        versions = {str(one["metadata-file"]) for one in document.get("metadata-log") or ()}
+        versions = {str(entry["metadata-file"]) for entry in document.get("metadata-log") or ()}
         return cls(
             identifier,
             metadata_location,

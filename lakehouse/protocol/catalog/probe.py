@@ -69,7 +69,7 @@ def _require_checked(catalog: LakeCatalog, identifier: tuple[str, ...], first: i
 
 def _head(catalog: LakeCatalog, identifier: tuple[str, ...], ref: str) -> int | None:
     try:
-        found = catalog.load_table(identifier).metadata.refs.get(ref)
+        reference = catalog.load_table(identifier).metadata.refs.get(ref)
     except NoSuchTableError:
         return None
-    return found.snapshot_id if found else None
+    return reference.snapshot_id if reference else None

@@ -67,9 +67,9 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
     @override
     def _fetch_config(self) -> None:
         """Take the server's settings, but for those that name a class: such are ours alone."""
-        ours = {key: value for key, value in self.properties.items() if names_code(key)}
+        class_settings = {key: value for key, value in self.properties.items() if names_code(key)}
         super()._fetch_config()
-        self.properties = {**without_code(self.properties), **ours}
+        self.properties = {**without_code(self.properties), **class_settings}
 
     @override
     def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:
@@ -120,19 +120,19 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             raise CommitStateUnknownException(
                 f"The catalog did not answer the commit: {type(error).__name__}"
             ) from error
-        _judge(response, changes)
+        _raise_for_response(response, changes)
 
     @override
     def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
         # Each load is its own request. If two rounds see the same documents, all held at one moment between the rounds.
-        before = {identifier: self.load_table(identifier) for identifier in identifiers}
-        if len(before) < 2:
-            return before
+        tables = {identifier: self.load_table(identifier) for identifier in identifiers}
+        if len(tables) < 2:
+            return tables
         for _ in range(_COLLECT_TRIES):
-            after = {identifier: self.load_table(identifier) for identifier in identifiers}
-            if all(_state(before[i]) == _state(after[i]) for i in identifiers):
-                return after
-            before = after
+            reloaded = {identifier: self.load_table(identifier) for identifier in identifiers}
+            if all(_state(tables[i]) == _state(reloaded[i]) for i in identifiers):
+                return reloaded
+            tables = reloaded
         names = ", ".join(name_of(identifier) for identifier in identifiers)
         raise ReadsNeverSettled(
             f"{names} changed during each of {_COLLECT_TRIES} attempts to read them together.",
@@ -141,15 +141,15 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
 
     @override
     def locations(self, identifiers: Sequence[Identifier]) -> Locations:
-        known, refused = dict[Identifier, str](), dict[Identifier, str]()
+        locations, refusals = dict[Identifier, str](), dict[Identifier, str]()
         for identifier in identifiers:
             try:
-                known[identifier] = self._answer(identifier).metadata_location
+                locations[identifier] = self._answer(identifier).metadata_location
             except NoSuchTableError:
                 continue
             except REFUSALS as error:  # of this table; a silent catalog is of all
-                refused[identifier] = _in_short(error)
-        return Locations(known, refused)
+                refusals[identifier] = _short_reason(error)
+        return Locations(locations, refusals)
 
     @override
     def entries(self) -> Iterator[Entry]:
@@ -159,7 +159,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             except NoSuchTableError:  # dropped since it was listed
                 continue
             except REFUSALS as error:
-                yield Entry(identifier, "", unreadable=_in_short(error))
+                yield Entry(identifier, "", unreadable=_short_reason(error))
             else:
                 yield Entry.of(identifier, answer.metadata_location, answer.metadata)
 
@@ -197,10 +197,10 @@ class _Loaded(msgspec.Struct, rename="kebab"):
     metadata: dict[str, Any]
 
 
-def _in_short(error: Exception) -> str:
+def _short_reason(error: Exception) -> str:
     """What went wrong, without the server's words: they may repeat a secret."""
-    answered = error.response.status_code if isinstance(error, HTTPError) and error.response is not None else None
-    return f"the catalog answered {answered}" if answered else type(error).__name__
+    status = error.response.status_code if isinstance(error, HTTPError) and error.response is not None else None
+    return f"the catalog answered {status}" if status else type(error).__name__
 
 
 def _without_properties(response: TableResponse) -> TableResponse:
@@ -213,16 +213,16 @@ def _state(table: Table) -> tuple[str, int | None]:
     return table.metadata_location, snapshot.snapshot_id if snapshot else None
 
 
-def _judge(response: Response, changes: Sequence[TableChange]) -> None:
+def _raise_for_response(response: Response, changes: Sequence[TableChange]) -> None:
     if response.ok:
         return
     names = ", ".join(name_of(change.identifier) for change in changes)
-    said = f"{names}: the catalog answered {response.status_code}: {response.text[:_MESSAGE_LIMIT]}"
+    message = f"{names}: the catalog answered {response.status_code}: {response.text[:_MESSAGE_LIMIT]}"
     if response.status_code in _TRY_AGAIN or any(stale in response.text for stale in _STALE_SNAPSHOT):
-        raise CommitFailedException(said)
+        raise CommitFailedException(message)
     if response.status_code >= 500:
-        raise CommitStateUnknownException(said)
+        raise CommitStateUnknownException(message)
     raise CommitRefusedByCatalog(
-        said,
+        message,
         remedy="check that the catalog offers transactions/commit and that this principal may commit to the tables",
     )

@@ -18,8 +18,8 @@ _AUTH = "auth"
 
 def names_code(key: str) -> bool:
     """Whether a property of a catalog or its storage names a class that would be imported."""
-    lowered = key.lower()
-    return lowered.endswith(("-impl", ".impl")) or lowered == _AUTH
+    name = key.lower()
+    return name.endswith(("-impl", ".impl")) or name == _AUTH
 
 
 def without_code(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,5 +34,5 @@ def code_free(metadata: TableMetadata) -> TableMetadata:
     """
     if _OF_TABLES.isdisjoint(metadata.properties):
         return metadata
-    kept = {key: value for key, value in metadata.properties.items() if key not in _OF_TABLES}
-    return metadata.model_copy(update={"properties": kept})
+    properties = {key: value for key, value in metadata.properties.items() if key not in _OF_TABLES}
+    return metadata.model_copy(update={"properties": properties})

@@ -83,17 +83,17 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             self._commit([TableChange(identifier, requirements, updates)])
         except NoSuchTableError:  # a table about to be created: PyIceberg's own way loses nothing yet
             return super().commit_table(table, requirements, updates)
-        after = self._stored([identifier])[identifier]
+        stored = self._stored([identifier])[identifier]
         return CommitTableResponse.model_validate(
-            {"metadata": code_free(parsed(after.document)), "metadata-location": after.location}
+            {"metadata": code_free(parsed(stored.document)), "metadata-location": stored.location}
         )
 
     @override
     def commit_tables(self, changes: Sequence[TableChange]) -> None:
-        for before, after in self._commit(changes):
-            outdated = _beside(before.location, _outdated(before.document, after))
-            if outdated and not self._lies_with_others(before.location):
-                _delete_metadata(self._io(before.location), outdated)
+        for stored, document in self._commit(changes):
+            outdated = _beside(stored.location, _outdated(stored.document, document))
+            if outdated and not self._lies_with_others(stored.location):
+                _delete_metadata(self._io(stored.location), outdated)
 
     @override
     def load_table(self, identifier: str | Identifier) -> Table:
@@ -126,8 +126,8 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
                 rows = connection.execute(named).all()
         except OperationalError as error:
             raise ServiceUnavailableError(f"The catalog database did not answer: {error.orig}") from error
-        found = {(namespace, name): cast("str", location) for namespace, name, location in rows}
-        return Locations({i: found[key] for i, key in zip(identifiers, keys, strict=True) if key in found})
+        locations = {(namespace, name): cast("str", location) for namespace, name, location in rows}
+        return Locations({i: locations[key] for i, key in zip(identifiers, keys, strict=True) if key in locations})
 
     @override
     def entries(self) -> Iterator[Entry]:
@@ -136,7 +136,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
                 try:
                     self._read_entries[location] = Entry.of(identifier, location, _read(self._io(location), location))
                 except (OSError, _NoDocumentError) as error:
-                    yield Entry(identifier, location, unreadable=_in_short(error))
+                    yield Entry(identifier, location, unreadable=_short_reason(error))
                     continue
             yield replace(self._read_entries[location], identifier=identifier)
 
@@ -148,22 +148,22 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
                 rows = connection.execute(select(*columns, IcebergTables.metadata_location)).all()
         except OperationalError as error:
             raise ServiceUnavailableError(f"The catalog database did not answer: {error.orig}") from error
-        found: list[tuple[Identifier, str]] = []
+        entries: list[tuple[Identifier, str]] = []
         for catalog, namespace, name, location in rows:
             identifier = (*Catalog.identifier_to_tuple(namespace), name)
             if location:  # a view has none
-                found.append((identifier if catalog == self.name else (f"{catalog}:", *identifier), location))
-        return found
+                entries.append((identifier if catalog == self.name else (f"{catalog}:", *identifier), location))
+        return entries
 
     def _lies_with_others(self, location: str) -> bool:
         """Whether two entries have their metadata in one folder: one may need the oldest documents of the other."""
         folder = _folder(location)
-        return sum(_folder(other) == folder for _, other in self._all_rows()) > 1
+        return sum(_folder(metadata_location) == folder for _, metadata_location in self._all_rows()) > 1
 
     @override
     def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        outdated = {one.metadata_file for one in base.metadata_log} - {
-            one.metadata_file for one in metadata.metadata_log
+        outdated = {entry.metadata_file for entry in base.metadata_log} - {
+            entry.metadata_file for entry in metadata.metadata_log
         }
         if outdated and not self._lies_with_others(min(outdated)):
             super()._delete_old_metadata(io, base, metadata)
@@ -171,10 +171,10 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     def _commit(self, changes: Sequence[TableChange]) -> list[tuple[_Stored, Document]]:
         """Swap all tables; retried while only unrelated commits are in the way."""
         for _ in range(_SWAP_TRIES):
-            before = self._stored([change.identifier for change in changes])
+            current = self._stored([change.identifier for change in changes])
             prepared: list[tuple[_Stored, Document, str]] = []
             for change in changes:
-                stored = before[change.identifier]
+                stored = current[change.identifier]
                 require(stored.document, change.requirements)
                 document = edited(stored.document, stored.location, change.updates, time.time_ns() // 1_000_000)
                 prepared.append((stored, document, _next_location(stored)))
@@ -240,13 +240,13 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         except FileNotFoundError as error:
             raise MetadataFileDamaged(name_of(identifier), location) from error
         except _NoDocumentError as error:
-            raise MetadataFileDamaged(name_of(identifier), location, _in_short(error)) from error
+            raise MetadataFileDamaged(name_of(identifier), location, _short_reason(error)) from error
 
     def _locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
-        found = dict(self.locations(identifiers).known)
-        if missing := [name_of(identifier) for identifier in identifiers if identifier not in found]:
+        locations = dict(self.locations(identifiers).known)
+        if missing := [name_of(identifier) for identifier in identifiers if identifier not in locations]:
             raise NoSuchTableError(f"Table does not exist: {', '.join(missing)}")
-        return found
+        return locations
 
     def _io(self, location: str) -> FileIO:
         return load_file_io(self.properties, location)
@@ -291,9 +291,9 @@ def _transaction(engine: Engine) -> Generator[Connection]:
 def _next_location(stored: _Stored) -> str:
     folder, _, name = stored.location.rpartition("/")
     version = name.split("-", 1)[0]
-    number = int(version) + 1 if version.isdigit() else len(stored.document.get("metadata-log") or []) + 1
+    next_version = int(version) + 1 if version.isdigit() else len(stored.document.get("metadata-log") or []) + 1
     compressed = stored.document.get("properties", {}).get("write.metadata.compression-codec", "none") == "gzip"
-    return f"{folder}/{number:05d}-{uuid.uuid4()}{'.gz' if compressed else ''}.metadata.json"
+    return f"{folder}/{next_version:05d}-{uuid.uuid4()}{'.gz' if compressed else ''}.metadata.json"
 
 
 class _NoDocumentError(Exception):
@@ -311,7 +311,7 @@ def _read(io: FileIO, location: str) -> Document:
         raise _NoDocumentError(str(error).partition("\n")[0].rstrip(".")) from error
 
 
-def _in_short(error: Exception) -> str:
+def _short_reason(error: Exception) -> str:
     """What is wrong with a document; of storage, the kind of its error alone."""
     return str(error) if isinstance(error, _NoDocumentError) else type(error).__name__
 
@@ -324,18 +324,18 @@ def _write(io: FileIO, location: str, document: Document) -> None:
         stream.write(content)
     if location.startswith("file:"):
         # The catalog row must never survive a power cut that its document did not.
-        with Path(urlparse(location).path).open("rb") as written:
-            os.fsync(written.fileno())
+        with Path(urlparse(location).path).open("rb") as file:
+            os.fsync(file.fileno())
 
 
-def _outdated(before: Document, after: Document) -> list[str]:
+def _outdated(previous: Document, document: Document) -> list[str]:
     """The documents that fell off the metadata log, if they may go (`write.metadata.delete-after-commit.enabled`)."""
-    properties = cast("dict[str, str]", after.get("properties") or {})
+    properties = cast("dict[str, str]", document.get("properties") or {})
     if properties.get("write.metadata.delete-after-commit.enabled", "false").lower() != "true":
         return []
-    kept = {entry["metadata-file"] for entry in after["metadata-log"]}
-    files = (entry["metadata-file"] for entry in before.get("metadata-log") or [])
-    return [file for file in files if file not in kept]
+    logged = {entry["metadata-file"] for entry in document["metadata-log"]}
+    files = (entry["metadata-file"] for entry in previous.get("metadata-log") or [])
+    return [file for file in files if file not in logged]
 
 
 def _beside(location: str, files: Sequence[str]) -> list[str]:

@@ -40,7 +40,7 @@ class Abandoned:
 def abandoned_branches(table: Table, *, older_than: timedelta = LONGEST_RUN) -> list[Abandoned]:
     """Attempt branches whose attempt and newest snapshot are older than any run may take."""
     now_ms = time.time_ns() // 1_000_000
-    found: list[Abandoned] = []
+    abandoned: list[Abandoned] = []
     for name, ref in table.metadata.refs.items():
         snapshot = table.metadata.snapshot_by_id(ref.snapshot_id)
         is_branch = ref.snapshot_ref_type == SnapshotRefType.BRANCH
@@ -49,8 +49,8 @@ def abandoned_branches(table: Table, *, older_than: timedelta = LONGEST_RUN) -> 
         # A branch that was just opened names its base, which may be as old as the table.
         age = timedelta(milliseconds=now_ms - max(snapshot.timestamp_ms, begun_ms(name)))
         if age >= older_than:
-            found.append(Abandoned(table_name(table), name, ref.snapshot_id, age))
-    return found
+            abandoned.append(Abandoned(table_name(table), name, ref.snapshot_id, age))
+    return abandoned
 
 
 def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
@@ -65,7 +65,7 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     """
     identifier = identifier_of(abandoned.table)
     table = catalog.load_table(identifier)
-    own = list(_own_snapshots(table, abandoned))
+    branch_snapshots = list(_own_snapshots(table, abandoned))
     catalog.commit_tables(
         [
             TableChange(
@@ -77,7 +77,11 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
                 ),
                 (
                     remove_ref(abandoned.branch),
-                    *([remove_snapshots([snapshot.snapshot_id for snapshot in own])] if own else []),
+                    *(
+                        [remove_snapshots([snapshot.snapshot_id for snapshot in branch_snapshots])]
+                        if branch_snapshots
+                        else []
+                    ),
                 ),
             )
         ]
@@ -85,22 +89,22 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     failpoint("housekeeping.between")
     # Looked at only now: as the branch is gone, no rebase can put its files on another one any more. And all snapshots
     # count that are left: a file may be in the history of main, for time travel, and no longer at its head.
-    after = catalog.load_table(identifier)
-    only = reached_only_by(own, table, after)
-    if only.data and (other := shared_with(catalog, after)):
-        _log.warning("files_of_branch_kept", branch=abandoned.branch, table=abandoned.table, shared=other)
+    reloaded = catalog.load_table(identifier)
+    exclusive_files = reached_only_by(branch_snapshots, table, reloaded)
+    if exclusive_files.data and (sharing := shared_with(catalog, reloaded)):
+        _log.warning("files_of_branch_kept", branch=abandoned.branch, table=abandoned.table, shared=sharing)
         return 0
-    return delete_files(after, only.data)
+    return delete_files(reloaded, exclusive_files.data)
 
 
 def _own_snapshots(table: Table, abandoned: Abandoned) -> Iterator[Snapshot]:
-    others = {
+    other_ids = {
         snapshot.snapshot_id
         for name, ref in table.metadata.refs.items()
         if name != abandoned.branch
         for snapshot in ancestry(table, ref.snapshot_id)
     }
     for snapshot in ancestry(table, abandoned.head):
-        if snapshot.snapshot_id in others:
+        if snapshot.snapshot_id in other_ids:
             return
         yield snapshot

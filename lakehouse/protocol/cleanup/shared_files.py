@@ -29,9 +29,9 @@ def require_sole(catalog: LakeCatalog, table: Table) -> None:
     Raises:
         FilesShared: names the other entry, and what is shared.
     """
-    if other := shared_with(catalog, table):
+    if sharing := shared_with(catalog, table):
         raise FilesShared(
-            f"{table_name(table)} shares {other}: what one of them deletes, the other may need.",
+            f"{table_name(table)} shares {sharing}: what one of them deletes, the other may need.",
             remedy="drop one of the two entries without purging it, or write it anew elsewhere; nothing was deleted",
         )
 
@@ -41,11 +41,11 @@ def shared_with(catalog: LakeCatalog, table: Table) -> str:
 
     An entry that cannot be read shares what its address tells; otherwise it keeps no other table from its turn.
     """
-    own = _entry_of(table)
+    own_entry = _entry_of(table)
     for entry in catalog.entries():
-        if entry.identifier == own.identifier:
+        if entry.identifier == own_entry.identifier:
             continue
-        if shared := _shared(entry, own):
+        if shared := _shared(entry, own_entry):
             return f"{shared} with {name_of(entry.identifier)}"
         if entry.unreadable:
             _log.warning("entry_not_read", table=name_of(entry.identifier), reason=entry.unreadable)
@@ -58,29 +58,34 @@ def shared_among(entries: Iterable[Entry]) -> dict[Identifier, tuple[str, ...]]:
     Args:
         entries: all of a catalog, see `LakeCatalog.entries`.
     """
-    known = list(entries)
-    unread = [entry for entry in known if entry.unreadable]
-    by_mark: dict[str, list[Entry]] = defaultdict(list)
-    for entry in known:
+    all_entries = list(entries)
+    unread = [entry for entry in all_entries if entry.unreadable]
+    entries_by_mark: dict[str, list[Entry]] = defaultdict(list)
+    for entry in all_entries:
         for mark in _marks(entry):
-            by_mark[mark].append(entry)
+            entries_by_mark[mark].append(entry)
     shared: dict[Identifier, dict[str, None]] = defaultdict(dict)
-    for own in known:
-        near = [*(entry for mark in _marks(own) for entry in by_mark[mark]), *(known if own.unreadable else unread)]
-        for other in near:
-            if other.identifier != own.identifier and (words := _shared(other, own) or _shared(own, other)):
-                shared[own.identifier][f"{words} with {name_of(other.identifier)}"] = None
-    return {identifier: tuple(words) for identifier, words in shared.items()}
+    for own_entry in all_entries:
+        candidates = [
+            *(entry for mark in _marks(own_entry) for entry in entries_by_mark[mark]),
+            *(all_entries if own_entry.unreadable else unread),
+        ]
+        for candidate in candidates:
+            if candidate.identifier != own_entry.identifier and (
+                description := _shared(candidate, own_entry) or _shared(own_entry, candidate)
+            ):
+                shared[own_entry.identifier][f"{description} with {name_of(candidate.identifier)}"] = None
+    return {identifier: tuple(descriptions) for identifier, descriptions in shared.items()}
 
 
 def _marks(entry: Entry) -> set[str]:
     """What two entries that share anything have in common, but for those that nobody can read."""
-    places = (entry.location, entry.metadata_location, *entry.versions)
-    return {f"uuid {entry.uuid}", *map(place_of, filter(None, places))} - {"uuid "}
+    locations = (entry.location, entry.metadata_location, *entry.versions)
+    return {f"uuid {entry.uuid}", *map(place_of, filter(None, locations))} - {"uuid "}
 
 
 def _entry_of(table: Table) -> Entry:
-    versions = {table.metadata_location, *(one.metadata_file for one in table.metadata.metadata_log)}
+    versions = {table.metadata_location, *(entry.metadata_file for entry in table.metadata.metadata_log)}
     return Entry(
         table.name(),
         table.metadata_location,
@@ -90,18 +95,18 @@ def _entry_of(table: Table) -> Entry:
     )
 
 
-def _shared(entry: Entry, own: Entry) -> str:
+def _shared(entry: Entry, own_entry: Entry) -> str:
     """What one entry has that is another's, in words; empty for nothing."""
-    if entry.uuid and entry.uuid == own.uuid:
+    if entry.uuid and entry.uuid == own_entry.uuid:
         return f"the UUID {entry.uuid}"
-    if entry.location and own.location and place_of(entry.location) == place_of(own.location):
+    if entry.location and own_entry.location and place_of(entry.location) == place_of(own_entry.location):
         return f"the location {entry.location}"
-    common = set(map(place_of, _documents(own))) & set(map(place_of, _documents(entry)))
+    common = set(map(place_of, _documents(own_entry))) & set(map(place_of, _documents(entry)))
     if common:
         return "metadata"
-    if entry.unreadable and entry.metadata_location and own.location:
-        place = place_of(own.location)
-        return f"the location {own.location}" if place_of(entry.metadata_location).startswith(place) else ""
+    if entry.unreadable and entry.metadata_location and own_entry.location:
+        location = place_of(own_entry.location)
+        return f"the location {own_entry.location}" if place_of(entry.metadata_location).startswith(location) else ""
     return ""
 
 

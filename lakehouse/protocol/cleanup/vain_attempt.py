@@ -15,13 +15,13 @@ _TRIES = 10
 def drop_branches_of(catalog: LakeCatalog, base: Base, attempt: Attempt) -> None:
     """Remove the branches of an attempt that will not publish; where others keep being quicker, housekeeping does."""
     for _ in range(_TRIES):
-        left = [
+        branches = [
             abandoned
             for abandoned in abandoned_branches(catalog.load_table(base.identifier), older_than=timedelta(0))
             if abandoned.branch.startswith(attempt.branch)
         ]
         try:
-            for abandoned in left:
+            for abandoned in branches:
                 drop_branch(catalog, abandoned)
         except CommitFailedException:
             continue

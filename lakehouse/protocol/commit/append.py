@@ -64,29 +64,29 @@ def append_absent(
         ClockSkew: the table's history is ahead of our clock.
         PublishUnresolved: the catalog never gave a clear answer; what was appended is found at the next look.
     """
-    trouble: Exception | None = None
+    last_error: Exception | None = None
     for _ in range(_TRIES):
         base = read_bases(catalog, [name])[name]
-        found = missing(base)
-        if not found.rows:
-            return found
+        absent = missing(base)
+        if not absent.rows:
+            return absent
         attempt = attempt.again()
         previous = base.sealed.seal if base.sealed else None
-        seal = Seal.of(attempt, kind, statement=found.statement, previous=previous)
+        seal = Seal.of(attempt, kind, statement=absent.statement, previous=previous)
         try:
-            publish(catalog, [stage_rows(catalog, base, attempt, found.rows, seal)])
+            publish(catalog, [stage_rows(catalog, base, attempt, absent.rows, seal)])
         except (ClockSkew, PublishUnresolved):
             raise  # asking again would not help
         except (CommitError, CommitFailedException) as error:
-            trouble = error
+            last_error = error
             drop_branches_of(catalog, base, attempt)
             pause(4 * OTHERS_FIRST)
         else:
-            return found
+            return absent
     raise TableBusy(
         f"{name}: others appended first {_TRIES} times in a row.",
         remedy="nothing is lost: what is missing is appended at the next look",
-    ) from trouble
+    ) from last_error
 
 
 def stage_rows(

@@ -49,9 +49,9 @@ def check_conflict(staged: Staged, table: Table) -> ConflictVerdict:
     main = head_of(table)
     if any(snapshot.snapshot_id == staged.head for snapshot in ancestry(table, main)):
         return ConflictVerdict.LANDED
-    meanwhile = _since_base(staged, table, main)
+    later_commits = _since_base(staged, table, main)
     _require_branch(staged, table)
-    for snapshot in reversed(meanwhile):
+    for snapshot in reversed(later_commits):
         _require_harmless(staged, snapshot)
     if table.metadata.current_schema_id != staged.base.schema_id:
         raise SchemaChanged(
@@ -60,27 +60,27 @@ def check_conflict(staged: Staged, table: Table) -> ConflictVerdict:
             remedy="run the step again, it will write with the new schema",
         )
     require_descent(table, staged)
-    ahead = table.metadata.last_updated_ms - time.time_ns() // 1_000_000
-    if ahead > _SKEW_LIMIT_MS:
+    ahead_ms = table.metadata.last_updated_ms - time.time_ns() // 1_000_000
+    if ahead_ms > _SKEW_LIMIT_MS:
         raise ClockSkew(
-            f"{name} was last written {ahead / 1000:.0f} s ahead of this machine's clock.",
+            f"{name} was last written {ahead_ms / 1000:.0f} s ahead of this machine's clock.",
             remedy="set the clocks of all writers by NTP; publish again when the difference is under a minute",
         )
-    return ConflictVerdict.REBASE if meanwhile else ConflictVerdict.PUBLISH
+    return ConflictVerdict.REBASE if later_commits else ConflictVerdict.PUBLISH
 
 
 def _since_base(staged: Staged, table: Table, main: int | None) -> list[Snapshot]:
     """Commits of `main` after the base, newest first."""
-    found: list[Snapshot] = []
+    commits: list[Snapshot] = []
     for snapshot in ancestry(table, main):
         if snapshot.snapshot_id == staged.base.snapshot_id:
-            return found
-        found.append(snapshot)
-    if staged.base.snapshot_id is None and (not found or found[-1].parent_snapshot_id is None):
-        return found
-    known = {snapshot.snapshot_id for snapshot in ancestry(table, staged.base.snapshot_id)}
-    for snapshot in reversed(found):
-        if snapshot.snapshot_id not in known:
+            return commits
+        commits.append(snapshot)
+    if staged.base.snapshot_id is None and (not commits or commits[-1].parent_snapshot_id is None):
+        return commits
+    base_history = {snapshot.snapshot_id for snapshot in ancestry(table, staged.base.snapshot_id)}
+    for snapshot in reversed(commits):
+        if snapshot.snapshot_id not in base_history:
             _refuse_twin(staged.base.name, snapshot, staged)
     raise MainMoved(
         f"{staged.base.name}: main is at {main} and does not descend from {staged.base.snapshot_id}, where this "
@@ -90,13 +90,13 @@ def _since_base(staged: Staged, table: Table, main: int | None) -> list[Snapshot
 
 
 def _require_branch(staged: Staged, table: Table) -> None:
-    at = head_of(table, staged.branch)
-    if at == staged.head:
+    head = head_of(table, staged.branch)
+    if head == staged.head:
         return
     name = staged.base.name
-    if at is not None:
+    if head is not None:
         raise ForeignCommit(
-            f"{name}: branch {staged.branch} is at {at}, this attempt left it at {staged.head}.",
+            f"{name}: branch {staged.branch} is at {head}, this attempt left it at {staged.head}.",
             remedy="find out who writes to attempt branches, then run the step again",
         )
     for snapshot in ancestry(table, head_of(table)):
@@ -113,11 +113,11 @@ def _require_branch(staged: Staged, table: Table) -> None:
 def _refuse_twin(name: str, snapshot: Snapshot, staged: Staged) -> None:
     if staged.maintains:
         return
-    other = attempt_of(snapshot)
+    attempt = attempt_of(snapshot)
     kind = summary_of(snapshot).get(seal_keys.KIND)
-    if other not in (None, staged.attempt.id) and kind != MAINTENANCE and not is_rewrite(snapshot):
+    if attempt not in (None, staged.attempt.id) and kind != MAINTENANCE and not is_rewrite(snapshot):
         raise Superseded(
-            f"{name}: attempt {other} published snapshot {snapshot.snapshot_id} first.",
+            f"{name}: attempt {attempt} published snapshot {snapshot.snapshot_id} first.",
             remedy="nothing to do; the next run continues from there",
         )
 

@@ -45,7 +45,7 @@ def _writer(data: DataFrame, base: Base, attempt: Attempt) -> DataFrameWriterV2:
 
 def staged_rows(table: Table, base: Base, attempt: Attempt) -> tuple[int, int]:
     """Rows that the attempt's commits added to its branch, and rows that the branch holds in all."""
-    head = table.metadata.snapshot_by_id(at) if (at := head_of(table, attempt.branch)) is not None else None
+    head = table.metadata.snapshot_by_id(head_id) if (head_id := head_of(table, attempt.branch)) is not None else None
     if head is None:  # nothing to add, and nothing to remove
         return 0, 0
     added = 0

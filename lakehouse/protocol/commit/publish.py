@@ -65,41 +65,44 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
         PublishUnresolved: the catalog never gave a clear answer.
     """
     failpoint("publish.before")
-    work = {item.base.identifier: item for item in staged}
-    if len(work) < len(staged):
+    staged_by_table = {item.base.identifier: item for item in staged}
+    if len(staged_by_table) < len(staged):
         raise ValueError("A publish names each table once: seal all of a step's work on one branch.")
-    if any(lease.identifier in work for lease in leases):
+    if any(lease.identifier in staged_by_table for lease in leases):
         raise ValueError("A step does not lease a table that it writes.")
-    rounds, rebases, doubt = 0, 0, None
+    rounds, rebases, last_error = 0, 0, None
     while (rounds := rounds + 1) <= _ROUNDS + 2 * rebases:
-        tables = _load(catalog, list(work))
-        verdicts = {identifier: check_conflict(item, tables[identifier]) for identifier, item in work.items()}
-        waiting = {i: item for i, item in work.items() if verdicts[i] is not ConflictVerdict.LANDED}
-        if not waiting:
-            return _published(work, rounds, rebases)
+        tables = _load(catalog, list(staged_by_table))
+        verdicts = {
+            identifier: check_conflict(item, tables[identifier]) for identifier, item in staged_by_table.items()
+        }
+        unpublished = {i: item for i, item in staged_by_table.items() if verdicts[i] is not ConflictVerdict.LANDED}
+        if not unpublished:
+            return _published(staged_by_table, rounds, rebases)
         stale = [identifier for identifier, verdict in verdicts.items() if verdict is ConflictVerdict.REBASE]
         try:
             if stale:
                 rebases += 1
-                _bound_rebases(rebases, [work[identifier] for identifier in stale])
+                _bound_rebases(rebases, [staged_by_table[identifier] for identifier in stale])
                 for identifier in stale:
-                    work[identifier] = rebase(catalog, work[identifier], tables[identifier])
+                    staged_by_table[identifier] = rebase(catalog, staged_by_table[identifier], tables[identifier])
                 continue
-            changes = [_change(item, tables[identifier]) for identifier, item in waiting.items()]
+            changes = [_change(item, tables[identifier]) for identifier, item in unpublished.items()]
             moved = [change for lease in leases if (change := lease_change(catalog, lease)) is not None]
             catalog.commit_tables([*changes, *moved])
         except CommitFailedException:
             # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
             pause(2 * OTHERS_FIRST)
         except UNKNOWN_OUTCOME as error:
-            doubt = error
+            last_error = error
             pause(NO_ANSWER)
         else:
             failpoint("publish.after")
-            return _published(work, rounds, rebases)
+            return _published(staged_by_table, rounds, rebases)
     names = ", ".join(item.base.name for item in staged)
     raise PublishUnresolved(
-        f"{names}: no clear answer from the catalog in {rounds - 1} tries" + (f" (last: {doubt})." if doubt else "."),
+        f"{names}: no clear answer from the catalog in {rounds - 1} tries"
+        + (f" (last: {last_error})." if last_error else "."),
         remedy=_WHEN_BACK,
     )
 
@@ -129,7 +132,7 @@ def _bound_rebases(rebases: int, stale: list[Staged]) -> None:
 
 
 def _change(item: Staged, table: Table) -> TableChange:
-    used = [branch for branch in (item.branch, *item.retired) if head_of(table, branch) is not None]
+    branches = [branch for branch in (item.branch, *item.retired) if head_of(table, branch) is not None]
     outdated = outdated_snapshots(table, item.head)
     return TableChange(
         identifier=item.base.identifier,
@@ -143,7 +146,7 @@ def _change(item: Staged, table: Table) -> TableChange:
         updates=(
             # Retention that somebody set on main is theirs to keep.
             set_branch(MAIN, item.head, like=table.metadata.refs.get(MAIN)),
-            *(remove_ref(branch) for branch in used),
+            *(remove_ref(branch) for branch in branches),
             *([remove_snapshots(outdated)] if outdated else []),
         ),
     )
@@ -156,5 +159,5 @@ def _tags_are_as_they_were(table: Table) -> Iterator[TableRequirement]:
             yield ref_is(name, ref.snapshot_id)
 
 
-def _published(work: dict[Identifier, Staged], rounds: int, rebases: int) -> Published:
-    return Published({item.base.name: item.head for item in work.values()}, rounds, rebases)
+def _published(staged_by_table: dict[Identifier, Staged], rounds: int, rebases: int) -> Published:
+    return Published({item.base.name: item.head for item in staged_by_table.values()}, rounds, rebases)

@@ -29,13 +29,13 @@ def rebase(catalog: LakeCatalog, staged: Staged, table: Table) -> Staged:
     if staged.replacement is not None:
         return restage(catalog, staged, base)
     files = _appended_files(staged, table)
-    if (at := base.snapshot_id) is None:
+    if (snapshot_id := base.snapshot_id) is None:
         raise MainMoved(f"{base.name}: main disappeared during this attempt.", remedy="run the step again")
     branch = staged.attempt.rebase_branch(len(staged.retired) + 1)
     seal = replace(staged.seal, previous=base.sealed.seal.digest if base.sealed else "")
 
     def build(transaction: Transaction) -> None:
-        ManageSnapshots(transaction).create_branch(at, branch).commit()
+        ManageSnapshots(transaction).create_branch(snapshot_id, branch).commit()
         if files:
             append_to(transaction, staged.base, staged.attempt, branch, files)
         seal_on(transaction, branch, seal)

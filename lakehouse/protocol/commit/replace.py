@@ -41,16 +41,16 @@ def stage_replacement(
         MainMoved: the table has no snapshot any more, or somebody removed the branch, and with it the files.
     """
     replacement = replace(replacement, notes={**replacement.notes, **(notes or {})})
-    used = head_of(base.table, attempt.branch)
-    if replacement.head is not None and used != replacement.head:
+    branch_head = head_of(base.table, attempt.branch)
+    if replacement.head is not None and branch_head != replacement.head:
         raise MainMoved(
             f"{base.name}: branch {attempt.branch} was removed or written to, so the files on it are not to be had.",
             remedy="nothing is lost: they are written again",
         )
-    retired = () if used is None else (attempt.branch,)
+    retired = () if branch_head is None else (attempt.branch,)
     branch = attempt.rebase_branch(1) if retired else attempt.branch
     failpoint("stage.before")
-    require = [ref_is(attempt.branch, used)] if retired else []
+    require = [ref_is(attempt.branch, branch_head)] if retired else []
     head, seal = _commit(catalog, base, attempt, branch, replacement, require)
     failpoint("seal.after")
     return Staged(base, attempt, branch, head, seal, retired=retired, replacement=replacement)
@@ -81,11 +81,11 @@ def _commit(
     *,
     regrouped: Regrouped | None = None,
 ) -> tuple[int, Seal]:
-    if (at := base.snapshot_id) is None or base.sealed is None:
+    if (snapshot_id := base.snapshot_id) is None or base.sealed is None:
         raise MainMoved(f"{base.name}: there is no sealed snapshot to maintain.", remedy="run the table's step first")
-    if strangers := base.unsealed:
+    if unsealed := base.unsealed:
         raise ForeignCommit(
-            f"{base.name}: snapshot {strangers[0].snapshot_id} was written to main outside the protocol, and a seal of "
+            f"{base.name}: snapshot {unsealed[0].snapshot_id} was written to main outside the protocol, and a seal of "
             "maintenance on top of it would hide that.",
             remedy="run the table's step, which says what to do about it",
         )
@@ -97,7 +97,7 @@ def _commit(
     }
 
     def build(transaction: Transaction) -> None:
-        ManageSnapshots(transaction).create_branch(at, branch).commit()
+        ManageSnapshots(transaction).create_branch(snapshot_id, branch).commit()
         ReplaceFiles(transaction, base.table, replacement, marks, branch, regrouped=regrouped).commit()
         seal_on(transaction, branch, seal)
 

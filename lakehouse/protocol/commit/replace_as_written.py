@@ -47,8 +47,8 @@ def stage_as_written(catalog: LakeCatalog, spark: SparkSession, base: Base, atte
     claimed = frozenset(snapshot.snapshot_id for snapshot in rewrites_between(table, base.snapshot_id, head))
     seal = Seal.repeated(base.sealed.seal, attempt)
     failpoint("seal.before")
-    nothing = spark.table(branch_table(base, attempt)).limit(0)
-    writer = nothing.writeTo(branch_table(base, attempt))
+    no_rows = spark.table(branch_table(base, attempt)).limit(0)
+    writer = no_rows.writeTo(branch_table(base, attempt))
     for key, value in seal.to_summary().items():
         writer = writer.option(f"snapshot-property.{key}", value)
     writer.append()

@@ -38,8 +38,8 @@ class _Sorted:
     """What becomes of the manifests of the base."""
 
     kept: list[ManifestFile] = field(default_factory=list[ManifestFile])
-    stays: list[ManifestEntry] = field(default_factory=list[ManifestEntry])
-    goes: list[ManifestEntry] = field(default_factory=list[ManifestEntry])
+    existing: list[ManifestEntry] = field(default_factory=list[ManifestEntry])
+    removed: list[ManifestEntry] = field(default_factory=list[ManifestEntry])
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,17 @@ class Regrouped:
         """What a regroup of a base wrote, from the snapshot of its seal; None where one of them is not there."""
         sealed = table.metadata.snapshot_by_id(seal)
         snapshots = [
-            table.metadata.snapshot_by_id(at or 0) for at in (base, sealed.parent_snapshot_id if sealed else 0)
+            table.metadata.snapshot_by_id(snapshot_id or 0)
+            for snapshot_id in (base, sealed.parent_snapshot_id if sealed else 0)
         ]
-        before, after = (manifests_in(table.io, one.manifest_list) if one else [] for one in snapshots)
-        return cls(frozenset(one.manifest_path for one in before), tuple(after)) if before and after else None
+        base_manifests, regrouped_manifests = (
+            manifests_in(table.io, snapshot.manifest_list) if snapshot else [] for snapshot in snapshots
+        )
+        return (
+            cls(frozenset(manifest.manifest_path for manifest in base_manifests), tuple(regrouped_manifests))
+            if base_manifests and regrouped_manifests
+            else None
+        )
 
 
 class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
@@ -86,43 +93,47 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
         self._name = table_name(table)
 
     def _existing_manifests(self) -> list[ManifestFile]:
-        return self._found.kept
+        return self._sorted.kept
 
     def _deleted_entries(self) -> list[ManifestEntry]:
-        return [self._entry(entry, ManifestEntryStatus.DELETED) for entry in self._found.goes]
+        return [self._entry(entry, ManifestEntryStatus.DELETED) for entry in self._sorted.removed]
 
     def _manifests(self) -> list[ManifestFile]:
-        goes = self._deleted_entries()
-        stays = [self._entry(entry, ManifestEntryStatus.EXISTING) for entry in self._found.stays]
-        comes = [self._entry(entry, ManifestEntryStatus.ADDED) for entry in self._replacement.into]
+        removed = self._deleted_entries()
+        existing = [self._entry(entry, ManifestEntryStatus.EXISTING) for entry in self._sorted.existing]
+        added = [self._entry(entry, ManifestEntryStatus.ADDED) for entry in self._replacement.into]
         if self._replacement.regroup is not None:
-            stays.sort(key=_place)
-        written = [manifest for entries in (comes, goes, stays) for manifest in self._written(entries)]
-        self._require_written([*comes, *goes, *stays], written)
-        return [*written, *self._existing_manifests()]
+            existing.sort(key=_partition_order)
+        manifests = [manifest for entries in (added, removed, existing) for manifest in self._write_manifests(entries)]
+        self._require_written([*added, *removed, *existing], manifests)
+        return [*manifests, *self._existing_manifests()]
 
     @cached_property
-    def _found(self) -> _Sorted:
-        out = {entry.data_file.file_path for entry in self._replacement.out}
-        found, looked_at = _Sorted(), list[ManifestEntry]()
+    def _sorted(self) -> _Sorted:
+        removed_paths = {entry.data_file.file_path for entry in self._replacement.out}
+        result, checked_entries = _Sorted(), list[ManifestEntry]()
         manifests = self._manifests_of_parent()
-        if (done := self._regrouped) is not None and done.of <= {one.manifest_path for one in manifests}:
-            return _Sorted([*done.into, *(one for one in manifests if one.manifest_path not in done.of)])
+        if (regrouped := self._regrouped) is not None and regrouped.of <= {
+            manifest.manifest_path for manifest in manifests
+        }:
+            return _Sorted(
+                [*regrouped.into, *(manifest for manifest in manifests if manifest.manifest_path not in regrouped.of)]
+            )
         for manifest in manifests:
             if manifest.content == ManifestContent.DATA and manifest.manifest_path in self._replacement.unconcerned:
-                found.kept.append(manifest)
+                result.kept.append(manifest)
                 continue
             entries = list(live_entries(self._io, manifest))
-            touched = [entry for entry in entries if entry.data_file.file_path in out]
-            if touched or manifest.content == ManifestContent.DELETES:
-                looked_at += entries
-            if touched or self._replacement.regroup is not None:
-                found.goes += touched
-                found.stays += [entry for entry in entries if entry.data_file.file_path not in out]
+            removed_entries = [entry for entry in entries if entry.data_file.file_path in removed_paths]
+            if removed_entries or manifest.content == ManifestContent.DELETES:
+                checked_entries += entries
+            if removed_entries or self._replacement.regroup is not None:
+                result.removed += removed_entries
+                result.existing += [entry for entry in entries if entry.data_file.file_path not in removed_paths]
             elif entries:
-                found.kept.append(manifest)
-        Untouched(self._name, self._replacement).require(looked_at)
-        return found
+                result.kept.append(manifest)
+        Untouched(self._name, self._replacement).require(checked_entries)
+        return result
 
     def _manifests_of_parent(self) -> Sequence[ManifestFile]:
         parent = self._transaction.table_metadata.snapshot_by_id(self._parent_snapshot_id or 0)
@@ -140,7 +151,7 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
             data_file=whole(entry.data_file),
         )
 
-    def _written(self, entries: Sequence[ManifestEntry]) -> list[ManifestFile]:
+    def _write_manifests(self, entries: Sequence[ManifestEntry]) -> list[ManifestFile]:
         """Manifests of these entries: apart by kind of file and by spec, and none much larger than it should be."""
         target = self._replacement.regroup or property_as_int(
             self._transaction.table_metadata.properties,
@@ -150,21 +161,27 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
         assert target is not None
         manifests: list[ManifestFile] = []
         for (content, spec_id), group in groupby(sorted(entries, key=_kind), key=_kind):
-            waiting = list(group)[::-1]
-            while waiting:
+            remaining = list(group)[::-1]
+            while remaining:
                 with self._writer(spec_id, content) as writer:
-                    writer.add_entry(waiting.pop())
-                    while waiting and writer.tell() < target:
-                        writer.add_entry(waiting.pop())
+                    writer.add_entry(remaining.pop())
+                    while remaining and writer.tell() < target:
+                        writer.add_entry(remaining.pop())
                 manifests.append(writer.to_manifest_file())
         return manifests
 
-    def _writer(self, spec_id: int, holds: ManifestContent) -> ManifestWriter:
-        given = (self.spec(spec_id), self.schema(), self.new_manifest_output(), self._snapshot_id, self._compression)
+    def _writer(self, spec_id: int, content: ManifestContent) -> ManifestWriter:
+        arguments = (
+            self.spec(spec_id),
+            self.schema(),
+            self.new_manifest_output(),
+            self._snapshot_id,
+            self._compression,
+        )
         if self._transaction.table_metadata.format_version == 1:
-            return ManifestWriterV1(*given)
-        writer = EntryWriter(*given)
-        writer.holds = holds
+            return ManifestWriterV1(*arguments)
+        writer = EntryWriter(*arguments)
+        writer.holds = content
         return writer
 
     def _require_written(self, expected: Iterable[ManifestEntry], written: Iterable[ManifestFile]) -> None:
@@ -173,18 +190,20 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
         Raises:
             ContentChanged: one is missing, doubled or another one.
         """
-        found = Counter(_shown(entry) for manifest in written for entry in all_entries(self._io, manifest))
-        wanted = Counter(_shown(entry) for entry in expected)
-        if found != wanted:
-            differing = len((wanted - found) | (found - wanted))
+        actual_counts = Counter(
+            _compared_values(entry) for manifest in written for entry in all_entries(self._io, manifest)
+        )
+        expected_counts = Counter(_compared_values(entry) for entry in expected)
+        if actual_counts != expected_counts:
+            differences = len((expected_counts - actual_counts) | (actual_counts - expected_counts))
             raise ContentChanged(
-                f"{self._name}: {differing} entries of the manifests that were written are not what they should be.",
+                f"{self._name}: {differences} entries of the manifests that were written are not what they should be.",
                 remedy="keep the branch, and report it: the table is as it was",
             )
 
     def _summary(self, snapshot_properties: dict[str, str] | None = None) -> Summary:
         # PyIceberg adds up the totals of any operation but this one.
-        said = summary(
+        overwrite = summary(
             Operation.OVERWRITE,
             self._transaction.table_metadata,
             self._parent_snapshot_id,
@@ -192,7 +211,7 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
             ((entry.data_file.spec_id, entry.data_file) for entry in self._replacement.out),
             snapshot_properties or {},
         )
-        return Summary(Operation.REPLACE, **said.additional_properties)
+        return Summary(Operation.REPLACE, **overwrite.additional_properties)
 
 
 def _kind(entry: ManifestEntry) -> tuple[ManifestContent, int]:
@@ -200,13 +219,13 @@ def _kind(entry: ManifestEntry) -> tuple[ManifestContent, int]:
     return ManifestContent.DATA if data else ManifestContent.DELETES, entry.data_file.spec_id
 
 
-def _place(entry: ManifestEntry) -> tuple[object, ...]:
+def _partition_order(entry: ManifestEntry) -> tuple[object, ...]:
     """Partitions in order, so that a manifest covers few of them; those without a value first."""
     spec_id, values = partition_of(entry.data_file)
     return spec_id, tuple((value is not None, value) for value in values), entry.sequence_number or 0
 
 
-def _shown(entry: ManifestEntry) -> tuple[object, ...]:
+def _compared_values(entry: ManifestEntry) -> tuple[object, ...]:
     """All that has to be as it was; a number that is not there yet, or not in tables of version 1, is 0."""
     file = entry.data_file
     added = entry.status == ManifestEntryStatus.ADDED

@@ -64,20 +64,26 @@ class Replacement:
             ForeignCommit: there is something else between them.
         """
         rewrites_between(table, source, head)
-        before, after = _manifests(table, source), _manifests(table, head)
+        source_manifests, head_manifests = _manifests(table, source), _manifests(table, head)
         # A manifest that both have lists files that are in both.
-        went = _by_path(table, (manifest for path, manifest in before.items() if path not in after))
-        came = _by_path(table, (manifest for path, manifest in after.items() if path not in before))
-        out = tuple(entry for path, entry in went.items() if path not in came)
-        deletes = _by_path(table, (one for one in before.values() if one.content == ManifestContent.DELETES))
-        paths, places = _apply_to(out)
+        source_entries = _entry_by_path(
+            table, (manifest for path, manifest in source_manifests.items() if path not in head_manifests)
+        )
+        head_entries = _entry_by_path(
+            table, (manifest for path, manifest in head_manifests.items() if path not in source_manifests)
+        )
+        removed_entries = tuple(entry for path, entry in source_entries.items() if path not in head_entries)
+        deletes = _entry_by_path(
+            table, (manifest for manifest in source_manifests.values() if manifest.content == ManifestContent.DELETES)
+        )
+        paths, partitions = _paths_and_partitions(removed_entries)
         return cls(
             source=source,
             head=head,
-            out=out,
-            into=tuple(entry for path, entry in came.items() if path not in went),
-            deletes=tuple(e.data_file for e in deletes.values() if can_apply(e.data_file, paths, places)),
-            unconcerned=frozenset(path for path in before if path in after),
+            out=removed_entries,
+            into=tuple(entry for path, entry in head_entries.items() if path not in source_entries),
+            deletes=tuple(e.data_file for e in deletes.values() if can_apply(e.data_file, paths, partitions)),
+            unconcerned=frozenset(path for path in source_manifests if path in head_manifests),
         )
 
     @classmethod
@@ -92,13 +98,13 @@ def rewrites_between(table: Table, source: int, head: int) -> list[Snapshot]:
     Raises:
         ForeignCommit: one of them does more than rearrange, or they do not lead there.
     """
-    found: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     for snapshot in ancestry(table, head):
         if snapshot.snapshot_id == source:
-            return found
+            return snapshots
         if not is_rewrite(snapshot):
             break
-        found.append(snapshot)
+        snapshots.append(snapshot)
     raise ForeignCommit(
         f"{table_name(table)}: what leads from snapshot {source} to {head} is not rewrites alone.",
         remedy="find out who writes to attempt branches, then run the step again",
@@ -111,26 +117,30 @@ def listed_otherwise(table: Table, source: int, head: int) -> str:
     A file that is listed twice is read twice. One that is listed with a later sequence number is one that deletes of
     before do not apply to any more (specification, "Scan Planning"). Neither shows in which files there are.
     """
-    before, after = _manifests(table, source), _manifests(table, head)
-    was = _listed(table, (manifest for path, manifest in before.items() if path not in after))
-    now = _listed(table, (manifest for path, manifest in after.items() if path not in before))
-    deletes = any(manifest.content == ManifestContent.DELETES for manifest in before.values())
-    for path, entries in sorted(now.items()):
+    source_manifests, head_manifests = _manifests(table, source), _manifests(table, head)
+    source_entries = _entries_by_path(
+        table, (manifest for path, manifest in source_manifests.items() if path not in head_manifests)
+    )
+    head_entries = _entries_by_path(
+        table, (manifest for path, manifest in head_manifests.items() if path not in source_manifests)
+    )
+    deletes = any(manifest.content == ManifestContent.DELETES for manifest in source_manifests.values())
+    for path, entries in sorted(head_entries.items()):
         name = path.rpartition("/")[2]
-        if len(entries) > len(was.get(path, entries[:1])):
+        if len(entries) > len(source_entries.get(path, entries[:1])):
             return f"{name} is listed {len(entries)} times"
         numbers = {entry.sequence_number for entry in entries}
-        if deletes and numbers != {entry.sequence_number for entry in was.get(path, entries)}:
+        if deletes and numbers != {entry.sequence_number for entry in source_entries.get(path, entries)}:
             return f"{name} is listed with another sequence number, so that deletes may not apply to it any more"
     return ""
 
 
-def _listed(table: Table, manifests: Iterable[ManifestFile]) -> dict[str, list[ManifestEntry]]:
-    listed: dict[str, list[ManifestEntry]] = {}
+def _entries_by_path(table: Table, manifests: Iterable[ManifestFile]) -> dict[str, list[ManifestEntry]]:
+    entries_by_path: dict[str, list[ManifestEntry]] = {}
     for manifest in manifests:
         for entry in live_entries(table.io, manifest):
-            listed.setdefault(entry.data_file.file_path, []).append(entry)
-    return listed
+            entries_by_path.setdefault(entry.data_file.file_path, []).append(entry)
+    return entries_by_path
 
 
 @dataclass(frozen=True)
@@ -140,54 +150,62 @@ class Untouched:
     name: str
     replacement: Replacement
 
-    def require(self, there: Sequence[ManifestEntry]) -> None:
+    def require(self, entries: Sequence[ManifestEntry]) -> None:
         """Refuse, if files that go are not there any more, or have lost rows since they were rewritten.
 
         Args:
-            there: all live entries of manifests that list files that go, and of all manifests of delete files.
+            entries: all live entries of manifests that list files that go, and of all manifests of delete files.
 
         Raises:
             FilesTouched: they are not, or have.
         """
-        listed = {entry.data_file.file_path for entry in there}
-        if gone := [entry for entry in self.replacement.out if entry.data_file.file_path not in listed]:
-            raise self._touched(f"{len(gone)} of the files that were rewritten have been removed from the table.")
-        known = {file.file_path for file in self.replacement.deletes}
-        if not known <= listed:
-            raise self._touched("rows of files that were rewritten are not deleted any more.")
-        paths, places = _apply_to(self.replacement.out)
-        for entry in there:
+        listed_paths = {entry.data_file.file_path for entry in entries}
+        if removed_entries := [
+            entry for entry in self.replacement.out if entry.data_file.file_path not in listed_paths
+        ]:
+            raise self._refusal(
+                f"{len(removed_entries)} of the files that were rewritten have been removed from the table."
+            )
+        delete_paths = {file.file_path for file in self.replacement.deletes}
+        if not delete_paths <= listed_paths:
+            raise self._refusal("rows of files that were rewritten are not deleted any more.")
+        paths, partitions = _paths_and_partitions(self.replacement.out)
+        for entry in entries:
             deletes = entry.data_file
-            if not is_data(deletes) and deletes.file_path not in known and can_apply(deletes, paths, places):
-                raise self._touched("rows of files that were rewritten have been deleted.")
+            if not is_data(deletes) and deletes.file_path not in delete_paths and can_apply(deletes, paths, partitions):
+                raise self._refusal("rows of files that were rewritten have been deleted.")
 
-    def _touched(self, what: str) -> FilesTouched:
+    def _refusal(self, reason: str) -> FilesTouched:
         return FilesTouched(
-            f"{self.name}: since snapshot {self.replacement.source}, {what}",
+            f"{self.name}: since snapshot {self.replacement.source}, {reason}",
             remedy="nothing is lost: it is rewritten when it has been quiet for long enough",
         )
 
 
-def can_apply(deletes: DataFile, paths: set[str], places: set[PartitionKey]) -> bool:
+def can_apply(deletes: DataFile, paths: set[str], partitions: set[PartitionKey]) -> bool:
     """Whether a delete file may delete rows of one of these data files (specification, "Scan Planning")."""
-    if (only := referenced_path(deletes)) is not None:
-        return only in paths
-    place = partition_of(deletes)
+    if (referenced := referenced_path(deletes)) is not None:
+        return referenced in paths
+    partition = partition_of(deletes)
     # A spec whose fields are all void counts as unpartitioned too, and nobody can tell one from nulls by the values.
-    everywhere = deletes.content == DataFileContent.EQUALITY_DELETES and all(value is None for value in place[1])
-    return bool(paths) and (everywhere or place in places)
+    is_global = deletes.content == DataFileContent.EQUALITY_DELETES and all(value is None for value in partition[1])
+    return bool(paths) and (is_global or partition in partitions)
 
 
-def _apply_to(out: Iterable[ManifestEntry]) -> tuple[set[str], set[PartitionKey]]:
+def _paths_and_partitions(entries: Iterable[ManifestEntry]) -> tuple[set[str], set[PartitionKey]]:
     """Data files among these, and where they lie."""
-    files = [entry.data_file for entry in out if is_data(entry.data_file)]
+    files = [entry.data_file for entry in entries if is_data(entry.data_file)]
     return {file.file_path for file in files}, {partition_of(file) for file in files}
 
 
 def _manifests(table: Table, snapshot_id: int) -> dict[str, ManifestFile]:
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    return {one.manifest_path: one for one in manifests_in(table.io, snapshot.manifest_list)} if snapshot else {}
+    return (
+        {manifest.manifest_path: manifest for manifest in manifests_in(table.io, snapshot.manifest_list)}
+        if snapshot
+        else {}
+    )
 
 
-def _by_path(table: Table, manifests: Iterable[ManifestFile]) -> dict[str, ManifestEntry]:
+def _entry_by_path(table: Table, manifests: Iterable[ManifestFile]) -> dict[str, ManifestEntry]:
     return {entry.data_file.file_path: entry for manifest in manifests for entry in live_entries(table.io, manifest)}

@@ -174,7 +174,7 @@ def commit_on_branch(
             (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(branch, head_of(table, branch)), *require),
             transaction._updates,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - there is no public way to see them
         )
-        if _sent(catalog, change, branch, head):
+        if _send(catalog, change, branch, head):
             _require_apart(catalog.load_table(base.identifier), base, head)
             return head
     raise CommitFailedException(f"{base.name}: branch {branch} could not be written in {_TRIES} tries")
@@ -186,14 +186,14 @@ def slim(table: Table, *snapshot_ids: int | None) -> Table:
     PyIceberg copies all of the metadata at every look inside a transaction, about sixteen times per commit; with a
     hundred snapshots that was most of a commit's time. What is sent in the end are the updates alone.
     """
-    kept = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in snapshot_ids]
+    snapshots = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in snapshot_ids]
     refs = {name: ref for name, ref in table.metadata.refs.items() if ref.snapshot_id in snapshot_ids}
-    less: dict[str, object] = {"snapshots": kept, "refs": refs, "snapshot_log": [], "metadata_log": []}
-    metadata = table.metadata.model_copy(update=less)
+    update: dict[str, object] = {"snapshots": snapshots, "refs": refs, "snapshot_log": [], "metadata_log": []}
+    metadata = table.metadata.model_copy(update=update)
     return Table(table.name(), metadata, table.metadata_location, table.io, table.catalog)
 
 
-def _sent(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> bool:
+def _send(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> bool:
     """Send one change until its outcome is known."""
     for tries_left in reversed(range(_TRIES)):
         try:

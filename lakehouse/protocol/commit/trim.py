@@ -40,27 +40,32 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     newest_first = list(ancestry(table, next_head))
     keep = max(keep, retained(table, newest_first, time.time_ns() // 1_000_000))
     history = [snapshot.snapshot_id for snapshot in newest_first]
-    of_main = set(history)
-    read_from = [history.index(one.snapshot_id) for one in held_leases(table) if one.snapshot_id in of_main]
-    held = set(history[: max([keep, *(place + 1 for place in read_from)])])
+    main_ids = set(history)
+    lease_positions = [
+        history.index(lease.snapshot_id) for lease in held_leases(table) if lease.snapshot_id in main_ids
+    ]
+    kept_ids = set(history[: max([keep, *(position + 1 for position in lease_positions)])])
     for name, ref in table.metadata.refs.items():
-        held.add(ref.snapshot_id)
+        kept_ids.add(ref.snapshot_id)
         if name == MAIN:
             continue
         for snapshot in ancestry(table, ref.snapshot_id):
-            held.add(snapshot.snapshot_id)
-            if snapshot.snapshot_id in of_main:
+            kept_ids.add(snapshot.snapshot_id)
+            if snapshot.snapshot_id in main_ids:
                 break
     if (main := head_of(table)) is not None:
-        held.add(main)
-    return [*(at for at in history if at not in held), *_left_behind(table, of_main, held)]
+        kept_ids.add(main)
+    return [
+        *(snapshot_id for snapshot_id in history if snapshot_id not in kept_ids),
+        *_left_behind(table, main_ids, kept_ids),
+    ]
 
 
 def _declared(table: Table) -> int:
     """How many the table's property says; a publish does not fail for one that says no number."""
-    said = table.properties.get(KEEP_PROPERTY, str(KEEP_DEFAULT))
+    value = table.properties.get(KEEP_PROPERTY, str(KEEP_DEFAULT))
     try:
-        return int(said)
+        return int(value)
     except ValueError:
         _log.warning("property_not_understood", table=table_name(table), property=KEEP_PROPERTY, instead=KEEP_DEFAULT)
         return KEEP_DEFAULT
@@ -74,20 +79,20 @@ def retained(table: Table, newest_first: Sequence[Snapshot], now_ms: int) -> int
     if (main := table.metadata.refs.get(MAIN)) is None:
         return 0
     least, age = main.min_snapshots_to_keep or 0, main.max_snapshot_age_ms
-    for place, snapshot in enumerate(newest_first):
-        if place >= least and (age is None or snapshot.timestamp_ms < now_ms - age):
-            return place
+    for position, snapshot in enumerate(newest_first):
+        if position >= least and (age is None or snapshot.timestamp_ms < now_ms - age):
+            return position
     return len(newest_first)
 
 
-def _left_behind(table: Table, of_main: set[int], held: set[int]) -> list[int]:
+def _left_behind(table: Table, main_ids: set[int], kept_ids: set[int]) -> list[int]:
     """What attempts on `main` have on no reference any more, long after."""
-    before = table.metadata.last_updated_ms - _LEFT_BEHIND_MS
-    published = {attempt_of(s) for s in table.metadata.snapshots if s.snapshot_id in of_main} - {None}
+    cutoff_ms = table.metadata.last_updated_ms - _LEFT_BEHIND_MS
+    published = {attempt_of(s) for s in table.metadata.snapshots if s.snapshot_id in main_ids} - {None}
     return [
         snapshot.snapshot_id
         for snapshot in table.metadata.snapshots
-        if snapshot.snapshot_id not in of_main | held
-        and snapshot.timestamp_ms < before
+        if snapshot.snapshot_id not in main_ids | kept_ids
+        and snapshot.timestamp_ms < cutoff_ms
         and attempt_of(snapshot) in published
     ]

@@ -40,7 +40,7 @@ class Appended:
 
 @dataclass(frozen=True)
 class _Unlogged(Missing):
-    told: Appended
+    appended: Appended
 
 
 def append(catalog: LakeCatalog, sources: Sequence[Source], *, writer: str) -> Appended:
@@ -55,26 +55,26 @@ def append(catalog: LakeCatalog, sources: Sequence[Source], *, writer: str) -> A
         NoSuchTableError: the log's table does not exist.
         TableBusy: others came first too often.
         ClockSkew: the log's history is ahead of our clock.
-        PublishUnresolved: the catalog never gave a clear answer; what was appended is found at the next look.
+        PublishUnresolved: the catalog never gave a clear answer; what was appended is events at the next look.
     """
     attempt = Attempt(run_id=writer, step=KIND)
-    return append_absent(catalog, AUDIT_LOG.name, attempt, KIND, lambda base: _unlogged(base, sources)).told
+    return append_absent(catalog, AUDIT_LOG.name, attempt, KIND, lambda base: _unlogged(base, sources)).appended
 
 
 def _unlogged(log: Base, sources: Sequence[Source]) -> _Unlogged:
-    position, found, more, trouble = JournalPosition.of(log.sealed), list[Event](), False, dict[str, str]()
+    position, events, has_more, failures = JournalPosition.of(log.sealed), list[Event](), False, dict[str, str]()
     for source in sources:
-        news = source(position, lambda events: known_ids(log, events))
-        position, more = news.position, more or news.more
-        found += news.events
-        trouble |= news.trouble
-    known = known_ids(log, found)
-    new = {event.id: event for event in found if event.id not in known}
+        news = source(position, lambda candidates: known_ids(log, candidates))
+        position, has_more = news.position, has_more or news.more
+        events += news.events
+        failures |= news.trouble
+    logged_ids = known_ids(log, events)
+    new_events = {event.id: event for event in events if event.id not in logged_ids}
     logged_at = datetime.now(UTC)
     return _Unlogged(
-        rows=[event.to_row(logged_at) for event in new.values()],
+        rows=[event.to_row(logged_at) for event in new_events.values()],
         statement=position.to_keys(),
-        told=Appended(tuple(new.values()), more, trouble),
+        appended=Appended(tuple(new_events.values()), has_more, failures),
     )
 
 
@@ -87,9 +87,9 @@ def known_ids(log: Base, events: Sequence[Event]) -> set[str]:
     if not events or log.snapshot_id is None:
         return set()
     earliest = min(event.at for event in events)
-    held = log.table.scan(
+    logged = log.table.scan(
         row_filter=f"at >= '{earliest.isoformat()}'",
         selected_fields=("event_id",),
         snapshot_id=log.snapshot_id,
     ).to_arrow()
-    return {event.id for event in events} & set(held["event_id"].to_pylist())
+    return {event.id for event in events} & set(logged["event_id"].to_pylist())

@@ -45,19 +45,19 @@ _KEPT = (
 Moved = tuple[int, int] | tuple[None, None]
 
 
-def commit_events(table: Table, walked: Sequence[Snapshot], after: int | None = None) -> list[Event]:
+def commit_events(table: Table, snapshots: Sequence[Snapshot], last_logged: int | None = None) -> list[Event]:
     """Events of some consecutive snapshots.
 
     Args:
         table: whose they are.
-        walked: newest first.
-        after: a snapshot that is known to belong to another attempt, though its entry may have expired.
+        snapshots: newest first.
+        last_logged: a snapshot that is known to belong to another attempt, though its entry may have expired.
 
     Returns:
         The events, newest first.
     """
-    rows = _rows_of_attempts(table, walked, after)
-    return [event for snapshot in walked if (event := _event(table, snapshot, rows)) is not None]
+    rows = _rows_of_attempts(table, snapshots, last_logged)
+    return [event for snapshot in snapshots if (event := _event(table, snapshot, rows)) is not None]
 
 
 def seal_of(table: Table, snapshot: Snapshot) -> Seal | None:
@@ -90,19 +90,19 @@ def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, Mov
     name = table_name(table)
     added, removed = rows.get(seal.attempt, (0, 0))
     is_release = seal_keys.RELEASE_CURRENT in seal.statement
-    said = (
+    message = (
         f"{seal.kind}: now at {seal.statement[seal_keys.RELEASE_CURRENT]}"
         if is_release
         else f"{seal.kind}: {_describe(added, removed)}"
     )
     if differs := seal.statement.get(seal_keys.DERIVED_DIFFERS):
-        said += f"; declared to differ: {differs}"
+        message += f"; declared to differ: {differs}"
     return Event(
         id=commit_id(name, snapshot.snapshot_id),
         kind="release" if is_release else "commit",
         at=moment(snapshot.timestamp_ms),
         outcome="published",
-        message=said,
+        message=message,
         table=name,
         snapshot_id=snapshot.snapshot_id,
         run_id=seal.run_id,
@@ -129,31 +129,31 @@ def _describe(added: int | None, removed: int | None) -> str:
     return f"{added:,} rows written" + (f", {removed:,} removed" if removed else "")
 
 
-def _unsealed(table: Table, snapshot: Snapshot, outcome: str, why: str, severity: str) -> Event:
+def _unsealed(table: Table, snapshot: Snapshot, outcome: str, reason: str, severity: str) -> Event:
     name = table_name(table)
     return Event(
         id=commit_id(name, snapshot.snapshot_id),
         kind="commit",
         at=moment(snapshot.timestamp_ms),
         outcome=outcome,
-        message=f"{snapshot.summary.operation.value if snapshot.summary else 'commit'}: {why}",
+        message=f"{snapshot.summary.operation.value if snapshot.summary else 'commit'}: {reason}",
         table=name,
         snapshot_id=snapshot.snapshot_id,
         severity=severity,
     )
 
 
-def _rows_of_attempts(table: Table, walked: Sequence[Snapshot], after: int | None) -> dict[str, Moved]:
+def _rows_of_attempts(table: Table, snapshots: Sequence[Snapshot], last_logged: int | None) -> dict[str, Moved]:
     """Attempt → rows that its snapshots added, and removed; unknown where more of them may have expired."""
-    found: dict[str, tuple[int, int]] = {}
-    for snapshot in walked:
+    row_counts: dict[str, tuple[int, int]] = {}
+    for snapshot in snapshots:
         if (attempt := attempt_of(snapshot)) is not None:
-            summary, (added, removed) = summary_of(snapshot), found.get(attempt, (0, 0))
-            found[attempt] = (
+            summary, (added, removed) = summary_of(snapshot), row_counts.get(attempt, (0, 0))
+            row_counts[attempt] = (
                 added + int(summary.get("added-records", "0")),
                 removed + int(summary.get("deleted-records", "0")),
             )
-    below = walked[-1].parent_snapshot_id if walked else None
-    cut = below not in (None, after) and table.metadata.snapshot_by_id(below) is None
-    torn = attempt_of(walked[-1]) if cut else None
-    return {attempt: (None, None) if attempt == torn else rows for attempt, rows in found.items()}
+    parent_id = snapshots[-1].parent_snapshot_id if snapshots else None
+    is_expired = parent_id not in (None, last_logged) and table.metadata.snapshot_by_id(parent_id) is None
+    incomplete_attempt = attempt_of(snapshots[-1]) if is_expired else None
+    return {attempt: (None, None) if attempt == incomplete_attempt else rows for attempt, rows in row_counts.items()}

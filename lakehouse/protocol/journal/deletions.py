@@ -46,9 +46,9 @@ def deletions(catalog: LakeCatalog, position: JournalPosition) -> JournalNews:
     head, seen = head_of(table), position.tables.get(MAINTENANCE_LOG.name)
     if head is None or (seen is not None and seen.snapshot_id == head):
         return JournalNews((), position)
-    since = datetime.now(UTC) - _LOOKED_BACK
+    earliest = datetime.now(UTC) - _LOOKED_BACK
     scan = table.scan(
-        row_filter=f"at >= '{since.isoformat()}' and phase = 'finished' and result in ('done', 'failed')",
+        row_filter=f"at >= '{earliest.isoformat()}' and phase = 'finished' and result in ('done', 'failed')",
         selected_fields=_COLUMNS,
         snapshot_id=head,
     )

@@ -57,7 +57,7 @@ class JournalPosition:
 
     def without_table(self, name: str) -> "JournalPosition":
         """The position after a table is gone."""
-        return replace(self, tables={known: seen for known, seen in self.tables.items() if known != name})
+        return replace(self, tables={table: seen for table, seen in self.tables.items() if table != name})
 
     def with_runs(self, instance: str, until_ms: int) -> "JournalPosition":
         """The position after a look at the runs of one Dagster instance."""

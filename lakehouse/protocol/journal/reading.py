@@ -23,13 +23,13 @@ def logged(catalog: LakeCatalog, *, table: str = "", run: str = "", kind: str = 
         log = catalog.load_table(AUDIT_LOG.identifier)
     except NoSuchTableError:
         return []
-    where: BooleanExpression = AlwaysTrue()
+    row_filter: BooleanExpression = AlwaysTrue()
     for column, value in (("table_name", table), ("kind", kind)):
-        where = And(where, _is(column, value)) if value else where
+        row_filter = And(row_filter, _is(column, value)) if value else row_filter
     if run:
-        where = And(where, Or(_is("run_id", run), _is("root_run_id", run)))
+        row_filter = And(row_filter, Or(_is("run_id", run), _is("root_run_id", run)))
     head = head_of(log)
-    rows = log.scan(row_filter=where, snapshot_id=head).to_arrow().to_pylist() if head is not None else []
+    rows = log.scan(row_filter=row_filter, snapshot_id=head).to_arrow().to_pylist() if head is not None else []
     return sorted(rows, key=lambda row: (row["at"], row["event_id"]))
 
 

@@ -44,16 +44,16 @@ def reconcile(
         most: how many events are wanted.
     """
     names = sorted({*declarations.tables, *position.tables} - {AUDIT_LOG.name})
-    there = catalog.locations([identifier_of(name) for name in names])
+    locations = catalog.locations([identifier_of(name) for name in names])
     events: list[Event] = []
-    trouble = {name_of(identifier): why for identifier, why in there.refused.items()}
+    trouble = {name_of(identifier): reason for identifier, reason in locations.refused.items()}
     for name in (name for name in names if name not in trouble):
         if len(events) >= most:
             return JournalNews(tuple(events), position, more=True, trouble=trouble)
         seen = position.tables.get(name)
-        if identifier_of(name) not in there.known:
+        if identifier_of(name) not in locations.known:
             if seen is not None:
-                events.append(_gone(name, seen, "dropped"))
+                events.append(_removal_event(name, seen, "dropped"))
                 position = position.without_table(name)
             continue
         if name not in declarations.tables:
@@ -65,13 +65,13 @@ def reconcile(
             trouble[name] = type(error).__name__
             continue
         if seen is not None and seen.uuid != str(table.metadata.table_uuid):
-            events.append(_gone(name, seen, "replaced"))
+            events.append(_removal_event(name, seen, "replaced"))
             position, seen = position.without_table(name), None
-        found = _look(table, seen, known, most - len(events))
-        events += found.events
-        if found.seen is not None:
-            position = position.with_table(name, found.seen)
-        if found.more:
+        new = _table_events(table, seen, known, most - len(events))
+        events += new.events
+        if new.seen is not None:
+            position = position.with_table(name, new.seen)
+        if new.more:
             return JournalNews(tuple(events), position, more=True, trouble=trouble)
     return JournalNews(tuple(events), position, trouble=trouble)
 
@@ -85,80 +85,88 @@ class _Found:
     more: bool = False
 
 
-def _look(table: Table, seen: Seen | None, known: Known, most: int) -> _Found:
+def _table_events(table: Table, seen: Seen | None, known: Known, most: int) -> _Found:
     moved = set_back_events(table, seen.moved if seen else None)
-    walked: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     for snapshot in ancestry(table, head_of(table)):
         if seen is not None and snapshot.snapshot_id == seen.snapshot_id:
-            return _taken(table, walked, moved, seen, most)
-        walked.append(snapshot)
-    return _taken(table, walked, [*moved, *_breaks(table, walked, seen, moved, known)], seen, most)
+            return _oldest_events(table, snapshots, moved, seen, most)
+        snapshots.append(snapshot)
+    return _oldest_events(table, snapshots, [*moved, *_break_events(table, snapshots, seen, moved, known)], seen, most)
 
 
-def _taken(table: Table, walked: Sequence[Snapshot], breaks: list[Event], seen: Seen | None, most: int) -> _Found:
+def _oldest_events(
+    table: Table, snapshots: Sequence[Snapshot], breaks: list[Event], seen: Seen | None, most: int
+) -> _Found:
     """The oldest events of a walk, as many as are wanted."""
-    events = commit_events(table, walked, seen.snapshot_id if seen else None)[::-1]
-    more = len(events) > most
-    until = events[most - 1].snapshot_id if more else head_of(table)
+    events = commit_events(table, snapshots, seen.snapshot_id if seen else None)[::-1]
+    has_more = len(events) > most
+    until = events[most - 1].snapshot_id if has_more else head_of(table)
     if until is None:  # an empty `main`: there is nothing to come back to
         return _Found(breaks, None)
-    new = {snapshot.snapshot_id for snapshot in walked}
-    reached = (snapshot for snapshot in ancestry(table, until) if snapshot.snapshot_id in new)
+    new_ids = {snapshot.snapshot_id for snapshot in snapshots}
+    seen_snapshots = (snapshot for snapshot in ancestry(table, until) if snapshot.snapshot_id in new_ids)
     newest = next(
-        (seal.digest for snapshot in reached if (seal := seal_of(table, snapshot))), seen.seal if seen else ""
+        (seal.digest for snapshot in seen_snapshots if (seal := seal_of(table, snapshot))), seen.seal if seen else ""
     )
-    reach = Seen(str(table.metadata.table_uuid), until, newest, newest_move(table))
-    return _Found([*breaks, *events[:most]], reach, more)
+    new_position = Seen(str(table.metadata.table_uuid), until, newest, newest_move(table))
+    return _Found([*breaks, *events[:most]], new_position, has_more)
 
 
-def _breaks(
-    table: Table, walked: Sequence[Snapshot], seen: Seen | None, moved: Sequence[Event], known: Known
+def _break_events(
+    table: Table, snapshots: Sequence[Snapshot], seen: Seen | None, moved: Sequence[Event], known: Known
 ) -> list[Event]:
     """What to say where a walk ended before it came to what the log has seen, and `moved` does not tell already."""
-    sealed = [seal for snapshot in walked if (seal := seal_of(table, snapshot)) is not None]
+    sealed = [seal for snapshot in snapshots if (seal := seal_of(table, snapshot)) is not None]
     if seen is None:
-        began = not walked or walked[-1].parent_snapshot_id is None or (bool(sealed) and not sealed[-1].previous)
-        return [] if began else [_gap(table, walked, None, "snapshots were trimmed before the log began")]
-    if walked and walked[-1].parent_snapshot_id == seen.snapshot_id:
+        is_complete = (
+            not snapshots or snapshots[-1].parent_snapshot_id is None or (bool(sealed) and not sealed[-1].previous)
+        )
+        return (
+            [] if is_complete else [_gap_event(table, snapshots, None, "snapshots were trimmed before the log began")]
+        )
+    if snapshots and snapshots[-1].parent_snapshot_id == seen.snapshot_id:
         return []  # trimmed up to the very snapshot that was logged last: nothing is missing
     if seen.seal and any(seal.previous == seen.seal for seal in sealed):
-        return [_gap(table, walked, seen, "every seal is, and what was trimmed may have been a commit without one")]
-    if not walked or known(commit_events(table, walked)):
-        told = commit_id(table_name(table), seen.snapshot_id) in {event.id for event in moved}
+        return [
+            _gap_event(table, snapshots, seen, "every seal is, and what was trimmed may have been a commit without one")
+        ]
+    if not snapshots or known(commit_events(table, snapshots)):
+        is_reported = commit_id(table_name(table), seen.snapshot_id) in {event.id for event in moved}
         last = newest_move(table)
         at_ms = last.at_ms if last else table.metadata.last_updated_ms
-        return [] if told else [rolled_back(table, seen.snapshot_id, head_of(table), at_ms)]
-    return [_gap(table, walked, seen, "snapshots were trimmed before they were logged")]
+        return [] if is_reported else [rolled_back(table, seen.snapshot_id, head_of(table), at_ms)]
+    return [_gap_event(table, snapshots, seen, "snapshots were trimmed before they were logged")]
 
 
-def _gap(table: Table, walked: Sequence[Snapshot], seen: Seen | None, why: str) -> Event:
+def _gap_event(table: Table, snapshots: Sequence[Snapshot], seen: Seen | None, reason: str) -> Event:
     name = table_name(table)
-    oldest = walked[-1] if walked else None
-    since = f"after snapshot {seen.snapshot_id}" if seen else "from the beginning"
-    until = f"before snapshot {oldest.snapshot_id}" if oldest else "until now"
+    oldest = snapshots[-1] if snapshots else None
+    start = f"after snapshot {seen.snapshot_id}" if seen else "from the beginning"
+    end = f"before snapshot {oldest.snapshot_id}" if oldest else "until now"
     return Event(
         id=f"gap:{name}:{seen.snapshot_id if seen else 0}:{oldest.snapshot_id if oldest else 0}",
         kind="gap",
         at=moment(oldest.timestamp_ms if oldest else table.metadata.last_updated_ms),
         outcome="unknown",
         severity="WARN",
-        message=f"Commits {since} and {until} are not in this log: {why}.",
+        message=f"Commits {start} and {end} are not in this log: {reason}.",
         table=name,
         snapshot_id=oldest.snapshot_id if oldest else None,
         details={"after": seen.snapshot_id if seen else None, "before": oldest.snapshot_id if oldest else None},
     )
 
 
-def _gone(name: str, seen: Seen, outcome: str) -> Event:
+def _removal_event(name: str, seen: Seen, outcome: str) -> Event:
     """The event of a table that is no longer the one that was logged; the position forgets it, so it is told once."""
-    anew = " and created anew" if outcome == "replaced" else ""
+    suffix = " and created anew" if outcome == "replaced" else ""
     return Event(
         id=f"{outcome}:{name}:{seen.uuid}",
         kind="gap",
         at=datetime.now(UTC),  # nothing is left that would tell when it happened
         outcome=outcome,
         severity="WARN",
-        message=f"The table was dropped{anew} at some time before this. By whom, and what was committed to it after "
+        message=f"The table was dropped{suffix} at some time before this. By whom, and what was committed to it after "
         f"snapshot {seen.snapshot_id}, nobody can know.",
         table=name,
         snapshot_id=seen.snapshot_id,

@@ -31,28 +31,28 @@ def set_back_events(table: Table, since: MainEntry | None) -> list[Event]:
     """
     moves = _moves(table)
     events: list[Event] = []
-    for was, now in pairwise(moves[moves.index(since) if since in moves else 0 :]):
-        if lost := _lost(table, was.snapshot_id, now.snapshot_id):
+    for previous, current in pairwise(moves[moves.index(since) if since in moves else 0 :]):
+        if lost_snapshots := _lost_snapshots(table, previous.snapshot_id, current.snapshot_id):
             events += [
-                *commit_events(table, lost)[::-1],
-                rolled_back(table, was.snapshot_id, now.snapshot_id, now.at_ms),
+                *commit_events(table, lost_snapshots)[::-1],
+                rolled_back(table, previous.snapshot_id, current.snapshot_id, current.at_ms),
             ]
     return events
 
 
-def rolled_back(table: Table, was: int, now: int | None, at_ms: int) -> Event:
+def rolled_back(table: Table, previous_id: int, current_id: int | None, at_ms: int) -> Event:
     """The event of `main` being set from a snapshot to one that does not descend from it."""
     name = table_name(table)
     return Event(
-        id=f"rolled back:{name}:{was}:{now or 0}:{at_ms}",
+        id=f"rolled back:{name}:{previous_id}:{current_id or 0}:{at_ms}",
         kind="commit",
         at=moment(at_ms),
         outcome="rolled back",
         severity="WARN",
-        message=f"main was set back: snapshot {was} is no longer in its history.",
+        message=f"main was set back: snapshot {previous_id} is no longer in its history.",
         table=name,
-        snapshot_id=now,
-        details={"was": was, "commit": commit_id(name, was)},
+        snapshot_id=current_id,
+        details={"was": previous_id, "commit": commit_id(name, previous_id)},
     )
 
 
@@ -60,8 +60,8 @@ def _moves(table: Table) -> Sequence[MainEntry]:
     return [MainEntry(entry.snapshot_id, entry.timestamp_ms) for entry in table.metadata.snapshot_log]
 
 
-def _lost(table: Table, was: int, now: int) -> list[Snapshot]:
+def _lost_snapshots(table: Table, previous_id: int, current_id: int) -> list[Snapshot]:
     """What `main` lost by a move, newest first: nothing where it went on, or where expired entries hide what it did."""
-    held = {snapshot.snapshot_id for snapshot in ancestry(table, now)}
-    lost = list(takewhile(lambda snapshot: snapshot.snapshot_id not in held, ancestry(table, was)))
-    return lost if lost and lost[-1].parent_snapshot_id in held else []
+    current_ids = {snapshot.snapshot_id for snapshot in ancestry(table, current_id)}
+    snapshots = list(takewhile(lambda snapshot: snapshot.snapshot_id not in current_ids, ancestry(table, previous_id)))
+    return snapshots if snapshots and snapshots[-1].parent_snapshot_id in current_ids else []

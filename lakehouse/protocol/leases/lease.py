@@ -103,22 +103,22 @@ def held_leases(table: Table) -> tuple[Lease, ...]:
     One whose property nobody can read has no end.
     """
     uuid, tags = str(table.metadata.table_uuid), leases(table)
-    terms = {_tag_of(one.owner, tags): one for one in _terms(table).values()}
+    terms = {_tag_of(entry.owner, tags): entry for entry in _terms(table).values()}
     dropped = {
-        tag: one.snapshot_id
-        for tag, one in terms.items()
-        if one.snapshot_id is not None and table.metadata.snapshot_by_id(one.snapshot_id) is not None
+        tag: entry.snapshot_id
+        for tag, entry in terms.items()
+        if entry.snapshot_id is not None and table.metadata.snapshot_by_id(entry.snapshot_id) is not None
     }
-    found: list[Lease] = []
+    active: list[Lease] = []
     for tag, snapshot_id in sorted((dropped | tags).items()):
-        said = terms.get(tag, _Terms(tag.removeprefix(LEASE_PREFIX)))
-        found.append(Lease(table.name(), uuid, said.owner, snapshot_id, said.until, said.reason))
-    return tuple(found)
+        lease_terms = terms.get(tag, _Terms(tag.removeprefix(LEASE_PREFIX)))
+        active.append(Lease(table.name(), uuid, lease_terms.owner, snapshot_id, lease_terms.until, lease_terms.reason))
+    return tuple(active)
 
 
 def given_up(table: Table) -> dict[str, int]:
     """Owner → the snapshot that it had read when somebody decided that what follows need not be kept for it."""
-    return {one.owner: one.given_up for one in _terms(table).values() if one.given_up is not None}
+    return {terms.owner: terms.given_up for terms in _terms(table).values() if terms.given_up is not None}
 
 
 def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
@@ -131,15 +131,15 @@ def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
         table = catalog.load_table(lease.identifier)
     except NoSuchTableError:
         return None
-    known = table.metadata.snapshot_by_id(lease.snapshot_id) is not None
-    if not known or str(table.metadata.table_uuid) != lease.uuid or _is_held(table, lease):
+    exists = table.metadata.snapshot_by_id(lease.snapshot_id) is not None
+    if not exists or str(table.metadata.table_uuid) != lease.uuid or _is_held(table, lease):
         return None
     return TableChange(
         lease.identifier,
         (AssertTableUUID(uuid=table.metadata.table_uuid),),
         (
             set_tag(lease.tag, lease.snapshot_id),
-            SetPropertiesUpdate(updates=_wanted(lease)),
+            SetPropertiesUpdate(updates=_lease_property(lease)),
             *(remove_ref(tag) for tag in _tags(table, lease.owner) if tag != lease.tag),
         ),
     )
@@ -181,7 +181,7 @@ def release_lease(
     table = catalog.load_table(identifier)
     if seen is not None and seen not in held_leases(table):
         raise CommitFailedException(f"{name_of(identifier)}: {owner} has moved or renewed its lease meanwhile")
-    held = any(one.owner == owner for one in held_leases(table))
+    had_lease = any(lease.owner == owner for lease in held_leases(table))
     tags, key = _tags(table, owner), LEASE_PROPERTY + owner
     updates: list[TableUpdate] = [remove_ref(tag) for tag in tags]
     if give_up is not None:
@@ -189,32 +189,32 @@ def release_lease(
     elif key in table.properties:
         updates.append(RemovePropertiesUpdate(removals=[key]))
     if updates:
-        at = [ref_is(tag, head_of(table, tag)) for tag in {lease_tag(owner), *tags}]
+        requirements = [ref_is(tag, head_of(table, tag)) for tag in {lease_tag(owner), *tags}]
         uuid = AssertTableUUID(uuid=table.metadata.table_uuid)
-        catalog.commit_tables([TableChange(identifier, (uuid, *at), tuple(updates))])
-    return held
+        catalog.commit_tables([TableChange(identifier, (uuid, *requirements), tuple(updates))])
+    return had_lease
 
 
 def _is_held(table: Table, lease: Lease) -> bool:
     """Whether the lease is there, with its terms and no others."""
-    at = {tag: head_of(table, tag) for tag in _tags(table, lease.owner)}
-    return at == {lease.tag: lease.snapshot_id} and _wanted(lease).items() <= table.properties.items()
+    heads = {tag: head_of(table, tag) for tag in _tags(table, lease.owner)}
+    return heads == {lease.tag: lease.snapshot_id} and _lease_property(lease).items() <= table.properties.items()
 
 
 def _tags(table: Table, owner: str) -> list[str]:
     """The tags of an owner's lease that are there: its own, and the former one unless that is another's."""
     tags = leases(table)
-    others = {_tag_of(one.owner, tags) for one in _terms(table).values() if one.owner != owner}
-    return [tag for tag in (lease_tag(owner), _former_tag(owner)) if tag in tags and tag not in others]
+    other_tags = {_tag_of(terms.owner, tags) for terms in _terms(table).values() if terms.owner != owner}
+    return [tag for tag in (lease_tag(owner), _former_tag(owner)) if tag in tags and tag not in other_tags]
 
 
 def _tag_of(owner: str, tags: Mapping[str, int]) -> str:
     """Under which of its names an owner's tag is to be found."""
-    own, former = lease_tag(owner), _former_tag(owner)
-    return former if former in tags and own not in tags else own
+    current, former = lease_tag(owner), _former_tag(owner)
+    return former if former in tags and current not in tags else current
 
 
-def _wanted(lease: Lease) -> dict[str, str]:
+def _lease_property(lease: Lease) -> dict[str, str]:
     return _property(_Terms(lease.owner, lease.until, lease.reason, lease.snapshot_id))
 
 
@@ -223,12 +223,12 @@ def _property(terms: _Terms) -> dict[str, str]:
 
 
 def _terms(table: Table) -> Mapping[str, _Terms]:
-    found: dict[str, _Terms] = {}
+    terms: dict[str, _Terms] = {}
     for key, text in table.properties.items():
         if not key.startswith(LEASE_PROPERTY):
             continue
         try:
-            found[key] = msgspec.json.decode(text, type=_Terms)
+            terms[key] = msgspec.json.decode(text, type=_Terms)
         except msgspec.DecodeError:
-            found[key] = _Terms(key.removeprefix(LEASE_PROPERTY), reason=f"the property {key} cannot be read")
-    return found
+            terms[key] = _Terms(key.removeprefix(LEASE_PROPERTY), reason=f"the property {key} cannot be read")
+    return terms

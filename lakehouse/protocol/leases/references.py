@@ -22,7 +22,7 @@ def commit_missing(catalog: LakeCatalog, missing: Callable[[], Sequence[TableCha
     Raises:
         CommitFailedException: other commits came first too often, or the catalog gave no clear answer.
     """
-    trouble: Exception | None = None
+    last_error: Exception | None = None
     for _ in range(_TRIES):
         changes = missing()
         if not changes:
@@ -30,10 +30,10 @@ def commit_missing(catalog: LakeCatalog, missing: Callable[[], Sequence[TableCha
         try:
             catalog.commit_tables(changes)
         except CommitFailedException as error:
-            trouble = error
+            last_error = error
             pause(OTHERS_FIRST)
         except UNKNOWN_OUTCOME as error:
             # The next look finds out whether it landed; if so, nothing is missing.
-            trouble = error
+            last_error = error
             pause(NO_ANSWER)
-    raise CommitFailedException(f"{what}: not done in {_TRIES} tries (last: {trouble})") from trouble
+    raise CommitFailedException(f"{what}: not done in {_TRIES} tries (last: {last_error})") from last_error

@@ -69,11 +69,11 @@ def written_by_attempt(path: str) -> bool:
 
 def begun_ms(branch: str) -> int:
     """When the attempt that a branch belongs to was begun, in milliseconds since the epoch; 0 where it does not say."""
-    found = _ID_IN_BRANCH.search(branch)
-    return int(found["time"], 16) if found else 0
+    match = _ID_IN_BRANCH.search(branch)
+    return int(match["time"], 16) if match else 0
 
 
 def attempt_in(branch: str) -> str:
     """Id of the attempt that a branch belongs to; empty where it does not say."""
-    found = _ID_IN_BRANCH.search(branch)
-    return found["id"] if found else ""
+    match = _ID_IN_BRANCH.search(branch)
+    return match["id"] if match else ""

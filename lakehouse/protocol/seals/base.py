@@ -33,13 +33,13 @@ class Base:
     @property
     def unsealed(self) -> list[Snapshot]:
         """Commits after the newest seal that are no rewrites: nobody said what they are."""
-        found: list[Snapshot] = []
+        commits: list[Snapshot] = []
         for snapshot in ancestry(self.table, self.snapshot_id):
             if self.sealed and snapshot.snapshot_id == self.sealed.snapshot_id:
-                return found
+                return commits
             if not is_rewrite(snapshot):
-                found.append(snapshot)
-        return found
+                commits.append(snapshot)
+        return commits
 
     @classmethod
     def of(cls, table: Table) -> "Base":

@@ -18,37 +18,37 @@ def unsealed_commits(table: Table, snapshot_id: int | None) -> list[Snapshot]:
     What lies below a seal that settles the matter is left out: a person adopted the rows, or the step replaced them
     all. Whether seals are what they were is not asked here.
     """
-    found: list[Snapshot] = []
+    commits: list[Snapshot] = []
     sealed_by: str | None = None
     for snapshot in ancestry(table, snapshot_id):
-        said = summary_of(snapshot)
-        if seal_keys.VERSION in said:
-            sealed_by = said.get(seal_keys.ATTEMPT)
+        summary = summary_of(snapshot)
+        if seal_keys.VERSION in summary:
+            sealed_by = summary.get(seal_keys.ATTEMPT)
             if not is_seal_only(snapshot):  # its keys were copied to a commit of rows
-                found.append(snapshot)
+                commits.append(snapshot)
             elif settles(snapshot):
-                return found
+                return commits
         elif attempt_of(snapshot) is not None and attempt_of(snapshot) == sealed_by:
             continue
         elif not is_rewrite(snapshot):
-            found.append(snapshot)
-    return found
+            commits.append(snapshot)
+    return commits
 
 
 def settles(snapshot: Snapshot) -> bool:
     """Whether a seal says that nothing is left of what was there before, or that a person has taken it over."""
-    said = summary_of(snapshot)
-    if seal_keys.VERSION not in said:
+    summary = summary_of(snapshot)
+    if seal_keys.VERSION not in summary:
         return False
-    match said.get(seal_keys.KIND):
+    match summary.get(seal_keys.KIND):
         case "adopt" | "rebuild":
             return True
         case "write":
-            return said.get(seal_keys.PREFIX + seal_keys.WRITE_MODE) == "overwrite"
+            return summary.get(seal_keys.PREFIX + seal_keys.WRITE_MODE) == "overwrite"
         case "derive":
             return (
-                said.get(seal_keys.PREFIX + seal_keys.DERIVED_MODE),
-                said.get(seal_keys.PREFIX + seal_keys.DERIVED_PARTITION),
+                summary.get(seal_keys.PREFIX + seal_keys.DERIVED_MODE),
+                summary.get(seal_keys.PREFIX + seal_keys.DERIVED_PARTITION),
             ) == ("full", "[]")
         case _:
             return False
@@ -56,7 +56,7 @@ def settles(snapshot: Snapshot) -> bool:
 
 def in_words(snapshot: Snapshot) -> str:
     """A commit for a person: `snapshot 7 (append, 2 rows added, 0 deleted)`."""
-    said = summary_of(snapshot)
+    summary = summary_of(snapshot)
     operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
-    counts = f"{said.get('added-records', 0)} rows added, {said.get('deleted-records', 0)} deleted"
+    counts = f"{summary.get('added-records', 0)} rows added, {summary.get('deleted-records', 0)} deleted"
     return f"snapshot {snapshot.snapshot_id} ({operation}, {counts})"

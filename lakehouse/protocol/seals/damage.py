@@ -22,7 +22,7 @@ from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import MetadataFileDamaged
 
 DamageKind = Literal["missing_file", "unreadable_file", "equality_delete"]
-At = Sequence[tuple[Table, int | None]]
+Heads = Sequence[tuple[Table, int | None]]
 """Tables, and the snapshot of each that is read."""
 _Result = TypeVar("_Result")
 
@@ -59,31 +59,33 @@ class Attempted:
     damages: list[Damage] = field(default_factory=list[Damage])
     errors: list[str] = field(default_factory=list[str])
 
-    def part(self, what: str, at: At, find: Callable[[], _Result], otherwise: _Result) -> _Result:
+    def part(self, subject: str, heads: Heads, prove: Callable[[], _Result], default: _Result) -> _Result:
         """What a part of the proof gives, or another value where it cannot be carried out; why is kept.
 
         Args:
-            what: it is about, for a person.
-            at: the tables that it reads, among whose files the cause is looked for.
-            find: carries it out.
-            otherwise: the other value.
+            subject: what it is about, for a person.
+            heads: the tables that it reads, among whose files the cause is looked for.
+            prove: carries it out.
+            default: the other value.
         """
         try:
-            return find()
+            return prove()
         except MetadataFileDamaged as error:
             self._note([damaged_metadata(error)], error.message)
         except LakehouseError as error:
             # It says of itself what is wrong, and where.
             self._note([], str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what other parts have found
-            self._note([one for table, head in at for one in damages(table, head)], _describe(what, error))
-        return otherwise
+            self._note([damage for table, head in heads for damage in damages(table, head)], _describe(subject, error))
+        return default
 
-    def _note(self, found: Sequence[Damage], told: str) -> None:
-        known = {(one.table, one.path) for one in self.damages}
-        self.damages += [one for one in found if (one.table, one.path) not in known]
-        if not any(one.lost for one in found):
-            self.errors += [text for text in (*(one.message for one in found), told) if text not in self.errors]
+    def _note(self, new_damages: Sequence[Damage], message: str) -> None:
+        known_files = {(damage.table, damage.path) for damage in self.damages}
+        self.damages += [damage for damage in new_damages if (damage.table, damage.path) not in known_files]
+        if not any(damage.lost for damage in new_damages):
+            self.errors += [
+                text for text in (*(damage.message for damage in new_damages), message) if text not in self.errors
+            ]
 
 
 def damaged_metadata(error: MetadataFileDamaged) -> Damage:
@@ -102,59 +104,65 @@ def damages(table: Table, snapshot_id: int | None, *, content: bool = True) -> l
     snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
     if snapshot is None:
         return []
-    look = _Look(table.io, table_name(table))
-    manifests = look.read("the list of manifests", snapshot.manifest_list, lambda path: manifests_in(table.io, path))
+    inspection = _Inspection(table.io, table_name(table))
+    manifests = inspection.read(
+        "the list of manifests", snapshot.manifest_list, lambda path: manifests_in(table.io, path)
+    )
     files: dict[str, DataFile] = {}
     for manifest in manifests or ():
-        entries = look.read("manifest", manifest.manifest_path, lambda _, it=manifest: list(live_entries(table.io, it)))
+        entries = inspection.read(
+            "manifest", manifest.manifest_path, lambda _, listing=manifest: list(live_entries(table.io, listing))
+        )
         files |= {entry.data_file.file_path: entry.data_file for entry in entries or ()}
     for file in files.values():
-        look.at(file)
-    if content and not look.found:
+        inspection.check_end(file)
+    if content and not inspection.damages:
         for file in files.values():
-            look.through(file)
-    return look.found
+            inspection.read_rows(file)
+    return inspection.damages
 
 
 class _OtherRowsError(Exception):
     """A file holds another number of rows than the table counts in it."""
 
 
-class _Look:
+class _Inspection:
     """Notes what is wrong with files."""
 
     def __init__(self, io: FileIO, table: str) -> None:
         self._io, self._table = io, table
-        self.found: list[Damage] = []
+        self.damages: list[Damage] = []
 
-    def read(self, what: str, path: str, reader: Callable[[str], _Result]) -> _Result | None:
+    def read(self, subject: str, path: str, reader: Callable[[str], _Result]) -> _Result | None:
         """Read a file, or note why that cannot be done."""
         try:
             return reader(path)
         except FileNotFoundError:
-            self._add("missing_file", what, path, "is in the table, and not in storage")
+            self._add("missing_file", subject, path, "is in the table, and not in storage")
         except _OtherRowsError as error:
-            self._add("unreadable_file", what, path, str(error))
+            self._add("unreadable_file", subject, path, str(error))
         except Exception as error:  # noqa: BLE001 - a cut file fails in as many ways as there are places to cut it
-            self._add("unreadable_file", what, path, f"cannot be read ({_first_line(error)})")
+            self._add("unreadable_file", subject, path, f"cannot be read ({_first_line(error)})")
         return None
 
-    def at(self, file: DataFile) -> None:
+    def check_end(self, file: DataFile) -> None:
         """Whether the file is there, is of its kind, and has an end."""
         if file.content == DataFileContent.EQUALITY_DELETES:
-            told = "deletes by value, which PyIceberg cannot apply: no proof can read this table before it is compacted"
-            self._add("equality_delete", "delete file", file.file_path, told)
+            reason = (
+                "deletes by value, which PyIceberg cannot apply: no proof can read this table before it is compacted"
+            )
+            self._add("equality_delete", "delete file", file.file_path, reason)
         elif reader := _footers().get(file.file_format):
             self.read(_kind(file), file.file_path, lambda path: self._footer(file, path, reader))
         else:
-            self.read(_kind(file), file.file_path, self._there)
+            self.read(_kind(file), file.file_path, self._require_file)
 
-    def through(self, file: DataFile) -> None:
+    def read_rows(self, file: DataFile) -> None:
         """Whether all of its rows can be read."""
         if reader := _contents().get(file.file_format):
             self.read(_kind(file), file.file_path, lambda path: self._opened(path, reader))
 
-    def _there(self, path: str) -> None:
+    def _require_file(self, path: str) -> None:
         if not self._io.new_input(path).exists():
             raise FileNotFoundError(path)
 
@@ -164,13 +172,13 @@ class _Look:
 
     def _footer(self, file: DataFile, path: str, rows: Callable[[pa.NativeFile], int]) -> None:
         with self._io.new_input(path).open() as stream:
-            if (there := rows(pa.PythonFile(stream, mode="r"))) != file.record_count:
-                raise _OtherRowsError(f"holds {there:,} rows, and {file.record_count:,} are counted in it")
+            if (row_count := rows(pa.PythonFile(stream, mode="r"))) != file.record_count:
+                raise _OtherRowsError(f"holds {row_count:,} rows, and {file.record_count:,} are counted in it")
 
-    def _add(self, kind: DamageKind, what: str, path: str, told: str) -> None:
+    def _add(self, kind: DamageKind, subject: str, path: str, reason: str) -> None:
         # By its name alone: the folders of a path may show a partition's value.
         name = path.rpartition("/")[2]
-        self.found.append(Damage(kind, self._table, path, f"{self._table}: {what} {name} {told}."))
+        self.damages.append(Damage(kind, self._table, path, f"{self._table}: {subject} {name} {reason}."))
 
 
 def _footers() -> dict[FileFormat, Callable[[pa.NativeFile], int]]:
@@ -187,8 +195,8 @@ def _contents() -> dict[FileFormat, Callable[[pa.NativeFile], object]]:
 
     def stripes(stream: pa.NativeFile) -> None:
         opened = orc.ORCFile(stream)
-        for number in range(opened.nstripes):
-            opened.read_stripe(number)
+        for stripe in range(opened.nstripes):
+            opened.read_stripe(stripe)
 
     return {FileFormat.PARQUET: batches, FileFormat.ORC: stripes}
 
@@ -197,8 +205,8 @@ def _kind(file: DataFile) -> str:
     return "data file" if file.content == DataFileContent.DATA else "delete file"
 
 
-def _describe(what: str, error: Exception) -> str:
-    return f"{what} could not be proven: {_first_line(error)}."
+def _describe(subject: str, error: Exception) -> str:
+    return f"{subject} could not be proven: {_first_line(error)}."
 
 
 def _first_line(error: Exception) -> str:

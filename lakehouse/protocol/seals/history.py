@@ -27,8 +27,8 @@ class Sealed:
 
 def head_of(table: Table, ref: str = MAIN) -> int | None:
     """Snapshot id that a branch or tag names, or None where there is no such reference."""
-    found = table.metadata.refs.get(ref)
-    return found.snapshot_id if found else None
+    reference = table.metadata.refs.get(ref)
+    return reference.snapshot_id if reference else None
 
 
 def summary_of(snapshot: Snapshot) -> Mapping[str, str]:
@@ -61,8 +61,8 @@ def seals(table: Table, snapshot_id: int | None) -> Iterator[Sealed]:
         SealBroken: one of them was changed.
     """
     for snapshot in ancestry(table, snapshot_id):
-        where = f"{table_name(table)} snapshot {snapshot.snapshot_id}"
-        seal = Seal.from_summary(summary_of(snapshot), where=where)
+        source = f"{table_name(table)} snapshot {snapshot.snapshot_id}"
+        seal = Seal.from_summary(summary_of(snapshot), where=source)
         if seal is not None:
             yield Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal)
 

@@ -91,14 +91,14 @@ class Seal:
         return _digest(self._body())
 
     def _body(self) -> dict[str, str]:
-        own = {
+        values = {
             seal_keys.PREFIX + f.name: cast("str", getattr(self, f.name))
             for f in fields(self)
             if f.name not in ("inputs", "statement")
         }
         return {
             seal_keys.VERSION: _VERSION,
-            **own,
+            **values,
             seal_keys.INPUTS: msgspec.json.encode(dict(sorted(self.inputs.items()))).decode(),
             **{seal_keys.PREFIX + key: value for key, value in self.statement.items()},
         }
@@ -125,10 +125,10 @@ class Seal:
                 f"{where}: the seal was changed after it was written (its digest does not match).",
                 remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
             )
-        own = {f.name for f in fields(cls)} - {"inputs", "statement"}
+        names = {f.name for f in fields(cls)} - {"inputs", "statement"}
         try:
             return cls(
-                **{name: body.pop(seal_keys.PREFIX + name) for name in own},  # pyright: ignore[reportArgumentType]
+                **{name: body.pop(seal_keys.PREFIX + name) for name in names},  # pyright: ignore[reportArgumentType]
                 inputs=msgspec.json.decode(body.pop(seal_keys.INPUTS), type=dict[str, int]),
                 statement={
                     key.removeprefix(seal_keys.PREFIX): value for key, value in body.items() if key != seal_keys.VERSION
