@@ -50,8 +50,10 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
     """The seals of a table, oldest first, and what is wrong with the commits themselves."""
     name = table_name(table)
     links: list[Link] = []
-    told = (f"{name}: {in_words(one)} came from outside the protocol." for one in unsealed_commits(table, head))
-    findings = [Finding("unsealed_commit", message, name) for message in told]
+    messages = (
+        f"{name}: {in_words(commit)} came from outside the protocol." for commit in unsealed_commits(table, head)
+    )
+    findings = [Finding("unsealed_commit", message, name) for message in messages]
     for snapshot in ancestry(table, head):
         try:
             seal = Seal.from_summary(summary_of(snapshot), where=f"{name} snapshot {snapshot.snapshot_id}")
@@ -60,8 +62,10 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
             findings.append(Finding("seal_edited", str(error), name))
             continue
         except (KeyError, TypeError, ValueError, MsgspecError) as error:
-            told = f"{name} snapshot {snapshot.snapshot_id}: the seal cannot be read ({type(error).__name__}: {error})."
-            findings.append(Finding("seal_edited", told, name))
+            message = (
+                f"{name} snapshot {snapshot.snapshot_id}: the seal cannot be read ({type(error).__name__}: {error})."
+            )
+            findings.append(Finding("seal_edited", message, name))
             continue
         if seal is not None and statement is not None:
             links.append(Link(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
@@ -74,43 +78,43 @@ def judge_chain(name: str, links: Sequence[Link]) -> Iterator[Finding]:
         yield from _judge_balance(name, link)
         yield from _judge_lost(name, link)
         yield from _judge_moved(name, link)
-    for before, after in pairwise(links):
-        yield from _judge_step(name, before, after)
+    for previous, current in pairwise(links):
+        yield from _judge_step(name, previous, current)
 
 
-def _judge_step(name: str, before: Link, after: Link) -> Iterator[Finding]:
-    run = after.sealed.seal.run_id
-    if after.sealed.seal.previous != before.sealed.seal.digest:
+def _judge_step(name: str, previous: Link, current: Link) -> Iterator[Finding]:
+    run = current.sealed.seal.run_id
+    if current.sealed.seal.previous != previous.sealed.seal.digest:
         yield Finding("chain_broken", f"{name}: the seal of run {run} does not follow on the one before it.", name)
-    if after.kind == "maintenance":
-        if after.statement != before.statement:
+    if current.kind == "maintenance":
+        if current.statement != previous.statement:
             yield Finding("balance", f"{name}: run {run} maintains the table, and changes what its seals say.", name)
         return
-    if not rebases_totals(after):
-        yield from _judge_offsets(name, before.statement, after.statement, run)
-    yield from _judge_ledger(name, before, after)
-    if after.kind == "adopt":
+    if not rebases_totals(current):
+        yield from _judge_offsets(name, previous.statement, current.statement, run)
+    yield from _judge_ledger(name, previous, current)
+    if current.kind == "adopt":
         return
-    yield from _judge_retired(name, before, after)
-    yield from _judge_reprocessed(name, before, after)
-    expected = added(before.statement.totals, after.statement.tallies)
-    for table, partition in _differences(expected, after.statement.totals):
+    yield from _judge_retired(name, previous, current)
+    yield from _judge_reprocessed(name, previous, current)
+    expected = added(previous.statement.totals, current.statement.tallies)
+    for table, partition in _differences(expected, current.statement.totals):
         yield Finding(
             "balance",
             f"{name}: by the seal of run {run}, the running totals of {table} do not add up.",
             table,
             partition,
-            f"[{after.statement.start.get(partition)}, {after.statement.end.get(partition)})",
+            f"[{current.statement.start.get(partition)}, {current.statement.end.get(partition)})",
         )
 
 
-def _judge_ledger(name: str, before: Link, after: Link) -> Iterator[Finding]:
+def _judge_ledger(name: str, previous: Link, current: Link) -> Iterator[Finding]:
     """A command that accepts a loss adds to the loss ledger; every other step repeats it."""
-    was, now, run = before.statement.losses, after.statement.losses, after.sealed.seal.run_id
+    previous_losses, losses, run = previous.statement.losses, current.statement.losses, current.sealed.seal.run_id
     # Where a stream begins anew, what it had not lost yet goes from the ledger.
-    kept = after.kind == "new_epoch" or now[: len(was)] == was
-    if not kept or (after.kind not in ("loss", "new_epoch") and len(now) != len(was)):
-        yield Finding("balance", f"{name}: the seal of run {run} ({after.kind}) changes the loss ledger.", name)
+    is_kept = current.kind == "new_epoch" or losses[: len(previous_losses)] == previous_losses
+    if not is_kept or (current.kind not in ("loss", "new_epoch") and len(losses) != len(previous_losses)):
+        yield Finding("balance", f"{name}: the seal of run {run} ({current.kind}) changes the loss ledger.", name)
 
 
 def _judge_lost(name: str, link: Link) -> Iterator[Finding]:
@@ -123,26 +127,30 @@ def _judge_lost(name: str, link: Link) -> Iterator[Finding]:
         # Before there was a ledger, a loss had a seal of its own.
         nobodys = link.kind == "ingest" and not is_accepted(statement.losses, statement.topic_id, {partition: spans})
         if named != tallied.get(partition, Tally()) or nobodys:
-            told = "offsets that nobody gave up" if nobodys else "other offsets as lost than it counts"
-            where = ", ".join(f"[{start}, {end})" for start, end in spans)
-            yield Finding("balance", f"{name}: run {run} names {told}.", name, partition, where)
+            description = "offsets that nobody gave up" if nobodys else "other offsets as lost than it counts"
+            offsets = ", ".join(f"[{start}, {end})" for start, end in spans)
+            yield Finding("balance", f"{name}: run {run} names {description}.", name, partition, offsets)
 
 
-def _judge_retired(name: str, before: Link, after: Link) -> Iterator[Finding]:
+def _judge_retired(name: str, previous: Link, current: Link) -> Iterator[Finding]:
     """Rows may go by retention, or where a key is there twice, and what has gone does not come back."""
-    was, now = before.statement.retired, after.statement.retired
-    run, counted = after.sealed.seal.run_id, 0
-    for table, partition in _differences(was, now):
-        went = now.get(table, {}).get(partition, Tally()) - was.get(table, {}).get(partition, Tally())
-        counted += went.count
-        if not _may_go(after, table) or went.count <= 0:
-            told = f"{name}: by the seal of run {run} ({after.kind}), {went.count} rows of {table} were retired."
-            yield Finding("balance", told, table, partition)
-    if after.kind == KIND_DEDUPLICATE and str(counted) != (
-        said := after.sealed.seal.statement.get(seal_keys.DEDUPLICATE_REMOVED)
+    previous_retired, retired = previous.statement.retired, current.statement.retired
+    run, counted = current.sealed.seal.run_id, 0
+    for table, partition in _differences(previous_retired, retired):
+        removed = retired.get(table, {}).get(partition, Tally()) - previous_retired.get(table, {}).get(
+            partition, Tally()
+        )
+        counted += removed.count
+        if not _may_go(current, table) or removed.count <= 0:
+            message = (
+                f"{name}: by the seal of run {run} ({current.kind}), {removed.count} rows of {table} were retired."
+            )
+            yield Finding("balance", message, table, partition)
+    if current.kind == KIND_DEDUPLICATE and str(counted) != (
+        stated := current.sealed.seal.statement.get(seal_keys.DEDUPLICATE_REMOVED)
     ):
-        told = f"{name}: by the seal of run {run}, {said} rows were there twice, and {counted} were retired."
-        yield Finding("balance", told, name)
+        message = f"{name}: by the seal of run {run}, {stated} rows were there twice, and {counted} were retired."
+        yield Finding("balance", message, name)
 
 
 def _may_go(link: Link, table: str) -> bool:
@@ -152,11 +160,11 @@ def _may_go(link: Link, table: str) -> bool:
     return link.kind == "retire"
 
 
-def _judge_offsets(name: str, before: KafkaStatement, after: KafkaStatement, run: str) -> Iterator[Finding]:
-    if (before.cluster_id, before.topic_id) != (after.cluster_id, after.topic_id):
-        yield Finding("gap", f"{name}: run {run} went on in another topic of the name {after.topic}.", name)
-    for partition, end in before.end.items():
-        start = after.start.get(partition)
+def _judge_offsets(name: str, previous: KafkaStatement, current: KafkaStatement, run: str) -> Iterator[Finding]:
+    if (previous.cluster_id, previous.topic_id) != (current.cluster_id, current.topic_id):
+        yield Finding("gap", f"{name}: run {run} went on in another topic of the name {current.topic}.", name)
+    for partition, end in previous.end.items():
+        start = current.start.get(partition)
         if start is None or start > end:
             until = start if start is not None else "the end"
             yield Finding("gap", f"{name}: run {run} left out offsets.", name, partition, f"[{end}, {until})")
@@ -201,20 +209,22 @@ def _judge_moved(name: str, link: Link) -> Iterator[Finding]:
     if link.kind == "maintenance":
         return  # it says again what another seal said
     if len(leaving) > (link.kind == KIND_REPROCESS) or (leaving and statement.counts.quarantined >= 0):
-        told = f"{name}: by the seal of run {run} ({link.kind}), rows left {', '.join(sorted(leaving))}."
-        yield Finding("balance", told, name)
+        message = f"{name}: by the seal of run {run} ({link.kind}), rows left {', '.join(sorted(leaving))}."
+        yield Finding("balance", message, name)
     if link.kind == KIND_REPROCESS and any(statement.start.get(p) != end for p, end in statement.end.items()):
         yield Finding("balance", f"{name}: by the seal of run {run}, records were reprocessed and others read.", name)
 
 
-def _judge_reprocessed(name: str, before: Link, after: Link) -> Iterator[Finding]:
+def _judge_reprocessed(name: str, previous: Link, current: Link) -> Iterator[Finding]:
     """What came from the quarantine is counted by the steps that brought it, and by no other."""
-    came = {table: by_p for table, by_p in after.statement.tallies.items() if after.kind == KIND_REPROCESS}
-    came = {t: {p: tally for p, tally in by_p.items() if tally.count > 0} for t, by_p in came.items()}
-    run = after.sealed.seal.run_id
-    for table, partition in _differences(added(before.statement.reprocessed, came), after.statement.reprocessed):
-        told = f"{name}: by the seal of run {run} ({after.kind}), what was reprocessed of {table} does not add up."
-        yield Finding("balance", told, table, partition)
+    reprocessed = {table: by_p for table, by_p in current.statement.tallies.items() if current.kind == KIND_REPROCESS}
+    reprocessed = {t: {p: tally for p, tally in by_p.items() if tally.count > 0} for t, by_p in reprocessed.items()}
+    run = current.sealed.seal.run_id
+    for table, partition in _differences(
+        added(previous.statement.reprocessed, reprocessed), current.statement.reprocessed
+    ):
+        message = f"{name}: by the seal of run {run} ({current.kind}), what was reprocessed of {table} does not add up."
+        yield Finding("balance", message, table, partition)
 
 
 def _judge_gaps(name: str, statement: KafkaStatement, run: str) -> Iterator[Finding]:
@@ -223,13 +233,13 @@ def _judge_gaps(name: str, statement: KafkaStatement, run: str) -> Iterator[Find
         return
     tallied = over_tables(statement.tallies)
     for partition, end in statement.end.items():
-        start, said = statement.start.get(partition, end), statement.without_record.get(partition, 0)
+        start, stated = statement.start.get(partition, end), statement.without_record.get(partition, 0)
         gaps = end - start - tallied.get(partition, Tally()).count
-        if gaps != said or (gaps and statement.because not in WITHOUT_RECORD):
+        if gaps != stated or (gaps and statement.because not in WITHOUT_RECORD):
             yield Finding(
                 "balance",
-                f"{name}: run {run} accounts for all but {gaps} offsets, and says that {said} have no record, because "
-                f"of {statement.because or 'nothing'}.",
+                f"{name}: run {run} accounts for all but {gaps} offsets, and says that {stated} have no record, "
+                f"because of {statement.because or 'nothing'}.",
                 name,
                 partition,
                 f"[{start}, {end})",
@@ -237,10 +247,10 @@ def _judge_gaps(name: str, statement: KafkaStatement, run: str) -> Iterator[Find
 
 
 def _differences(
-    expected: dict[str, dict[int, Tally]], found: dict[str, dict[int, Tally]]
+    expected: dict[str, dict[int, Tally]], actual: dict[str, dict[int, Tally]]
 ) -> Iterator[tuple[str, int]]:
-    for table in sorted({*expected, *found}):
-        left, right = expected.get(table, {}), found.get(table, {})
+    for table in sorted({*expected, *actual}):
+        left, right = expected.get(table, {}), actual.get(table, {})
         for partition in sorted({*left, *right}):
             if left.get(partition, Tally()) != right.get(partition, Tally()):
                 yield table, partition

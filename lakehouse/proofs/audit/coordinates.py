@@ -33,14 +33,16 @@ def coordinates_there(
     """
     try:
         return coordinates(table, tasks), set(), {}
-    except (FileNotFoundError, pa.ArrowException) as trouble:
+    except (FileNotFoundError, pa.ArrowException) as error:
         missing = {task.file.file_path for task in tasks if not table.io.new_input(task.file.file_path).exists()}
-        there = [task for task in tasks if task.file.file_path not in missing]
-        damaged = dict(_damaged(table, there)) if not missing or isinstance(trouble, pa.ArrowException) else {}
+        present = [task for task in tasks if task.file.file_path not in missing]
+        damaged = dict(_damaged(table, present)) if not missing or isinstance(error, pa.ArrowException) else {}
         if not missing and not damaged:  # a file of deletes, then: what its rows are, nobody can tell
             raise
-        found, more, others = coordinates_there(table, [one for one in there if one.file.file_path not in damaged])
-        return found, missing | more, damaged | others
+        offsets, more_missing, more_damaged = coordinates_there(
+            table, [task for task in present if task.file.file_path not in damaged]
+        )
+        return offsets, missing | more_missing, damaged | more_damaged
 
 
 def _damaged(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[tuple[str, str]]:
@@ -60,15 +62,18 @@ def coordinates(table: Table, tasks: Sequence[FileScanTask]) -> dict[int, Offset
         FileNotFoundError: storage lacks one of the files.
     """
     avro = [task for task in tasks if task.file.file_format == FileFormat.AVRO]
-    others = [task for task in tasks if task.file.file_format != FileFormat.AVRO]
+    columnar = [task for task in tasks if task.file.file_format != FileFormat.AVRO]
     partitions, offsets = np.array([], np.int64), np.array([], np.int64)
-    if others:
+    if columnar:
         schema = table.schema().select(PARTITION, OFFSET)
-        rows = ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table(others)
+        rows = ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table(columnar)
         partitions, offsets = _numbers(rows, PARTITION), _numbers(rows, OFFSET)
     if avro:
-        more = np.array([pair for task in avro for pair in _from_avro(table, task)], np.int64).reshape(-1, 2)
-        partitions, offsets = np.concatenate([partitions, more[:, 0]]), np.concatenate([offsets, more[:, 1]])
+        avro_pairs = np.array([pair for task in avro for pair in _from_avro(table, task)], np.int64).reshape(-1, 2)
+        partitions, offsets = (
+            np.concatenate([partitions, avro_pairs[:, 0]]),
+            np.concatenate([offsets, avro_pairs[:, 1]]),
+        )
     return {int(p): offsets[partitions == p] for p in np.unique(partitions)}
 
 

@@ -72,7 +72,7 @@ def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Ho
     tasks = list(table.scan(snapshot_id=snapshot_id).plan_files())
     paths = Counter(task.file.file_path for task in tasks)
     trusted = set[str]() if scan else _sealed_files(table, snapshot_id)
-    held: dict[int, Held] = {}
+    by_partition: dict[int, Held] = {}
     undecided: list[FileScanTask] = []
     for task in tasks:
         dense = _dense_range(table, task.file) if task.file.file_path in trusted and not task.delete_files else None
@@ -80,11 +80,11 @@ def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Ho
             undecided.append(task)
         else:
             partition, start, end = dense
-            held.setdefault(partition, Held()).add(Tally.of_range(start, end), start, "manifests")
+            by_partition.setdefault(partition, Held()).add(Tally.of_range(start, end), start, "manifests")
     scanned, missing, unreadable = coordinates_there(table, undecided)
     for partition, offsets in scanned.items():
-        held.setdefault(partition, Held()).add(Tally.of(offsets), int(offsets.min()), "scan")
-    return Holdings(held, {path: times for path, times in paths.items() if times > 1}, missing, unreadable)
+        by_partition.setdefault(partition, Held()).add(Tally.of(offsets), int(offsets.min()), "scan")
+    return Holdings(by_partition, {path: times for path, times in paths.items() if times > 1}, missing, unreadable)
 
 
 def _sealed_files(table: Table, snapshot_id: int) -> set[str]:
@@ -99,12 +99,12 @@ def _sealed_files(table: Table, snapshot_id: int) -> set[str]:
     if snapshot is None:
         return set()
     rewrote = {attempt_of(s) for s in history.values() if summary_of(s).get(seal_keys.KIND) == KIND_DEDUPLICATE}
-    ours = {i for i, s in history.items() if attempt_of(s) not in {None, *rewrote} and not is_rewrite(s)}
+    attempt_snapshots = {i for i, s in history.items() if attempt_of(s) not in {None, *rewrote} and not is_rewrite(s)}
     return {
         entry.data_file.file_path
         for manifest in snapshot.manifests(table.io)
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
-        if entry.snapshot_id in ours
+        if entry.snapshot_id in attempt_snapshots
         or (entry.snapshot_id not in history and written_by_attempt(entry.data_file.file_path))
     }
 

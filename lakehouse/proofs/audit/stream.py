@@ -36,42 +36,48 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     Raises:
         NoSuchTableError: a table does not exist.
     """
-    began = time.monotonic()
+    started = time.monotonic()
     group = read_group(catalog, tables)
     chains = {name: read_chain(pinned.table, pinned.snapshot_id) for name, pinned in group.items()}
-    findings = [finding for _, wrong in chains.values() for finding in wrong]
+    findings = [finding for _, chain_findings in chains.values() for finding in chain_findings]
     findings += list(_judge_siblings({name: links for name, (links, _) in chains.items()}, group))
     # Seals are the same in every table of the stream; the longest chain tells most.
     links = max((links for links, _ in chains.values()), key=len, default=[])
-    for name, (own, _) in chains.items():
-        findings += [f for f in judge_chain(name, own) if f not in findings]
-    findings += (without := list(_judge_columns(group)))
-    told = {name: pinned for name, pinned in group.items() if name not in {finding.table for finding in without}}
-    ranges, wrong = [], set[tuple[str, int]]()
+    for name, (table_links, _) in chains.items():
+        findings += [f for f in judge_chain(name, table_links) if f not in findings]
+    findings += (column_findings := list(_judge_columns(group)))
+    provable = {
+        name: pinned for name, pinned in group.items() if name not in {finding.table for finding in column_findings}
+    }
+    ranges, differing = [], set[tuple[str, int]]()
     attempted = Attempted()
-    for name, pinned in told.items():
-        take = partial(_take_stock, name, pinned, links, scan=scan)
-        repeated, compared = attempted.part(f"what {name} holds", [(pinned.table, pinned.snapshot_id)], take, ([], []))
+    for name, pinned in provable.items():
+        take_stock = partial(_take_stock, name, pinned, links, scan=scan)
+        repeated, compared = attempted.part(
+            f"what {name} holds", [(pinned.table, pinned.snapshot_id)], take_stock, ([], [])
+        )
         findings += repeated
         ranges += [proof for proof, agrees in compared if agrees]
-        wrong |= {(name, proof.partition) for proof, agrees in compared if not agrees}
-    if wrong:
-        at = [(pinned.table, pinned.snapshot_id) for pinned in told.values()]
-        name_them = partial(_places, told, wrong, links)
-        findings += attempted.part(f"{stream}: which offsets differ", at, name_them, _unnamed(wrong))
-    findings += [Finding(one.kind, one.message, one.table) for one in attempted.damages if one.lost]
-    proof = _report(stream, group, links, findings, ranges, time.monotonic() - began)
+        differing |= {(name, proof.partition) for proof, agrees in compared if not agrees}
+    if differing:
+        heads = [(pinned.table, pinned.snapshot_id) for pinned in provable.values()]
+        name_offsets = partial(_differing_offsets, provable, differing, links)
+        findings += attempted.part(f"{stream}: which offsets differ", heads, name_offsets, _unnamed(differing))
+    findings += [Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost]
+    proof = _report(stream, group, links, findings, ranges, time.monotonic() - started)
     return replace(proof, errors=tuple(attempted.errors))
 
 
-def _places(group: Mapping[str, Pinned], wrong: set[tuple[str, int]], links: Sequence[Link]) -> list[Finding]:
-    return list(name_places(group, wrong, links))
+def _differing_offsets(
+    group: Mapping[str, Pinned], differing: set[tuple[str, int]], links: Sequence[Link]
+) -> list[Finding]:
+    return list(name_places(group, differing, links))
 
 
-def _unnamed(wrong: set[tuple[str, int]]) -> list[Finding]:
+def _unnamed(differing: set[tuple[str, int]]) -> list[Finding]:
     """What differs, where a file keeps from naming the offsets."""
-    told = "the table does not hold what its seals account for, and which offsets differ cannot be told"
-    return [Finding("rows_differ", f"{name}: {told}.", name, partition) for name, partition in sorted(wrong)]
+    reason = "the table does not hold what its seals account for, and which offsets differ cannot be told"
+    return [Finding("rows_differ", f"{name}: {reason}.", name, partition) for name, partition in sorted(differing)]
 
 
 def _take_stock(
@@ -94,8 +100,8 @@ def _take_stock(
         for path in sorted(stock.missing_files)
     ]
     repeated += [
-        Finding("unreadable_file", f"{name}: data file {path} cannot be read ({why}).", name)
-        for path, why in sorted(stock.unreadable_files.items())
+        Finding("unreadable_file", f"{name}: data file {path} cannot be read ({reason}).", name)
+        for path, reason in sorted(stock.unreadable_files.items())
     ]
     return repeated, compared
 
@@ -103,10 +109,10 @@ def _take_stock(
 def _judge_columns(group: Mapping[str, Pinned]) -> Iterator[Finding]:
     """Without its coordinate columns a table cannot say which records it holds."""
     for name, pinned in group.items():
-        gone = [column for column in (PARTITION, OFFSET) if column not in pinned.table.schema().column_names]
-        if gone:
-            told = f"{name} lacks {' and '.join(gone)}, so nothing tells which records it holds."
-            yield Finding("no_coordinates", told, name)
+        missing = [column for column in (PARTITION, OFFSET) if column not in pinned.table.schema().column_names]
+        if missing:
+            message = f"{name} lacks {' and '.join(missing)}, so nothing tells which records it holds."
+            yield Finding("no_coordinates", message, name)
 
 
 def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pinned]) -> Iterator[Finding]:
@@ -156,13 +162,13 @@ def _progress(link: Link) -> tuple[int, int, int]:
 
 
 def _compare(
-    name: str, sealed: Mapping[int, Tally], held: Mapping[int, Held], links: Sequence[Link]
+    name: str, sealed: Mapping[int, Tally], stored: Mapping[int, Held], links: Sequence[Link]
 ) -> Iterator[tuple[RangeProof, bool]]:
     end = links[-1].statement.end if links else {}
-    for partition in sorted({*sealed, *held}):
-        found = held.get(partition, Held())
-        proof = RangeProof(name, partition, found.first, end.get(partition, 0), found.tally.count, found.decided_by)
-        yield proof, found.tally == sealed.get(partition, Tally())
+    for partition in sorted({*sealed, *stored}):
+        stock = stored.get(partition, Held())
+        proof = RangeProof(name, partition, stock.first, end.get(partition, 0), stock.tally.count, stock.decided_by)
+        yield proof, stock.tally == sealed.get(partition, Tally())
 
 
 def _report(
@@ -206,11 +212,11 @@ def _invisible(last: KafkaStatement) -> int:
 
 def _because(links: Sequence[Link], invisible: int) -> str:
     """Why so many offsets have no record: in the words of the runs that found them."""
-    told: dict[str, int] = {}
+    offsets_by_reason: dict[str, int] = {}
     for link in links:
-        found = sum((link.statement.without_record or {}).values())
-        if found and link.kind == "ingest":  # others repeat what a run before them said
-            told[link.statement.because] = told.get(link.statement.because, 0) + found
-    unsaid = invisible - sum(told.values())
-    texts = [f"{count:,}: {WITHOUT_RECORD.get(why, why)}" for why, count in told.items()]
+        offsets = sum((link.statement.without_record or {}).values())
+        if offsets and link.kind == "ingest":  # others repeat what a run before them said
+            offsets_by_reason[link.statement.because] = offsets_by_reason.get(link.statement.because, 0) + offsets
+    unsaid = invisible - sum(offsets_by_reason.values())
+    texts = [f"{count:,}: {WITHOUT_RECORD.get(reason, reason)}" for reason, count in offsets_by_reason.items()]
     return "; ".join([*texts, f"{unsaid:,}: the seals that are left do not say"] if unsaid > 0 else texts)

@@ -82,7 +82,7 @@ class DerivedProof:
             "dates_decided_by": dates.decided_by if dates else "empty",
             "dates": [day.isoformat() for day in dates.expected] if dates else [],
             "files_beyond_seals": {day.isoformat(): n for day, n in dates.beyond_seals.items()} if dates else {},
-            "inputs": [asdict(given) for given in self.inputs],
+            "inputs": [asdict(source) for source in self.inputs],
             "readings": self.readings,
             "backfill": self.backfill,
             "differing": list(self.differing),
@@ -103,36 +103,36 @@ def audit_derived(load: Callable[[str], Table], declared: Derived) -> DerivedPro
     Raises:
         NoSuchTableError: the table does not exist.
     """
-    began = time.monotonic()
+    started = time.monotonic()
     loaded = cache(load)
     table = loaded(declared.name)
     if (snapshot_id := head_of(table)) is None:
         return DerivedProof(declared.name)
-    attempted, at = Attempted(), [(table, snapshot_id)]
+    attempted, heads = Attempted(), [(table, snapshot_id)]
     step = cache(partial(made, table, snapshot_id))
-    foreign = attempted.part("its commits", at, partial(foreign_commits, table, snapshot_id), [])
+    foreign = attempted.part("its commits", heads, partial(foreign_commits, table, snapshot_id), [])
     dates = attempted.part(
-        f"the dates of {declared.name}", at, partial(check_dates, table, snapshot_id, declared), None
+        f"the dates of {declared.name}", heads, partial(check_dates, table, snapshot_id, declared), None
     )
-    wrong = dict.fromkeys((*(dates.findings if dates else ()), *foreign))
-    findings = [Broken(f"date_{finding.kind}", finding.message) for finding in wrong]
+    date_findings = dict.fromkeys((*(dates.findings if dates else ()), *foreign))
+    findings = [Broken(f"date_{finding.kind}", finding.message) for finding in date_findings]
     proof = attempted.part(
         f"what {declared.name} was computed from",
-        at,
+        heads,
         partial(_of_seal, loaded, declared, snapshot_id, step),
         DerivedProof(declared.name, snapshot_id),
     )
-    findings += [Broken(one.kind, one.message) for one in attempted.damages if one.lost]
+    findings += [Broken(damage.kind, damage.message) for damage in attempted.damages if damage.lost]
     if dates is not None and not foreign:
         findings += attempted.part(
-            f"the rows of {declared.name}", at, partial(_rows, table, snapshot_id, dates, step), []
+            f"the rows of {declared.name}", heads, partial(_rows, table, snapshot_id, dates, step), []
         )
     return replace(
         proof,
         dates=dates,
         findings=tuple(dict.fromkeys((*findings, *proof.findings))),
         undecided=(*proof.undecided, *attempted.errors),
-        seconds=round(time.monotonic() - began, 3),
+        seconds=round(time.monotonic() - started, 3),
     )
 
 
@@ -146,8 +146,8 @@ def _rows(table: Table, snapshot_id: int, dates: DatesReport, newest: Callable[[
     if snapshot is None or rows_by_summary(snapshot) is None or not total.isdecimal() or int(total) == dates.rows:
         return []
     name = table_name(table)
-    told = f"{name}: its files list {dates.rows:,} rows, and the run that wrote it left {int(total):,}."
-    return [Broken("rows_differ", told)]
+    message = f"{name}: its files list {dates.rows:,} rows, and the run that wrote it left {int(total):,}."
+    return [Broken("rows_differ", message)]
 
 
 def _of_seal(
@@ -162,21 +162,21 @@ def _of_seal(
 def _of_step(load: Callable[[str], Table], declared: Derived, snapshot_id: int, step: Made) -> DerivedProof:
     """What depends on the seal of the run that computed the table."""
     if step.seal is None:
-        gone = () if step.known else (f"the seal of snapshot {snapshot_id} has expired.",)
+        expired = () if step.known else (f"the seal of snapshot {snapshot_id} has expired.",)
         missing = (Broken("lineage_no_statement", "nobody said what the table was computed from."),)
-        return DerivedProof(declared.name, snapshot_id, findings=missing if step.known else (), undecided=gone)
-    seal, said = step.seal, Derivation.of(step.seal)
+        return DerivedProof(declared.name, snapshot_id, findings=missing if step.known else (), undecided=expired)
+    seal, derivation = step.seal, Derivation.of(step.seal)
     lineage = check_lineage(declared.inputs.values(), seal)
     vintage = check_vintage(load, {declared.name: snapshot_id})
     inputs = inputs_of(load, seal)
     differ = [
-        Broken("input_disagrees", f"{told}; this table is of {seal.runtime_date}.")
-        for told in disagreements(seal, inputs)
+        Broken("input_disagrees", f"{message}; this table is of {seal.runtime_date}.")
+        for message in disagreements(seal, inputs)
     ]
     differ += [Broken("vintage", str(difference)) for difference in vintage.differences]
-    wrong = [Broken(f"lineage_{finding.kind}", finding.message) for finding in lineage.findings]
-    wrong += [Broken("seal_edited", told) for told in vintage.broken]
-    backfill = said.differs if said else ""
+    broken = [Broken(f"lineage_{finding.kind}", finding.message) for finding in lineage.findings]
+    broken += [Broken("seal_edited", message) for message in vintage.broken]
+    backfill = derivation.differs if derivation else ""
     return DerivedProof(
         table=declared.name,
         snapshot_id=snapshot_id,
@@ -184,8 +184,8 @@ def _of_step(load: Callable[[str], Table], declared: Derived, snapshot_id: int, 
         run_id=seal.run_id,
         inputs=inputs,
         readings=len(vintage.readings),
-        findings=tuple(wrong if backfill else (*wrong, *differ)),
+        findings=tuple(broken if backfill else (*broken, *differ)),
         backfill=backfill,
-        differing=tuple(found.message for found in differ) if backfill else (),
+        differing=tuple(difference.message for difference in differ) if backfill else (),
         undecided=tuple(map(str, vintage.undecided)),
     )

@@ -46,15 +46,15 @@ class Computation:
 
     def among(self, every: Sequence["Computation"]) -> str:
         """Which part of the table that is, in words; empty for all of it."""
-        return part_in_words(self.partitions, [one.partitions for one in every])
+        return part_in_words(self.partitions, [computation.partitions for computation in every])
 
 
 def computations_of(seal: Seal | None) -> tuple[Computation, ...]:
     """How what a table holds was computed, by its newest seal: what the newest run has computed comes last."""
     if seal is None:
         return ()
-    whole = Computation(seal.runtime_date, seal.parameters_digest, seal.run_id)
-    return computations_in(seal.statement) or (whole,)
+    computation = Computation(seal.runtime_date, seal.parameters_digest, seal.run_id)
+    return computations_in(seal.statement) or (computation,)
 
 
 def computations_in(statement: Mapping[str, str]) -> tuple[Computation, ...]:

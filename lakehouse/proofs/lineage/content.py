@@ -25,21 +25,21 @@ class ContentChange(Enum):
     UNKNOWN = "unknown"
 
 
-def compare(table: Table, one: int, other: int) -> ContentChange:
+def compare(table: Table, first: int, second: int) -> ContentChange:
     """Compare two snapshots of a table.
 
     They are the same if one descends from the other through commits that change no rows: rewrites, and commits without
     files (seals, maintenance). Unknown if entries that would tell have expired.
     """
-    if one == other:
+    if first == second:
         return ContentChange.SAME
-    ways = _way(table, one, other), _way(table, other, one)
-    for way in ways:
-        if way.arrived:
-            return ContentChange.DIFFERENT if way.changed else ContentChange.SAME
+    walks = _walk(table, first, second), _walk(table, second, first)
+    for walk in walks:
+        if walk.arrived:
+            return ContentChange.DIFFERENT if walk.changed else ContentChange.SAME
     # Neither was seen below the other. A way that breaks off before any change may have led to it unchanged; one that
     # broke off after a change, or reached the table's beginning, cannot have.
-    return ContentChange.DIFFERENT if all(way.ended or way.changed for way in ways) else ContentChange.UNKNOWN
+    return ContentChange.DIFFERENT if all(walk.ended or walk.changed for walk in walks) else ContentChange.UNKNOWN
 
 
 def changes_rows(snapshot: Snapshot) -> bool:
@@ -52,19 +52,19 @@ def changes_rows(snapshot: Snapshot) -> bool:
     return any(int(summary.get(key, "0")) for key in _CHANGES)
 
 
-class _Way:
+class _Walk:
     """The way back from one snapshot, as far as its entries go."""
 
     def __init__(self) -> None:
         self.arrived = self.changed = self.ended = False
 
 
-def _way(table: Table, start: int, goal: int) -> _Way:
-    way = _Way()
+def _walk(table: Table, start: int, goal: int) -> _Walk:
+    walk = _Walk()
     for snapshot in ancestry(table, start):
         if snapshot.snapshot_id == goal:
-            way.arrived = True
-            return way
-        way.changed |= changes_rows(snapshot)
-        way.ended = snapshot.parent_snapshot_id is None
-    return way
+            walk.arrived = True
+            return walk
+        walk.changed |= changes_rows(snapshot)
+        walk.ended = snapshot.parent_snapshot_id is None
+    return walk

@@ -94,34 +94,34 @@ def check_dates(table: Table, snapshot_id: int, declared: Derived) -> DatesRepor
         CannotCheckDates: the snapshot, or the seal that would tell, has expired, or the table lacks the column.
         FileNotFoundError: a data file that has to be read is not there.
     """
-    began = time.monotonic()
+    started = time.monotonic()
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
     if snapshot is None:
         raise CannotCheckDates(f"{declared.name}: snapshot {snapshot_id} has expired.", remedy="check a newer one")
-    found = _Judged(table, declared, snapshot)
+    judged = _Judged(table, declared, snapshot)
     try:
-        found.look()
+        judged.look()
     except SealBroken as broken:
-        found.findings.append(DateFinding("seal_edited", broken.message))
-    found.findings += foreign_commits(table, snapshot_id)
+        judged.findings.append(DateFinding("seal_edited", broken.message))
+    judged.findings += foreign_commits(table, snapshot_id)
     return DatesReport(
         table=declared.name,
         snapshot_id=snapshot_id,
-        column=found.column,
-        expected=tuple(sorted(found.expected)),
-        files=found.files,
-        rows=found.rows,
-        scanned=found.scanned,
-        beyond_seals=dict(sorted(found.beyond_seals.items())),
-        findings=tuple(found.findings),
-        seconds=time.monotonic() - began,
+        column=judged.column,
+        expected=tuple(sorted(judged.expected)),
+        files=judged.files,
+        rows=judged.rows,
+        scanned=judged.scanned,
+        beyond_seals=dict(sorted(judged.beyond_seals.items())),
+        findings=tuple(judged.findings),
+        seconds=time.monotonic() - started,
     )
 
 
 def foreign_commits(table: Table, snapshot_id: int) -> list[DateFinding]:
     """The commits that led to a snapshot and that no run of the table has sealed."""
-    told = "came from outside the protocol: no run of this table has sealed it"
-    return [DateFinding("unsealed", f"{in_words(one)} {told}.") for one in unsealed_commits(table, snapshot_id)]
+    reason = "came from outside the protocol: no run of this table has sealed it"
+    return [DateFinding("unsealed", f"{in_words(commit)} {reason}.") for commit in unsealed_commits(table, snapshot_id)]
 
 
 class _Judged:
@@ -146,22 +146,22 @@ class _Judged:
         for added_by, file in manifests.live_files():
             self.files += 1
             self.rows += file.record_count
-            wanted = expected(added_by)
-            if wanted is None:
-                told = (
+            expected_dates = expected(added_by)
+            if expected_dates is None:
+                message = (
                     f"{_name(file.file_path)} was added by snapshot {added_by}, which no run of this table has sealed"
                 )
-                self.findings.append(DateFinding("unsealed", f"{told}.", _name(file.file_path)))
+                self.findings.append(DateFinding("unsealed", f"{message}.", _name(file.file_path)))
                 continue
-            self.expected |= wanted.dates
-            held = _by_bounds(file, field_id)
-            if held is None or (deletes and self._judge(held, wanted)):
-                undecided[file.file_path] = wanted
+            self.expected |= expected_dates.dates
+            rows_by_day = _by_bounds(file, field_id)
+            if rows_by_day is None or (deletes and self._judge(rows_by_day, expected_dates)):
+                undecided[file.file_path] = expected_dates
             else:
-                self._take(file.file_path, held, wanted)
-        for path, held in self._scan(undecided):
+                self._take(file.file_path, rows_by_day, expected_dates)
+        for path, rows_by_day in self._scan(undecided):
             self.scanned += 1
-            self._take(path, held, undecided[path])
+            self._take(path, rows_by_day, undecided[path])
 
     def _field_id(self) -> int:
         try:
@@ -172,24 +172,29 @@ class _Judged:
                 remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`",
             ) from None
 
-    def _judge(self, held: Mapping[date | None, int | None], wanted: ExpectedDates) -> list[tuple[str, str]]:
+    def _judge(
+        self, rows_by_day: Mapping[date | None, int | None], expected_dates: ExpectedDates
+    ) -> list[tuple[str, str]]:
         """What is wrong with a file that holds these dates: kind and words."""
-        wrong: list[tuple[str, str]] = []
-        right = " or ".join(sorted(day.isoformat() for day in wanted.dates))
-        for day, rows in held.items():
+        findings: list[tuple[str, str]] = []
+        right = " or ".join(sorted(day.isoformat() for day in expected_dates.dates))
+        for day, rows in rows_by_day.items():
             some = "rows" if rows is None else f"{rows:,} rows"
             if day is None:
-                wrong.append(("null_date", f"holds {some} without a runtime date; {wanted.by} is of {right}"))
-            elif day not in wanted.dates and wanted.sure:
-                wrong.append(("other_date", f"holds {some} of {day}; {wanted.by} is of {right}"))
-        return wrong
+                findings.append(
+                    ("null_date", f"holds {some} without a runtime date; {expected_dates.by} is of {right}")
+                )
+            elif day not in expected_dates.dates and expected_dates.sure:
+                findings.append(("other_date", f"holds {some} of {day}; {expected_dates.by} is of {right}"))
+        return findings
 
-    def _take(self, path: str, held: Mapping[date | None, int | None], wanted: ExpectedDates) -> None:
+    def _take(self, path: str, rows_by_day: Mapping[date | None, int | None], expected_dates: ExpectedDates) -> None:
         self.findings += [
-            DateFinding(kind, f"{_name(path)} {told}.", _name(path)) for kind, told in self._judge(held, wanted)
+            DateFinding(kind, f"{_name(path)} {message}.", _name(path))
+            for kind, message in self._judge(rows_by_day, expected_dates)
         ]
-        for day in held:
-            if day is not None and day not in wanted.dates and not wanted.sure:
+        for day in rows_by_day:
+            if day is not None and day not in expected_dates.dates and not expected_dates.sure:
                 self.beyond_seals[day] = self.beyond_seals.get(day, 0) + 1
 
     def _scan(self, undecided: Mapping[str, ExpectedDates]) -> Iterator[tuple[str, dict[date | None, int | None]]]:
@@ -201,7 +206,7 @@ class _Judged:
             if task.file.file_path in undecided:
                 rows = ArrowScan(self.table.metadata, self.table.io, schema, AlwaysTrue()).to_table([task])
                 counts: Iterable[dict[str, Any]] = rows[self.column].value_counts().to_pylist()
-                yield task.file.file_path, {each["values"]: each["counts"] for each in counts}
+                yield task.file.file_path, {value_count["values"]: value_count["counts"] for value_count in counts}
 
 
 def _by_bounds(file: DataFile, field_id: int) -> dict[date | None, int | None] | None:
@@ -212,10 +217,10 @@ def _by_bounds(file: DataFile, field_id: int) -> dict[date | None, int | None] |
     lower, upper = (file.lower_bounds or {}).get(field_id), (file.upper_bounds or {}).get(field_id)
     if nulls is None or (nulls < file.record_count and (lower is None or lower != upper)):
         return None
-    held: dict[date | None, int | None] = {None: nulls} if nulls else {}
+    rows_by_day: dict[date | None, int | None] = {None: nulls} if nulls else {}
     if lower is not None and nulls < file.record_count:
-        held[days_to_date(int.from_bytes(lower, "little", signed=True))] = file.record_count - nulls
-    return held
+        rows_by_day[days_to_date(int.from_bytes(lower, "little", signed=True))] = file.record_count - nulls
+    return rows_by_day
 
 
 def _name(path: str) -> str:

@@ -75,31 +75,31 @@ class _OfEachAttempt:
 
     def __init__(self, table: Table, snapshot: Snapshot) -> None:
         self._name = table_name(table)
-        self._history = {each.snapshot_id: each for each in ancestry(table, snapshot.snapshot_id)}
-        self._said = {number: summary_of(each) for number, each in self._history.items()}
+        self._history = {ancestor.snapshot_id: ancestor for ancestor in ancestry(table, snapshot.snapshot_id)}
+        self._summaries = {snapshot_id: summary_of(ancestor) for snapshot_id, ancestor in self._history.items()}
         self._sealed = {
-            said[seal_keys.ATTEMPT]: number
-            for number, said in self._said.items()
-            if seal_keys.VERSION in said and said[seal_keys.KIND] == DERIVE
+            summary[seal_keys.ATTEMPT]: snapshot_id
+            for snapshot_id, summary in self._summaries.items()
+            if seal_keys.VERSION in summary and summary[seal_keys.KIND] == DERIVE
         }
-        self._whole = any(each.parent_snapshot_id is None for each in self._history.values())
+        self._whole = any(ancestor.parent_snapshot_id is None for ancestor in self._history.values())
         self._known: dict[str, ExpectedDates] = {}
 
     def __call__(self, added_by: int | None) -> ExpectedDates | None:
         if added_by is None or added_by not in self._history:
             return ExpectedDates(frozenset(), "a run whose seal has expired", sure=False)
-        attempt = self._said[added_by].get(seal_keys.ATTEMPT)
+        attempt = self._summaries[added_by].get(seal_keys.ATTEMPT)
         if attempt in self._sealed:
-            return self._of(attempt)
+            return self._dates_of(attempt)
         if is_rewrite(self._history[added_by]):  # the rows of several runs, in new files
-            every = [self._of(attempt).dates for attempt in self._sealed]
+            every = [self._dates_of(attempt).dates for attempt in self._sealed]
             return ExpectedDates(frozenset[date]().union(*every), "every run of the table", sure=self._whole)
         return None
 
-    def _of(self, attempt: str) -> ExpectedDates:
+    def _dates_of(self, attempt: str) -> ExpectedDates:
         if attempt not in self._known:
-            number = self._sealed[attempt]
-            seal = Seal.from_summary(self._said[number], where=f"{self._name} snapshot {number}")
+            snapshot_id = self._sealed[attempt]
+            seal = Seal.from_summary(self._summaries[snapshot_id], where=f"{self._name} snapshot {snapshot_id}")
             assert seal is not None
             self._known[attempt] = _of_seal(seal)
         return self._known[attempt]

@@ -38,8 +38,8 @@ def inputs_of(load: Callable[[str], Table], seal: Seal) -> tuple[Given, ...]:
     Raises:
         SealBroken: that of an input was changed after it was written.
     """
-    said = Derivation.of(seal)
-    dates = said.dates if said else {}
+    derivation = Derivation.of(seal)
+    dates = derivation.dates if derivation else {}
     return tuple(_given(load, name, snapshot_id, dates.get(name, "")) for name, snapshot_id in seal.inputs.items())
 
 
@@ -48,43 +48,43 @@ def disagreements(seal: Seal, inputs: tuple[Given, ...]) -> tuple[str, ...]:
 
     Of a partitioned input, each part that does.
     """
-    found: list[str] = []
+    messages: list[str] = []
     for given in inputs:
         parts = given.parts or (Computation(given.runtime_date, given.parameters, given.run_id),)
-        for one in parts:
-            part = one.among(parts)
-            where = f"{given.table} ({part})" if part else given.table
-            by = _by(one.run_id, given.snapshot_id)
-            if given.parts and not one.told:
-                found.append(f"{where} is of {one.whose}{by}")
-            if one.runtime_date and one.runtime_date != seal.runtime_date:
-                found.append(f"{where} is of {one.runtime_date}{by}")
-            if one.parameters and one.parameters != seal.parameters_digest:
-                found.append(f"{where} was computed with other parameters ({one.parameters}){by}")
+        for computation in parts:
+            part = computation.among(parts)
+            subject = f"{given.table} ({part})" if part else given.table
+            by = _by(computation.run_id, given.snapshot_id)
+            if given.parts and not computation.told:
+                messages.append(f"{subject} is of {computation.whose}{by}")
+            if computation.runtime_date and computation.runtime_date != seal.runtime_date:
+                messages.append(f"{subject} is of {computation.runtime_date}{by}")
+            if computation.parameters and computation.parameters != seal.parameters_digest:
+                messages.append(f"{subject} was computed with other parameters ({computation.parameters}){by}")
         if given.contradicts:
             by = _by(given.run_id, given.snapshot_id)
-            found.append(f"{given.table} says of itself that it is of {given.contradicts}{by}")
-    return tuple(found)
+            messages.append(f"{given.table} says of itself that it is of {given.contradicts}{by}")
+    return tuple(messages)
 
 
-def _given(load: Callable[[str], Table], name: str, snapshot_id: int, said: str) -> Given:
+def _given(load: Callable[[str], Table], name: str, snapshot_id: int, stated_date: str) -> Given:
     try:
         seal = made(load(name), snapshot_id).seal
     except NoSuchTableError:
         seal = None
     if seal is None:
-        return Given(name, snapshot_id, runtime_date=said)
-    if not said and seal.kind != DERIVE:
+        return Given(name, snapshot_id, runtime_date=stated_date)
+    if not stated_date and seal.kind != DERIVE:
         return Given(name, snapshot_id, run_id=seal.run_id)
     parts = computations_of(seal)
     newest = parts[-1]
     return Given(
         table=name,
         snapshot_id=snapshot_id,
-        runtime_date=said or newest.runtime_date,
+        runtime_date=stated_date or newest.runtime_date,
         parameters=newest.parameters,
         run_id=seal.run_id,
-        contradicts=newest.runtime_date if said and newest.runtime_date != said else "",
+        contradicts=newest.runtime_date if stated_date and newest.runtime_date != stated_date else "",
         parts=parts if len(parts) > 1 else (),
     )
 

@@ -46,17 +46,19 @@ def newer_dates(runtime_date: str, replaced: Sequence[Computation], every: Seque
         every: how all rows of the table were computed. Those of which the seal no longer tells the date are as old
             as the newest of all at the most.
     """
-    newest = max((one.runtime_date for one in every), default="")
-    found: list[str] = []
-    for one in replaced:
-        if one.told and runtime_date < one.runtime_date:
-            date = f"runtime date {one.runtime_date} (run {one.run_id})"
-        elif not one.told and runtime_date < newest:
+    newest = max((computation.runtime_date for computation in every), default="")
+    messages: list[str] = []
+    for computation in replaced:
+        if computation.told and runtime_date < computation.runtime_date:
+            date = f"runtime date {computation.runtime_date} (run {computation.run_id})"
+        elif not computation.told and runtime_date < newest:
             date = f"a runtime date that can no longer be told, and may be {newest}"
         else:
             continue
-        found.append(f"it holds rows of {date}{_within(one.among(every))}, and this run is of {runtime_date}")
-    return found
+        messages.append(
+            f"it holds rows of {date}{_within(computation.among(every))}, and this run is of {runtime_date}"
+        )
+    return messages
 
 
 def newer_inputs(
@@ -74,26 +76,31 @@ def newer_inputs(
     """
     reads = [read for read in reads if not _is_now(read)]
     return [
-        f"it holds rows{_within(one.among(every))} that {told}"
-        for one in replaced
+        f"it holds rows{_within(origin.among(every))} that {message}"
+        for origin in replaced
         for read in reads
-        for told in _newer(sealed, read, one.inputs.get(read.name))
+        for message in _newer(sealed, read, origin.inputs.get(read.name))
     ]
 
 
-def _newer(sealed: Sealed, read: TableRead, other: int | None) -> Iterator[str]:
-    if other is None or other == read.snapshot_id:
+def _newer(sealed: Sealed, read: TableRead, other_id: int | None) -> Iterator[str]:
+    if other_id is None or other_id == read.snapshot_id:
         return
-    ours, theirs = (read.table.metadata.snapshot_by_id(number) for number in (read.snapshot_id, other))
-    if ours is None:  # then it cannot be read, which is told by whoever tries to
+    read_snapshot, other_snapshot = (
+        read.table.metadata.snapshot_by_id(snapshot_id) for snapshot_id in (read.snapshot_id, other_id)
+    )
+    if read_snapshot is None:  # then it cannot be read, which is told by whoever tries to
         return
-    told = f"were computed from {read.name} at snapshot {other}"
-    if theirs is None:
+    message = f"were computed from {read.name} at snapshot {other_id}"
+    if other_snapshot is None:
         # It was written before the seal that names it.
-        if ours.timestamp_ms <= sealed.timestamp_ms:
-            yield f"{told}, which has expired and may be newer than {read.snapshot_id}, which this run reads"
-    elif _written(ours) < _written(theirs) and compare(read.table, read.snapshot_id, other) is not ContentChange.SAME:
-        yield f"{told}, and this run reads the older {read.snapshot_id}"
+        if read_snapshot.timestamp_ms <= sealed.timestamp_ms:
+            yield f"{message}, which has expired and may be newer than {read.snapshot_id}, which this run reads"
+    elif (
+        _commit_order(read_snapshot) < _commit_order(other_snapshot)
+        and compare(read.table, read.snapshot_id, other_id) is not ContentChange.SAME
+    ):
+        yield f"{message}, and this run reads the older {read.snapshot_id}"
 
 
 def _is_now(read: TableRead) -> bool:
@@ -101,7 +108,7 @@ def _is_now(read: TableRead) -> bool:
     return head is not None and compare(read.table, read.snapshot_id, head) is ContentChange.SAME
 
 
-def _written(snapshot: Snapshot) -> tuple[int, int]:
+def _commit_order(snapshot: Snapshot) -> tuple[int, int]:
     """Grows from commit to commit of a table: by the number, which tables of version 1 do not have, or by the time."""
     return snapshot.sequence_number or 0, snapshot.timestamp_ms
 

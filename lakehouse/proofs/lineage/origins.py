@@ -31,7 +31,7 @@ class Origin:
 
     def among(self, every: Sequence["Origin"]) -> str:
         """Which part of the table that is, in words; empty for all of it."""
-        return part_in_words(self.partitions, [one.partitions for one in every])
+        return part_in_words(self.partitions, [origin.partitions for origin in every])
 
 
 def part_in_words(partitions: Sequence[str], every: Sequence[Sequence[str]]) -> str:
@@ -45,9 +45,9 @@ def part_in_words(partitions: Sequence[str], every: Sequence[Sequence[str]]) -> 
         return ""
     if REST in partitions:
         return "its other partitions" if any(REST not in other for other in every) else "some of its rows"
-    more = len(partitions) - _SHOWN
-    shown = ", ".join(partitions[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    return f"partition {shown}" if len(partitions) == 1 and ".." not in shown else f"partitions {shown}"
+    remaining = len(partitions) - _SHOWN
+    text = ", ".join(partitions[:_SHOWN]) + (f" and {remaining} more" if remaining > 0 else "")
+    return f"partition {text}" if len(partitions) == 1 and ".." not in text else f"partitions {text}"
 
 
 def origins_of(seal: Seal | None) -> tuple[Origin, ...]:

@@ -54,18 +54,20 @@ def check_lineage(declared: Iterable[str], seal: Seal) -> LineageReport:
         seal: of the run that computed it.
     """
     now = tuple(declared)
-    said = Derivation.of(seal)
-    if said is None:
-        told = f"run {seal.run_id} ({seal.kind}) wrote the table and does not say what it scanned"
-        return LineageReport(now, seal.inputs, {}, (LineageFinding("no_statement", "", f"{told}."),))
-    then = set(said.declared.values())
+    derivation = Derivation.of(seal)
+    if derivation is None:
+        message = f"run {seal.run_id} ({seal.kind}) wrote the table and does not say what it scanned"
+        return LineageReport(now, seal.inputs, {}, (LineageFinding("no_statement", "", f"{message}."),))
+    then = set(derivation.declared.values())
     findings = [
-        *(_scanned(name, snapshot, seal.inputs, then) for name, snapshot in sorted(said.scanned.items())),
-        *(_declared(name, seal.inputs, said.scanned) for name in sorted(then)),
-        *(_since(name, then) for name in sorted(then ^ set(now))),
+        *(_scanned(name, snapshot, seal.inputs, then) for name, snapshot in sorted(derivation.scanned.items())),
+        *(_declared(name, seal.inputs, derivation.scanned) for name in sorted(then)),
+        *(_change_since(name, then) for name in sorted(then ^ set(now))),
         *(_only_sealed(name) for name in sorted(seal.inputs.keys() - then)),
     ]
-    return LineageReport(now, seal.inputs, said.scanned, tuple(found for found in findings if found is not None))
+    return LineageReport(
+        now, seal.inputs, derivation.scanned, tuple(finding for finding in findings if finding is not None)
+    )
 
 
 def _scanned(name: str, snapshot: int, sealed: Mapping[str, int], declared: set[str]) -> LineageFinding | None:
@@ -74,11 +76,13 @@ def _scanned(name: str, snapshot: int, sealed: Mapping[str, int], declared: set[
     if name not in sealed:
         return None  # told of the declaration
     if not snapshot:
-        told = f"the function reads {name} without naming a snapshot, so it may be another version than the pinned one."
-        return LineageFinding("read_by_name", name, told)
+        message = (
+            f"the function reads {name} without naming a snapshot, so it may be another version than the pinned one."
+        )
+        return LineageFinding("read_by_name", name, message)
     if snapshot != sealed[name]:
-        told = f"the function reads {name} at snapshot {snapshot}, but {sealed[name]} was pinned for its run."
-        return LineageFinding("other_snapshot", name, told)
+        message = f"the function reads {name} at snapshot {snapshot}, but {sealed[name]} was pinned for its run."
+        return LineageFinding("other_snapshot", name, message)
     return None
 
 
@@ -92,10 +96,10 @@ def _declared(name: str, sealed: Mapping[str, int], scanned: Mapping[str, int]) 
     return None
 
 
-def _since(name: str, then: set[str]) -> LineageFinding:
+def _change_since(name: str, then: set[str]) -> LineageFinding:
     change = "no longer an input" if name in then else "an input now"
-    told = f"{name} is {change}, and the table was computed before the declaration changed."
-    return LineageFinding("declared_since", name, told)
+    message = f"{name} is {change}, and the table was computed before the declaration changed."
+    return LineageFinding("declared_since", name, message)
 
 
 def _only_sealed(name: str) -> LineageFinding:

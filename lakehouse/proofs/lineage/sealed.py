@@ -49,10 +49,10 @@ def made(table: Table, snapshot_id: int | None) -> Made:
         seal = Seal.from_summary(summary_of(snapshot), where=where)
         if seal is None:
             continue
-        found = Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal)
+        sealed = Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal)
         if seal.kind != MAINTENANCE:
-            return Made(found, known=True)
-        stand_in = stand_in or found
+            return Made(sealed, known=True)
+        stand_in = stand_in or sealed
     return Made(stand_in, known=stand_in is not None or parent is None or reads_nothing(table))
 
 
@@ -61,8 +61,8 @@ def reads_nothing(table: Table) -> bool:
 
     A table has one writer, so what holds for the seals that are left holds for those that have expired.
     """
-    inputs = [found for s in table.metadata.snapshots if (found := summary_of(s).get(seal_keys.INPUTS)) is not None]
-    return bool(inputs) and all(found == _EMPTY for found in inputs)
+    inputs = [text for s in table.metadata.snapshots if (text := summary_of(s).get(seal_keys.INPUTS)) is not None]
+    return bool(inputs) and all(text == _EMPTY for text in inputs)
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ class Derivation:
     @classmethod
     def of(cls, seal: Seal) -> "Derivation | None":
         """Read it, or None where the seal is of no derived table."""
-        said = seal.statement
-        if seal_keys.DERIVED_SCANNED not in said:
+        statement = seal.statement
+        if seal_keys.DERIVED_SCANNED not in statement:
             return None
         return cls(
-            declared=msgspec.json.decode(said.get(seal_keys.DERIVED_DECLARED, _EMPTY), type=dict[str, str]),
-            scanned=msgspec.json.decode(said[seal_keys.DERIVED_SCANNED], type=dict[str, int]),
-            dates=msgspec.json.decode(said.get(seal_keys.DERIVED_DATES, _EMPTY), type=dict[str, str]),
-            differs=said.get(seal_keys.DERIVED_DIFFERS, ""),
+            declared=msgspec.json.decode(statement.get(seal_keys.DERIVED_DECLARED, _EMPTY), type=dict[str, str]),
+            scanned=msgspec.json.decode(statement[seal_keys.DERIVED_SCANNED], type=dict[str, int]),
+            dates=msgspec.json.decode(statement.get(seal_keys.DERIVED_DATES, _EMPTY), type=dict[str, str]),
+            differs=statement.get(seal_keys.DERIVED_DIFFERS, ""),
         )

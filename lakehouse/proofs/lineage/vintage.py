@@ -49,7 +49,7 @@ class SnapshotPath:
     @property
     def way(self) -> str:
         """The path for a person: `a ← b (partitions …) ← c`."""
-        return _way(self.path, self.parts)
+        return _path_in_words(self.path, self.parts)
 
     def __str__(self) -> str:
         """The path, the snapshot, and whose it is."""
@@ -93,7 +93,9 @@ class VintageDifference:
     def older_parts(self, table: str) -> tuple[str, ...]:
         """The parts of one table that were computed from an older content, in words."""
         older = (reading for group in self.contents[:-1] for reading in group)
-        parts = (part for one in older for name, part in zip(one.path, one.parts, strict=False) if name == table)
+        parts = (
+            part for reading in older for name, part in zip(reading.path, reading.parts, strict=False) if name == table
+        )
         return tuple(dict.fromkeys(filter(None, parts)))
 
     def __str__(self) -> str:
@@ -139,20 +141,20 @@ class Vintage:
         return any(difference.rebuild for difference in self.differences)
 
 
-def check_vintage(load: Callable[[str], Table], at: Mapping[str, int]) -> Vintage:
+def check_vintage(load: Callable[[str], Table], heads: Mapping[str, int]) -> Vintage:
     """Walk everything that some tables were computed from, and compare what was read of each ancestor.
 
     Args:
         load: gives a table by its name; asked once for each.
-        at: the tables that are asked about (and themselves compared), and the snapshot of each.
+        heads: the tables that are asked about (and themselves compared), and the snapshot of each.
     """
     loaded = cache(load)
     readings: dict[tuple[str, int], SnapshotPath] = {}
     undecided: list[Undecided] = []
     broken: list[str] = []
-    waiting = deque(SnapshotPath((name,), snapshot_id) for name, snapshot_id in at.items())
-    while waiting:
-        reading = waiting.popleft()
+    queue = deque(SnapshotPath((name,), snapshot_id) for name, snapshot_id in heads.items())
+    while queue:
+        reading = queue.popleft()
         node = reading.table, reading.snapshot_id
         if node in readings:  # whatever is above it was looked at from there
             continue
@@ -168,13 +170,13 @@ def check_vintage(load: Callable[[str], Table], at: Mapping[str, int]) -> Vintag
             continue
         readings[node] = _described(reading, table, step.seal)
         if not step.known:
-            gone = f"of snapshot {reading.snapshot_id} of {reading.table} nobody can say what it was computed from"
-            undecided.append(Undecided(reading.path, f"{gone}: its entry, or that of its seal, has expired"))
-        for found in _read_by(readings[node]):
-            if isinstance(found, Undecided):
-                undecided.append(found)
+            reason = f"of snapshot {reading.snapshot_id} of {reading.table} nobody can say what it was computed from"
+            undecided.append(Undecided(reading.path, f"{reason}: its entry, or that of its seal, has expired"))
+        for parent in _read_by(readings[node]):
+            if isinstance(parent, Undecided):
+                undecided.append(parent)
             else:
-                waiting.append(found)
+                queue.append(parent)
     every = tuple(readings.values())
     differences, unknown = _compared(every, loaded)
     return Vintage(every, differences, (*undecided, *unknown), tuple(broken))
@@ -201,9 +203,9 @@ def _read_by(reading: SnapshotPath) -> Iterator[SnapshotPath | Undecided]:
             )
 
 
-def _way(path: Sequence[str], parts: Sequence[str]) -> str:
-    told = [f"{name} ({part})" if part else name for name, part in zip_longest(path, parts, fillvalue="")]
-    return " ← ".join(told)
+def _path_in_words(path: Sequence[str], parts: Sequence[str]) -> str:
+    steps = [f"{name} ({part})" if part else name for name, part in zip_longest(path, parts, fillvalue="")]
+    return " ← ".join(steps)
 
 
 def _described(reading: SnapshotPath, table: Table, seal: Seal | None) -> SnapshotPath:
@@ -240,14 +242,14 @@ def _grouped(
     contents: list[list[SnapshotPath]] = []
     undecided: list[Undecided] = []
     for reading in readings:
-        found = [compare(table, group[0].snapshot_id, reading.snapshot_id) for group in contents]
-        if ContentChange.SAME in found:
-            contents[found.index(ContentChange.SAME)].append(reading)
-        elif ContentChange.UNKNOWN in found:
-            other = contents[found.index(ContentChange.UNKNOWN)][0]
+        changes = [compare(table, group[0].snapshot_id, reading.snapshot_id) for group in contents]
+        if ContentChange.SAME in changes:
+            contents[changes.index(ContentChange.SAME)].append(reading)
+        elif ContentChange.UNKNOWN in changes:
+            representative = contents[changes.index(ContentChange.UNKNOWN)][0]
             reason = (
-                f"{reading.table} is read at snapshot {reading.snapshot_id}, and by {other.way} at snapshot "
-                f"{other.snapshot_id}; entries that would tell whether they are the same have expired"
+                f"{reading.table} is read at snapshot {reading.snapshot_id}, and by {representative.way} at snapshot "
+                f"{representative.snapshot_id}; entries that would tell whether they are the same have expired"
             )
             undecided.append(Undecided(reading.path, reason))
         else:

@@ -70,41 +70,44 @@ class Columns:
         return ExpressionScope(self._first(node), [self.of(plan) for plan in node.subqueries])
 
     def _project(self, node: Node) -> Output:
-        found = lists(node.text)
-        return outputs(found[-1], self._scope(node)) if found else UNKNOWN
+        groups = lists(node.text)
+        return outputs(groups[-1], self._scope(node)) if groups else UNKNOWN
 
     def _window(self, node: Node) -> Output:
-        found = lists(node.text)
-        return self._first(node) + (outputs(found[0], self._scope(node)) if found else UNKNOWN)
+        groups = lists(node.text)
+        return self._first(node) + (outputs(groups[0], self._scope(node)) if groups else UNKNOWN)
 
     def _generate(self, node: Node) -> Output:
-        found = lists(node.text)
-        if not found:
+        groups = lists(node.text)
+        if not groups:
             return UNKNOWN
-        generator = node.text[: node.text.rindex(f"[{found[-1]}]")]
-        return self._first(node) + attributes(found[-1], sources(generator, self._scope(node)))
+        generator = node.text[: node.text.rindex(f"[{groups[-1]}]")]
+        return self._first(node) + attributes(groups[-1], sources(generator, self._scope(node)))
 
     def _expand(self, node: Node) -> Output:
         """Each row several times, with other columns blanked: `Expand [[a#1, null], [null, b#2]], [x#3, y#4]`."""
-        found = lists(node.text)
-        if found is None or len(found) != 2:
+        groups = lists(node.text)
+        if groups is None or len(groups) != 2:
             return UNKNOWN
-        given, scope = attributes(found[1]), self._scope(node)
-        versions = [split(row[1:-1]) or [] for row in split(found[0]) or []]
-        if not versions or any(len(version) != len(given.columns) for version in versions):
+        printed, scope = attributes(groups[1]), self._scope(node)
+        versions = [split(row[1:-1]) or [] for row in split(groups[0]) or []]
+        if not versions or any(len(version) != len(printed.columns) for version in versions):
             return UNKNOWN
         merged = [
             Attribute(column.name, column.id, together(sources(text, scope) for text in texts))
-            for column, *texts in zip(given.columns, *versions, strict=True)
+            for column, *texts in zip(printed.columns, *versions, strict=True)
         ]
-        return Output(tuple(merged), given.whole)
+        return Output(tuple(merged), printed.whole)
 
     def _union(self, node: Node) -> Output:
         branches = [self.of(child) for child in node.children]
         if not all(branch.whole for branch in branches) or len({len(branch.columns) for branch in branches}) != 1:
             return UNKNOWN
         same_place: Sequence[tuple[Attribute, ...]] = list(zip(*(b.columns for b in branches), strict=True))
-        merged = [Attribute(here[0].name, here[0].id, together(a.sources for a in here)) for here in same_place]
+        merged = [
+            Attribute(position[0].name, position[0].id, together(a.sources for a in position))
+            for position in same_place
+        ]
         return Output(tuple(merged), whole=True)
 
     def _join(self, node: Node) -> Output:
@@ -124,45 +127,49 @@ class Columns:
         return self.of(query)
 
     def _define_common(self, node: Node) -> Output:
-        found = self._common[_number(node.text)] = self._first(node)
-        return found
+        output = self._common[_number(node.text)] = self._first(node)
+        return output
 
     def _refer_to_common(self, node: Node) -> Output:
-        defined, found = self._common.get(_number(node.text), UNKNOWN), lists(node.text)
-        given = attributes(found[0]) if found else UNKNOWN
-        if not defined.whole or len(given.columns) != len(defined.columns):
-            return given
-        renumbered = zip(given.columns, defined.columns, strict=True)
-        return Output(tuple(Attribute(new.name, new.id, old.sources) for new, old in renumbered), given.whole)
+        defined, groups = self._common.get(_number(node.text), UNKNOWN), lists(node.text)
+        printed = attributes(groups[0]) if groups else UNKNOWN
+        if not defined.whole or len(printed.columns) != len(defined.columns):
+            return printed
+        renumbered = zip(printed.columns, defined.columns, strict=True)
+        return Output(tuple(Attribute(new.name, new.id, old.sources) for new, old in renumbered), printed.whole)
 
 
 def _relation(node: Node) -> Output:
     scan = scan_of(node)
     if scan is None or not scan.rows:
         return _untraceable(node)
-    given = attributes(scan.columns)
+    printed = attributes(scan.columns)
     # A name with a comma or a number sign in it would read as several columns.
-    if not all(column.name.isidentifier() for column in given.columns):
+    if not all(column.name.isidentifier() for column in printed.columns):
         return UNKNOWN
     named = [
-        Attribute(one.name, one.id, None if one.name in RESERVED_NAMES else frozenset({(scan.source, one.name)}))
-        for one in given.columns
+        Attribute(
+            column.name,
+            column.id,
+            None if column.name in RESERVED_NAMES else frozenset({(scan.source, column.name)}),
+        )
+        for column in printed.columns
     ]
-    return Output(tuple(named), given.whole)
+    return Output(tuple(named), printed.whole)
 
 
 def _made_here(node: Node) -> Output:
     """Rows that the query itself spells out: from no column of a table."""
-    found = lists(node.text)
-    return attributes(found[0], frozenset()) if found else UNKNOWN
+    groups = lists(node.text)
+    return attributes(groups[0], frozenset()) if groups else UNKNOWN
 
 
 def _untraceable(node: Node) -> Output:
     """Columns that an operator prints at its end, of unknown origin: a function in Python, another source of rows."""
-    found = lists(node.text)
-    return attributes(found[-1]) if found else UNKNOWN
+    groups = lists(node.text)
+    return attributes(groups[-1]) if groups else UNKNOWN
 
 
 def _number(text: str) -> str:
-    found = re.search(r"\d+", text)
-    return found[0] if found else ""
+    match = re.search(r"\d+", text)
+    return match[0] if match else ""

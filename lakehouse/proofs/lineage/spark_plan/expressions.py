@@ -54,9 +54,9 @@ UNKNOWN = Output()
 class ExpressionScope:
     """What an expression can refer to: what lies below its operator, and the subqueries that it holds."""
 
-    def __init__(self, below: Output, subqueries: Sequence[Output] = ()) -> None:
-        self.by_id = {column.id: column for column in below.columns}
-        self.whole = below.whole
+    def __init__(self, child: Output, subqueries: Sequence[Output] = ()) -> None:
+        self.by_id = {column.id: column for column in child.columns}
+        self.whole = child.whole
         self.subqueries = subqueries
 
 
@@ -70,23 +70,27 @@ def sources(text: str, scope: ExpressionScope) -> Sources | None:
     subqueries = scope.subqueries if count else ()
     if count != len(subqueries) or count > 1 or not all(plan.whole for plan in subqueries):
         return None
-    found: list[Sources | None] = [column.sources for plan in subqueries for column in plan.columns]
+    column_sources: list[Sources | None] = [column.sources for plan in subqueries for column in plan.columns]
     for mention in _ID.finditer(text):
-        before = text[: mention.start()]
+        prefix = text[: mention.start()]
         column = scope.by_id.get(int(mention[1]))
-        if column is not None and _is_name(before, column.name):
+        if column is not None and _is_name(prefix, column.name):
             # Of a struct that was put together from several columns, a field is one of them.
             is_part = text.startswith(".", mention.end()) and len(column.sources or ()) > 1
-            found.append(None if is_part else column.sources)
-        elif not (column is None and scope.whole and before.endswith(")")):  # the number of a function's own result
+            column_sources.append(None if is_part else column.sources)
+        elif not (column is None and scope.whole and prefix.endswith(")")):  # the number of a function's own result
             return None
-    return together(found)
+    return together(column_sources)
 
 
-def together(found: Iterable[Sources | None]) -> Sources | None:
+def together(candidates: Iterable[Sources | None]) -> Sources | None:
     """All of them; None if one is in doubt."""
-    known, everything = list(found), frozenset[tuple[str, str]]()
-    return None if None in known else everything.union(*(each for each in known if each is not None))
+    source_sets, everything = list(candidates), frozenset[tuple[str, str]]()
+    return (
+        None
+        if None in source_sets
+        else everything.union(*(source_set for source_set in source_sets if source_set is not None))
+    )
 
 
 def outputs(text: str, scope: ExpressionScope) -> Output:
@@ -96,53 +100,57 @@ def outputs(text: str, scope: ExpressionScope) -> Output:
 
 
 def _column(item: str, scope: ExpressionScope) -> Attribute:
-    before, number = _numbered(item)
-    if _AS not in before:  # a column of what lies below, handed on
-        known = scope.by_id.get(number)
-        return Attribute(before, number, known.sources if known and _is_name(before, known.name) else None)
-    expression, _, name = before.partition(_AS)
+    definition, column_id = _numbered(item)
+    if _AS not in definition:  # a column of what lies below, handed on
+        column = scope.by_id.get(column_id)
+        return Attribute(
+            definition, column_id, column.sources if column and _is_name(definition, column.name) else None
+        )
+    expression, _, name = definition.partition(_AS)
     if _AS in name:  # either might be the name
-        return Attribute(name.rpartition(_AS)[2], number, None)
-    return Attribute(name, number, sources(expression, scope))
+        return Attribute(name.rpartition(_AS)[2], column_id, None)
+    return Attribute(name, column_id, sources(expression, scope))
 
 
-def attributes(text: str, of: Sources | None = None) -> Output:
+def attributes(text: str, origin: Sources | None = None) -> Output:
     """A printed list of columns, all with the same sources."""
     items = _items(text)
-    return UNKNOWN if items is None else Output(tuple(Attribute(*_numbered(item), of) for item in items), whole=True)
+    return (
+        UNKNOWN if items is None else Output(tuple(Attribute(*_numbered(item), origin) for item in items), whole=True)
+    )
 
 
 def lists(text: str) -> list[str] | None:
     """The insides of the square brackets of an operator's text, outermost only; None if they do not match."""
-    found: list[str] = []
+    groups: list[str] = []
     depth = start = 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         if character == "[":
             depth += 1
-            start = place + 1 if depth == 1 else start
+            start = index + 1 if depth == 1 else start
         elif character == "]":
             depth -= 1
             if depth < 0:
                 return None
             if depth == 0:
-                found.append(text[start:place])
-    return found if depth == 0 else None
+                groups.append(text[start:index])
+    return groups if depth == 0 else None
 
 
 def split(text: str) -> list[str] | None:
     """Take a list apart at its commas, outside of all brackets; None if those do not match."""
-    found, depth, start = list[str](), 0, 0
-    for place, character in enumerate(text):
+    items, depth, start = list[str](), 0, 0
+    for index, character in enumerate(text):
         if character in _OPENING:
             depth += 1
         elif character in _CLOSING:
             depth -= 1
             if depth < 0:
                 return None
-        elif depth == 0 and text.startswith(", ", place):
-            found.append(text[start:place])
-            start = place + 2
-    return [*found, text[start:]] if depth == 0 else None
+        elif depth == 0 and text.startswith(", ", index):
+            items.append(text[start:index])
+            start = index + 2
+    return [*items, text[start:]] if depth == 0 else None
 
 
 def _items(text: str) -> list[str] | None:
@@ -150,13 +158,13 @@ def _items(text: str) -> list[str] | None:
     parts = split(text) if text else []
     if parts is None:
         return None
-    found, piece = list[str](), ""
+    items, piece = list[str](), ""
     for part in parts:
         piece = f"{piece}, {part}" if piece else part
         if _ENDS_WITH_ID.fullmatch(piece):
-            found.append(piece)
+            items.append(piece)
             piece = ""
-    return None if piece else found
+    return None if piece else items
 
 
 def _numbered(item: str) -> tuple[str, int]:

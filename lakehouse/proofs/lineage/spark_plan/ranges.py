@@ -27,5 +27,5 @@ def marked(rows: DataFrame, end: int) -> DataFrame:
 
 def range_end(node: Node) -> int | None:
     """The snapshot that a mark names; None of any other operator."""
-    found = _MARKED.fullmatch(node.text)
-    return int(found["end"]) if found else None
+    match = _MARKED.fullmatch(node.text)
+    return int(match["end"]) if match else None

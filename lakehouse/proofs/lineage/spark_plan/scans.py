@@ -50,8 +50,8 @@ class Scan:
 def scan_of(node: Node) -> Scan | None:
     """What an operator reads from outside the plan, or None."""
     if node.kind == "RelationV2":
-        found = _RELATION.fullmatch(node.text)
-        return _named(found["rest"], found["columns"]) if found else Scan("unknown (RelationV2)")
+        match = _RELATION.fullmatch(node.text)
+        return _named(match["rest"], match["columns"]) if match else Scan("unknown (RelationV2)")
     if node.kind == "Relation":
         return _old_relation(node.text)
     if node.children or node.subqueries or node.kind in _NO_SOURCE:
@@ -61,10 +61,10 @@ def scan_of(node: Node) -> Scan | None:
 
 def scanned(plan: Node) -> Mapping[str, int | None]:
     """Source → its one snapshot; None where the analysed plan names none, or several."""
-    found: dict[str, set[int | None]] = {}
+    snapshot_ids: dict[str, set[int | None]] = {}
     for scan in _scans(plan):
-        found.setdefault(scan.source, set()).add(scan.snapshot_id)
-    return {source: ids.pop() if len(ids) == 1 else None for source, ids in sorted(found.items())}
+        snapshot_ids.setdefault(scan.source, set()).add(scan.snapshot_id)
+    return {source: ids.pop() if len(ids) == 1 else None for source, ids in sorted(snapshot_ids.items())}
 
 
 def _scans(node: Node, end: int | None = None) -> Iterator[Scan]:
@@ -73,36 +73,36 @@ def _scans(node: Node, end: int | None = None) -> Iterator[Scan]:
     if scan is not None:
         yield replace(scan, snapshot_id=scan.snapshot_id or end) if scan.rows else scan
     end = end if node.kind == "SubqueryAlias" else range_end(node)
-    for below in (*node.subqueries, *node.children):
-        yield from _scans(below, end)
+    for child in (*node.subqueries, *node.children):
+        yield from _scans(child, end)
 
 
 def _named(rest: str, columns: str) -> Scan:
-    found = _NAMED.fullmatch(rest)
-    if found is None:
+    match = _NAMED.fullmatch(rest)
+    if match is None:
         return Scan("unknown (RelationV2)")
-    parts = [part[1:-1].replace("``", "`") if part[0] == "`" else part for part in re.findall(_PART, found["name"])]
+    parts = [part[1:-1].replace("``", "`") if part[0] == "`" else part for part in re.findall(_PART, match["name"])]
     if parts[0] != CATALOG or len(parts) < 3:
         return Scan(name_of(parts))
-    version = int(found["version"]) if found["version"] else None
+    version = int(match["version"]) if match["version"] else None
     *table, last = parts[1:]
     of_table = len(table) >= 2  # else `last` is the table's own name
     if of_table and last in _ABOUT:
         return Scan(name_of(table))
-    at = _AT_SNAPSHOT.fullmatch(last) if of_table else None
-    if at is not None or (of_table and _OTHER_STATE.fullmatch(last)):
-        return Scan(name_of(table), int(at[1]) if at else None, rows=True, columns=columns)
+    snapshot_match = _AT_SNAPSHOT.fullmatch(last) if of_table else None
+    if snapshot_match is not None or (of_table and _OTHER_STATE.fullmatch(last)):
+        return Scan(name_of(table), int(snapshot_match[1]) if snapshot_match else None, rows=True, columns=columns)
     return Scan(name_of(parts[1:]), version, rows=True, columns=columns)
 
 
 def _old_relation(text: str) -> Scan:
     """Files, JDBC and tables of Spark's own catalog. A query that JDBC sends is not shown: it may hold values."""
-    found = _OLD_RELATION.match(text)
-    if found is None:
+    match = _OLD_RELATION.match(text)
+    if match is None:
         return Scan("unknown (Relation)")
-    if found["name"]:
-        return Scan(found["name"])
-    kind, _, inside = found["format"].partition("(")
+    if match["name"]:
+        return Scan(match["name"])
+    kind, _, inside = match["format"].partition("(")
     if kind == "JDBCRelation":
         name = inside.partition(")")[0]
         return Scan(f"jdbc ({name if _IDENTIFIER.fullmatch(name) else 'a query'})")

@@ -78,24 +78,24 @@ def _analysed(frame: DataFrame) -> str:
 
 
 def _columns(plan: Node, names: list[str]) -> dict[str, tuple[tuple[str, str], ...]]:
-    found = Columns().of(plan)
-    if not found.whole or len(found.columns) != len(names):
+    output = Columns().of(plan)
+    if not output.whole or len(output.columns) != len(names):
         return {}
     return {
         name: tuple(sorted(column.sources))
-        for name, column in zip(names, found.columns, strict=True)
+        for name, column in zip(names, output.columns, strict=True)
         if column.sources is not None and names.count(name) == 1
     }
 
 
 @contextmanager
 def _uncut(spark: SparkSession) -> Generator[None]:
-    before = {key: spark.conf.get(key) for key in _UNCUT}
+    previous = {key: spark.conf.get(key) for key in _UNCUT}
     for key, value in _UNCUT.items():
         spark.conf.set(key, value)
     try:
         yield
     finally:
-        for key, value in before.items():
+        for key, value in previous.items():
             if value is not None:
                 spark.conf.set(key, value)

@@ -34,8 +34,8 @@ class Node:
     def walk(self) -> Iterator["Node"]:
         """This node and all below it."""
         yield self
-        for below in (*self.subqueries, *self.children):
-            yield from below.walk()
+        for child in (*self.subqueries, *self.children):
+            yield from child.walk()
 
 
 def parse_tree(text: str) -> Node:
