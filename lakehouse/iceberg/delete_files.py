@@ -25,19 +25,19 @@ class Applying:
     @classmethod
     def of(cls, deletes: Iterable[ManifestEntry]) -> "Applying":
         """Look at delete files."""
-        found = cls()
+        applying = cls()
         for entry in deletes:
-            place = partition_of(entry.data_file)
+            partition = partition_of(entry.data_file)
             equality = entry.data_file.content is DataFileContent.EQUALITY_DELETES
             # Those by value are for rows that are older, those by position for rows that are as old as well.
             last = (entry.sequence_number or 0) - (1 if equality else 0)
             if (path := referenced_path(entry.data_file)) is not None:
-                found.paths.add(path)
-            elif equality and not place[1]:
-                found.everywhere = max(found.everywhere, last)
+                applying.paths.add(path)
+            elif equality and not partition[1]:
+                applying.everywhere = max(applying.everywhere, last)
             else:
-                found.newest[place] = max(found.newest.get(place, -1), last)
-        return found
+                applying.newest[partition] = max(applying.newest.get(partition, -1), last)
+        return applying
 
     def to(self, data: ManifestEntry) -> bool:
         """Whether one of them applies to a data file."""

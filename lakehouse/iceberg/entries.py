@@ -31,7 +31,7 @@ _WHOLE = 3
 _PATH_OF_DELETES = 2147483546
 _REFERENCED = 143
 _FIELDS = DATA_FILE_TYPE[_WHOLE].fields
-REFERENCED_AT = next(at for at, field in enumerate(_FIELDS) if field.field_id == _REFERENCED)
+REFERENCED_AT = next(index for index, field in enumerate(_FIELDS) if field.field_id == _REFERENCED)
 """Where a file that has all fields says which data file it is for."""
 
 PartitionKey = tuple[int, tuple[object, ...]]
@@ -114,12 +114,12 @@ class EntryWriter(ManifestWriterV2):
     def new_writer(self) -> AvroOutputFile[ManifestEntry]:
         """The writer of the Avro file."""
         partition = self._spec.partition_type(self._schema)
-        whole = data_file_with_partition(partition, _WHOLE)
-        fields = [*data_file_with_partition(partition, self.version).fields, whole.field(_REFERENCED)]
+        data_file = data_file_with_partition(partition, _WHOLE)
+        fields = [*data_file_with_partition(partition, self.version).fields, data_file.field(_REFERENCED)]
         return AvroOutputFile[ManifestEntry](
             output_file=self._output_file,
             file_schema=_entry_of(StructType(*(field for field in fields if field is not None))),
-            record_schema=_entry_of(whole),
+            record_schema=_entry_of(data_file),
             schema_name="manifest_entry",
             metadata=self._meta,
         )

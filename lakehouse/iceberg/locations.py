@@ -13,10 +13,10 @@ def place_of(location: str) -> str:
     `file:/t/a`, `file:///t/a`, `/t/a` and a symlink to it are one place, as are `s3://b/a` and `s3a://b/a`. Two places
     may be told alike where only the host of HDFS differs: then a file is kept that might have gone.
     """
-    found = _SCHEME.match(location)
-    scheme, path = (found["scheme"].lower(), location[found.end() :]) if found else ("file", location)
+    match = _SCHEME.match(location)
+    scheme, path = (match["scheme"].lower(), location[match.end() :]) if match else ("file", location)
     if scheme == "file":
         path = os.path.realpath(path)
-    elif scheme in _WITHOUT_HOST and found and found["host_follows"]:
+    elif scheme in _WITHOUT_HOST and match and match["host_follows"]:
         path = path.partition("/")[2]
     return re.sub("/+", "/", f"/{path}/")

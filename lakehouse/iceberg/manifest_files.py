@@ -67,7 +67,7 @@ class ManifestCache:
     """Manifests that this process has read, as many as hold `most_files` files; the least used go first."""
 
     most_files: int = _MOST_FILES
-    _held: OrderedDict[str, tuple[MeasuredFile, ...]] = field(
+    _cached: OrderedDict[str, tuple[MeasuredFile, ...]] = field(
         default_factory=OrderedDict[str, tuple[MeasuredFile, ...]]
     )
     _lists: OrderedDict[str, tuple[ManifestFile, ...]] = field(
@@ -79,39 +79,39 @@ class ManifestCache:
     def manifests(self, io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
         """The manifests of a snapshot."""
         with self._lock:
-            held = self._lists.get(snapshot.manifest_list)
-        if held is None:
-            held = tuple(manifests_in(io, snapshot.manifest_list))
+            cached = self._lists.get(snapshot.manifest_list)
+        if cached is None:
+            cached = tuple(manifests_in(io, snapshot.manifest_list))
             with self._lock:
-                self._lists[snapshot.manifest_list] = held
+                self._lists[snapshot.manifest_list] = cached
                 while len(self._lists) > _MOST_LISTS:
                     self._lists.popitem(last=False)
-        return held
+        return cached
 
     def files(self, io: FileIO, manifest: ManifestFile) -> tuple[MeasuredFile, ...]:
         """The entries of a manifest."""
         path = manifest.manifest_path
         with self._lock:
-            if (held := self._held.get(path)) is not None:
-                self._held.move_to_end(path)
-                return held
+            if (cached := self._cached.get(path)) is not None:
+                self._cached.move_to_end(path)
+                return cached
         read = tuple(_read(io, manifest))
         with self._lock:
-            if path not in self._held:
-                self._held[path] = read
+            if path not in self._cached:
+                self._cached[path] = read
                 self._files += len(read)
-            while self._files > self.most_files and len(self._held) > 1:
-                _, gone = self._held.popitem(last=False)
-                self._files -= len(gone)
+            while self._files > self.most_files and len(self._cached) > 1:
+                _, evicted = self._cached.popitem(last=False)
+                self._files -= len(evicted)
         return read
 
 
 def _read(io: FileIO, manifest: ManifestFile) -> list[MeasuredFile]:
-    found: list[MeasuredFile] = []
+    files: list[MeasuredFile] = []
     with _SizesReader(io.new_input(manifest.manifest_path)) as entries:
         for entry in entries:
             file = entry[2]
-            found.append(
+            files.append(
                 MeasuredFile(
                     live=entry[0] != ManifestEntryStatus.DELETED.value,
                     snapshot_id=manifest.added_snapshot_id if entry[1] is None else entry[1],
@@ -122,7 +122,7 @@ def _read(io: FileIO, manifest: ManifestFile) -> list[MeasuredFile]:
                     size=file[4],
                 )
             )
-    return found
+    return files
 
 
 class _LeavesOut(SchemaPartnerAccessor):

@@ -36,25 +36,30 @@ class Reached:
     metadata: frozenset[str] = frozenset()
 
 
-def reached_only_by(gone: Sequence[Snapshot], before: Table, after: Table) -> Reached:
+def reached_only_by(removed: Sequence[Snapshot], previous: Table, current: Table) -> Reached:
     """What snapshots that were removed from a table have reached, and no snapshot that is left does.
 
     Args:
-        gone: the snapshots.
-        before: the table with them.
-        after: the table without them, loaded after they were removed: whatever was committed meanwhile counts.
+        removed: the snapshots.
+        previous: the table with them.
+        current: the table without them, loaded after they were removed: whatever was committed meanwhile counts.
     """
-    lists = _without(_by_place(one.manifest_list for one in gone), (s.manifest_list for s in after.metadata.snapshots))
-    kept = list(dict.fromkeys(one.manifest_path for one in _manifests(after)))
-    let_go = (one.manifest_path for path in lists.values() for one in _still_there(before.io, path))
-    only = _without(_by_place(let_go), kept)
-    data = _by_place(path for manifest in only.values() for path in _still_read(before.io, manifest))
-    for manifest in reversed(kept):  # where rows were arranged anew, the newest manifests name most of them
+    lists = _without(
+        _by_location(snapshot.manifest_list for snapshot in removed),
+        (s.manifest_list for s in current.metadata.snapshots),
+    )
+    kept_manifests = list(dict.fromkeys(manifest.manifest_path for manifest in _manifests(current)))
+    removed_manifests = (
+        manifest.manifest_path for path in lists.values() for manifest in _listed_manifests(previous.io, path)
+    )
+    unreached = _without(_by_location(removed_manifests), kept_manifests)
+    data = _by_location(path for manifest in unreached.values() for path in _live_paths(previous.io, manifest))
+    for manifest in reversed(kept_manifests):  # where rows were arranged anew, the newest manifests name most of them
         if not data:
             break
-        data = _without(data, live_paths(after.io, manifest))
-    statistics = _without(_by_place(_statistics(before)), _statistics(after))
-    return Reached(frozenset(data.values()), frozenset((*lists.values(), *only.values(), *statistics.values())))
+        data = _without(data, live_paths(current.io, manifest))
+    statistics = _without(_by_location(_statistics(previous)), _statistics(current))
+    return Reached(frozenset(data.values()), frozenset((*lists.values(), *unreached.values(), *statistics.values())))
 
 
 def delete_files(table: Table, paths: Collection[str]) -> int:
@@ -75,15 +80,15 @@ def delete_files(table: Table, paths: Collection[str]) -> int:
             return False
         return True
 
-    own = own_files(table, paths)
-    if others := len(paths) - len(own):
-        _log.warning("files_elsewhere_kept", table=table_name(table), files=others, location=table.location())
+    own_paths = own_files(table, paths)
+    if elsewhere := len(paths) - len(own_paths):
+        _log.warning("files_elsewhere_kept", table=table_name(table), files=elsewhere, location=table.location())
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return sum(pool.map(delete, own))
+        return sum(pool.map(delete, own_paths))
 
 
-def _by_place(paths: Iterable[str]) -> dict[str, str]:
-    """Place → path: where two snapshots name one file in two ways, it must not go for the one that is left."""
+def _by_location(paths: Iterable[str]) -> dict[str, str]:
+    """Location → path: where two snapshots name one file in two ways, it must not go for the one that is left."""
     return {place_of(path): path for path in paths}
 
 
@@ -102,7 +107,7 @@ def _manifests(table: Table) -> Iterator[ManifestFile]:
             yield from manifests_in(table.io, snapshot.manifest_list)
 
 
-def _still_there(io: FileIO, manifest_list: str) -> list[ManifestFile]:
+def _listed_manifests(io: FileIO, manifest_list: str) -> list[ManifestFile]:
     """The manifests of a snapshot that was removed; none where somebody has deleted its list before us."""
     try:
         return manifests_in(io, manifest_list)
@@ -110,7 +115,7 @@ def _still_there(io: FileIO, manifest_list: str) -> list[ManifestFile]:
         return []
 
 
-def _still_read(io: FileIO, manifest: str) -> list[str]:
+def _live_paths(io: FileIO, manifest: str) -> list[str]:
     try:
         return list(live_paths(io, manifest))
     except FileNotFoundError:
@@ -118,5 +123,5 @@ def _still_read(io: FileIO, manifest: str) -> list[str]:
 
 
 def _statistics(table: Table) -> set[str]:
-    both = (*table.metadata.statistics, *table.metadata.partition_statistics)
-    return {one.statistics_path for one in both}
+    files = (*table.metadata.statistics, *table.metadata.partition_statistics)
+    return {file.statistics_path for file in files}

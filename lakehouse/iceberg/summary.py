@@ -47,9 +47,9 @@ def summary(
         collected.add_file(file, schema, specs[spec_id])
     for spec_id, file in removed:
         collected.remove_file(file, schema, specs[spec_id])
-    before = metadata.snapshot_by_id(parent) if parent is not None else None
+    parent_snapshot = metadata.snapshot_by_id(parent) if parent is not None else None
     return update_snapshot_summaries(
-        Summary(operation, **collected.build(), **properties), before.summary if before else None
+        Summary(operation, **collected.build(), **properties), parent_snapshot.summary if parent_snapshot else None
     )
 
 
@@ -71,6 +71,6 @@ class _Changed(SnapshotSummaryCollector):
         try:
             super().update_partition_metrics(partition_spec, file, is_add_file, schema)
         except (OverflowError, ValueError):
-            told = (f"{field.name}={file.partition[at]}" for at, field in enumerate(partition_spec.fields))
-            changed = self.partition_metrics["/".join(told)]
+            values = (f"{field.name}={file.partition[index]}" for index, field in enumerate(partition_spec.fields))
+            changed = self.partition_metrics["/".join(values)]
             (changed.add_file if is_add_file else changed.remove_file)(file)

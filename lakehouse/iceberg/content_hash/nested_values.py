@@ -30,33 +30,33 @@ def _hashed(column: pa.Array) -> _Words:
         return _hashed(column.storage)
     kind = column.type
     if pa.types.is_struct(kind):
-        words = np.full(len(column), _STRUCT)
+        hashes = np.full(len(column), _STRUCT)
         for child in column.flatten():
-            words = _mixed(words + _hashed(child))
+            hashes = _mixed(hashes + _hashed(child))
     elif pa.types.is_nested(kind):
-        words = _of_lists(column)
+        hashes = _of_lists(column)
     else:
         return pl.Series(column).hash(seed=1).to_numpy()
-    return np.where(np.asarray(column.is_null()), _NULL, words)
+    return np.where(np.asarray(column.is_null()), _NULL, hashes)
 
 
 def _of_lists(column: Any) -> _Words:
     """Elements with their places added up from one offset to the next, and the length."""
-    ends = np.asarray(column.offsets).astype(np.int64)
+    offsets = np.asarray(column.offsets).astype(np.int64)
     if pa.types.is_map(column.type):
         elements = _mixed(_mixed(_LIST + _hashed(column.keys)) + _hashed(column.items))
     else:
         elements = _hashed(column.values)
-    ends, elements = ends - ends[0], elements[ends[0] : ends[-1]]
-    lengths = np.diff(ends)
-    places = np.arange(len(elements)) - np.repeat(ends[:-1], lengths)
-    placed = _mixed(elements + _mixed(places.astype(np.uint64) + _LIST))
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(placed, dtype=np.uint64)])
-    return _mixed(sums[ends[1:]] - sums[ends[:-1]] + _mixed(lengths.astype(np.uint64)))
+    offsets, elements = offsets - offsets[0], elements[offsets[0] : offsets[-1]]
+    lengths = np.diff(offsets)
+    positions = np.arange(len(elements)) - np.repeat(offsets[:-1], lengths)
+    hashes = _mixed(elements + _mixed(positions.astype(np.uint64) + _LIST))
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
+    return _mixed(sums[offsets[1:]] - sums[offsets[:-1]] + _mixed(lengths.astype(np.uint64)))
 
 
-def _mixed(words: _Words) -> _Words:
+def _mixed(hashes: _Words) -> _Words:
     """Spread every bit over all others (the finalizer of SplitMix64)."""
-    words = (words ^ (words >> _SHIFTS[0])) * _FACTORS[0]
-    words = (words ^ (words >> _SHIFTS[1])) * _FACTORS[1]
-    return words ^ (words >> _SHIFTS[2])
+    hashes = (hashes ^ (hashes >> _SHIFTS[0])) * _FACTORS[0]
+    hashes = (hashes ^ (hashes >> _SHIFTS[1])) * _FACTORS[1]
+    return hashes ^ (hashes >> _SHIFTS[2])

@@ -25,17 +25,17 @@ def streamed(table: Table, file: DataFile) -> pl.LazyFrame | None:
     """
     if file.file_format != FileFormat.PARQUET or file.file_size_in_bytes > _MOST_BYTES:
         return None
-    wanted = schema_to_pyarrow(table.schema(), include_field_ids=False)
-    if any(pa.types.is_nested(field.type) for field in wanted):
+    schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
+    if any(pa.types.is_nested(field.type) for field in schema):
         return None
     with table.io.new_input(file.file_path).open() as opened:
         stored = opened.read()
     rows = pl.scan_parquet(stored)
     names = _names_by_id(pq.read_schema(pa.BufferReader(stored)))
-    found, columns = rows.collect_schema(), []
-    for field, kind in zip(table.schema().fields, _types(wanted), strict=True):
+    stored_types, columns = rows.collect_schema(), []
+    for field, kind in zip(table.schema().fields, _types(schema), strict=True):
         name = names.get(field.field_id)
-        if name is None or not _promotes(found[name], kind):
+        if name is None or not _promotes(stored_types[name], kind):
             return None
         columns.append(pl.col(name).cast(kind).alias(field.name))
     return rows.select(columns)
@@ -45,13 +45,13 @@ def _names_by_id(schema: pa.Schema) -> dict[int, str]:
     return {int(field.metadata[_FIELD_ID]): field.name for field in schema if _FIELD_ID in (field.metadata or {})}
 
 
-def _types(wanted: pa.Schema) -> list[pl.DataType]:
+def _types(schema: pa.Schema) -> list[pl.DataType]:
     """What polars makes of columns that PyIceberg reads."""
-    return [pl.Series(flat(pa.array([], field.type))).dtype for field in wanted]
+    return [pl.Series(flat(pa.array([], field.type))).dtype for field in schema]
 
 
-def _promotes(found: pl.DataType, kind: pl.DataType) -> bool:
+def _promotes(stored: pl.DataType, kind: pl.DataType) -> bool:
     """Whether one becomes the other by a promotion that Iceberg knows, which changes no value."""
-    if isinstance(found, pl.Decimal) and isinstance(kind, pl.Decimal):
-        return found.scale == kind.scale
-    return found == kind or (type(found), type(kind)) in _PROMOTIONS
+    if isinstance(stored, pl.Decimal) and isinstance(kind, pl.Decimal):
+        return stored.scale == kind.scale
+    return stored == kind or (type(stored), type(kind)) in _PROMOTIONS

@@ -59,13 +59,13 @@ def content(table: Table, files: Iterable[DataFile], deletes: Iterable[DataFile]
     """
     files, deletes = tuple(files), set(deletes)
     named = _read_all_delete_files(table.io, [FileScanTask(file, delete_files=deletes) for file in files[:1]])
-    found: dict[PartitionKey, Digest] = {}
+    digests: dict[PartitionKey, Digest] = {}
     for file in files:
-        place = partition_of(file)
+        partition = partition_of(file)
         rows = None if file.file_path in named else streamed(table, file)
         parts = _batches(table, file, named) if rows is None else [_added_up(rows)]
-        found[place] = sum(parts, found.get(place, Digest()))
-    return found
+        digests[partition] = sum(parts, digests.get(partition, Digest()))
+    return digests
 
 
 def _batches(table: Table, file: DataFile, named: dict[str, list[pa.ChunkedArray]]) -> Iterator[Digest]:
@@ -89,6 +89,6 @@ def _added_up(rows: pl.LazyFrame) -> Digest:
     names = rows.collect_schema().names()
     # Each column by a seed of its own, so a value is another one in another column; added up, in wrapping arithmetic.
     row = reduce(operator.add, (pl.col(name).hash(seed) for seed, name in enumerate(names, start=1)))
-    sums = (row.hash(*seeds).sum().alias(str(at)) for at, seeds in enumerate(_SEEDS))
-    number, first, second = rows.select(pl.len(), *sums).collect(engine="streaming").row(0)
-    return Digest(number, (first, second))
+    sums = (row.hash(*seeds).sum().alias(str(index)) for index, seeds in enumerate(_SEEDS))
+    count, first, second = rows.select(pl.len(), *sums).collect(engine="streaming").row(0)
+    return Digest(count, (first, second))
