@@ -113,15 +113,15 @@ class Derived:
             check_aligned(self.table, self.partitions)
 
     def _check_arguments(self, compute: Computation) -> None:
-        wanted = {
+        required = {
             name for name, p in inspect.signature(compute).parameters.items() if p.default is inspect.Parameter.empty
         }
-        known = {*self.inputs, *RUN_ARGUMENTS}
+        provided = {*self.inputs, *RUN_ARGUMENTS}
         if missing := sorted(set(self.inputs) - inspect.signature(compute).parameters.keys()):
             raise DeclarationError(
                 f"{self.name}: the function has no argument {', '.join(missing)}.", remedy="name them as the inputs."
             )
-        if unknown := sorted(wanted - known):
+        if unknown := sorted(required - provided):
             raise DeclarationError(
                 f"{self.name}: nobody gives the function its argument {', '.join(unknown)}.",
                 remedy="declare it as an input, or give it a default.",

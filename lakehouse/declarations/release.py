@@ -14,18 +14,18 @@ from lakehouse.declarations.table import Table
 _TEXT, _LONG = spark.StringType(), spark.LongType()
 
 
-def _said(name: str, kind: spark.DataType, doc: str, *, nullable: bool = False) -> spark.StructField:
+def _column_field(name: str, kind: spark.DataType, doc: str, *, nullable: bool = False) -> spark.StructField:
     return spark.StructField(name, kind, nullable, {"comment": doc})
 
 
 _MEMBER = spark.StructType(
     [
-        _said("table", _TEXT, "The member, namespace.table"),
-        _said("uuid", _TEXT, "UUID of that table"),
-        _said("snapshot_id", _LONG, "The snapshot that the tag names"),
-        _said("runtime_date", _TEXT, "Runtime date that its seal carries; empty for a dateless table"),
-        _said("rows", _LONG, "Rows that it holds there", nullable=True),
-        _said("run_id", _TEXT, "Run that wrote it"),
+        _column_field("table", _TEXT, "The member, namespace.table"),
+        _column_field("uuid", _TEXT, "UUID of that table"),
+        _column_field("snapshot_id", _LONG, "The snapshot that the tag names"),
+        _column_field("runtime_date", _TEXT, "Runtime date that its seal carries; empty for a dateless table"),
+        _column_field("rows", _LONG, "Rows that it holds there", nullable=True),
+        _column_field("run_id", _TEXT, "Run that wrote it"),
     ]
 )
 _COLUMNS = (

@@ -121,15 +121,15 @@ class Table:
         """Return the table as a record's sender sees it: what a decoder reads."""
         if not self.coordinates:
             return self
-        own = {name: tuple(text for text in getattr(self, name) if "_kafka_" not in text) for name in _LAYOUT}
-        return replace(self, coordinates=False, **own)
+        layout = {name: tuple(text for text in getattr(self, name) if "_kafka_" not in text) for name in _LAYOUT}
+        return replace(self, coordinates=False, **layout)
 
-    def _declared(self, name: str, where: str) -> Column:
+    def _declared(self, name: str, clause: str) -> Column:
         try:
             return self.column(name)
         except KeyError:
             raise DeclarationError(
-                f"{self.name}, {where}: there is no column '{name}'.",
+                f"{self.name}, {clause}: there is no column '{name}'.",
                 remedy=f"use one of {', '.join(column.name for column in self.columns)}.",
             ) from None
 

@@ -75,7 +75,7 @@ def columns_of(table: str, schema: PanderaSchema) -> tuple[Column, ...]:
     if isinstance(schema, type):
         _refuse_hidden_fields(table, schema)
         schema = schema.to_schema()
-    columns = tuple(_column(table, str(name), held) for name, held in schema.columns.items())
+    columns = tuple(_column(table, str(name), column_schema) for name, column_schema in schema.columns.items())
     if not columns:
         raise DeclarationError(f"{table}: no columns are declared.", remedy="declare at least one.")
     refuse_twins(table, [column.name for column in columns])
@@ -85,14 +85,14 @@ def columns_of(table: str, schema: PanderaSchema) -> tuple[Column, ...]:
     return columns
 
 
-def refuse_twins(where: str, names: list[str]) -> None:
+def refuse_twins(subject: str, names: list[str]) -> None:
     """Refuse names that are equal, or differ only in case, which Spark does not see."""
-    seen: dict[str, str] = {}
+    names_by_casefold: dict[str, str] = {}
     for name in names:
-        twin = seen.setdefault(name.casefold(), name)
+        twin = names_by_casefold.setdefault(name.casefold(), name)
         if twin is not name:
             raise DeclarationError(
-                f"{where}: the columns '{twin}' and '{name}' are the same for Spark, which ignores case.",
+                f"{subject}: the columns '{twin}' and '{name}' are the same for Spark, which ignores case.",
                 remedy="rename one of them.",
             )
 
@@ -106,12 +106,12 @@ def _refuse_hidden_fields(table: str, model: type[DataFrameModel]) -> None:  # p
                     check_column_name(table, name)
 
 
-def _column(table: str, name: str, held: Any) -> Column:
-    if held.dtype is None:
+def _column(table: str, name: str, schema: Any) -> Column:
+    if schema.dtype is None:
         raise DeclarationError(f"{table}.{name}: no type is declared.", remedy="declare one.")
-    if held.regex:
+    if schema.regex:
         raise DeclarationError(f"{table}.{name}: a pattern is no column.", remedy="declare each column by its name.")
-    metadata = cast("dict[str, Any]", dict(held.metadata or {}))
+    metadata = cast("dict[str, Any]", dict(schema.metadata or {}))
     severity = metadata.pop("severity", "blocking")
     if severity not in ("blocking", "warning"):
         raise DeclarationError(
@@ -129,28 +129,28 @@ def _column(table: str, name: str, held: Any) -> Column:
         )
     return Column(
         name=name,
-        type=held.dtype.type,
-        required=held.required and not held.nullable,
-        doc=held.description or "",
+        type=schema.dtype.type,
+        required=schema.required and not schema.nullable,
+        doc=schema.description or "",
         severity=severity,
-        checks=tuple(held.checks),
+        checks=tuple(schema.checks),
         **flags,
     )
 
 
-def _check_nested(table: str, where: str, declared: spark.DataType) -> None:
+def _check_nested(table: str, path: str, declared: spark.DataType) -> None:
     match declared:
         case spark.StructType():
             if not declared.fields:
-                raise DeclarationError(f"{table}.{where}: a struct without fields.", remedy="declare its fields.")
-            refuse_twins(f"{table}.{where}", declared.names)
+                raise DeclarationError(f"{table}.{path}: a struct without fields.", remedy="declare its fields.")
+            refuse_twins(f"{table}.{path}", declared.names)
             for inner in declared.fields:
-                check_column_name(f"{table}.{where}", inner.name, nested=True)
-                _check_nested(table, f"{where}.{inner.name}", inner.dataType)
+                check_column_name(f"{table}.{path}", inner.name, nested=True)
+                _check_nested(table, f"{path}.{inner.name}", inner.dataType)
         case spark.ArrayType():
-            _check_nested(table, where, declared.elementType)
+            _check_nested(table, path, declared.elementType)
         case spark.MapType():
-            _check_nested(table, where, declared.keyType)
-            _check_nested(table, where, declared.valueType)
+            _check_nested(table, path, declared.keyType)
+            _check_nested(table, path, declared.valueType)
         case _:
             pass

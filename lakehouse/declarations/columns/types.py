@@ -26,17 +26,17 @@ _SIMPLE: dict[type[spark.DataType], iceberg.PrimitiveType] = {
     spark.TimestampNTZType: iceberg.TimestampType(),
 }
 _SIMPLE_BACK: dict[type[iceberg.IcebergType], type[spark.DataType]] = {
-    type(there): here for here, there in _SIMPLE.items()
+    type(stored): declared for declared, stored in _SIMPLE.items()
 }
 
 
-def iceberg_type(declared: spark.DataType, next_id: NextId, where: str) -> iceberg.IcebergType:
+def iceberg_type(declared: spark.DataType, next_id: NextId, path: str) -> iceberg.IcebergType:
     """Translate a declared type.
 
     Args:
         declared: as written in the declaration.
         next_id: gives each nested field an id.
-        where: table and column, for the error.
+        path: table and column, for the error.
 
     Raises:
         DeclarationError: Iceberg has no such type.
@@ -47,40 +47,40 @@ def iceberg_type(declared: spark.DataType, next_id: NextId, where: str) -> icebe
         case spark.DecimalType():
             return iceberg.DecimalType(declared.precision, declared.scale)
         case spark.StructType():
-            return iceberg.StructType(*(iceberg_field(field, next_id, where) for field in declared.fields))
+            return iceberg.StructType(*(iceberg_field(field, next_id, path) for field in declared.fields))
         case spark.ArrayType():
             return iceberg.ListType(
                 element_id=next_id(),
-                element=iceberg_type(declared.elementType, next_id, f"{where}.element"),
+                element=iceberg_type(declared.elementType, next_id, f"{path}.element"),
                 element_required=not declared.containsNull,
             )
         case spark.MapType():
             return iceberg.MapType(
                 key_id=next_id(),
-                key_type=iceberg_type(declared.keyType, next_id, f"{where}.key"),
+                key_type=iceberg_type(declared.keyType, next_id, f"{path}.key"),
                 value_id=next_id(),
-                value_type=iceberg_type(declared.valueType, next_id, f"{where}.value"),
+                value_type=iceberg_type(declared.valueType, next_id, f"{path}.value"),
                 value_required=not declared.valueContainsNull,
             )
         case spark.ByteType() | spark.ShortType():
             raise DeclarationError(
-                f"{where}: Iceberg has no {declared.simpleString()}.",
+                f"{path}: Iceberg has no {declared.simpleString()}.",
                 remedy="declare it as int; for bytes of any length use BinaryType.",
             )
         case _:
             raise DeclarationError(
-                f"{where}: {declared.simpleString()} cannot be stored.",
+                f"{path}: {declared.simpleString()} cannot be stored.",
                 remedy="use boolean, int, long, float, double, decimal, string, binary, date, timestamp with or "
                 "without zone, struct, array or map.",
             )
 
 
-def iceberg_field(field: spark.StructField, next_id: NextId, where: str) -> iceberg.NestedField:
+def iceberg_field(field: spark.StructField, next_id: NextId, path: str) -> iceberg.NestedField:
     """Translate a field of a struct with its name, nullability and documentation."""
     return iceberg.NestedField(
         field_id=next_id(),
         name=field.name,
-        field_type=iceberg_type(field.dataType, next_id, f"{where}.{field.name}"),
+        field_type=iceberg_type(field.dataType, next_id, f"{path}.{field.name}"),
         required=not field.nullable,
         doc=(field.metadata or {}).get("comment") or None,
     )

@@ -32,21 +32,21 @@ def check_own_side(table: HasKey, expects: Iterable[Expectation]) -> None:
     Raises:
         DeclarationError: names table, expectation and column.
     """
-    seen: set[tuple[type[Expectation], str]] = set()
+    declared: set[tuple[type[Expectation], str]] = set()
     for expected in expects:
         if not isinstance(expected, Distribution):
             continue
-        where = _where(table.name, expected)
-        if (type(expected), expected.column) in seen:
-            raise DeclarationError(f"{where} is declared twice.", remedy="declare it once: a check's name is unique.")
-        seen.add((type(expected), expected.column))
-        _check_column(where, _column(table, expected.column, where), expected)
-        _check_bounds(where, expected)
+        subject = _subject(table.name, expected)
+        if (type(expected), expected.column) in declared:
+            raise DeclarationError(f"{subject} is declared twice.", remedy="declare it once: a check's name is unique.")
+        declared.add((type(expected), expected.column))
+        _check_column(subject, _column(table, expected.column, subject), expected)
+        _check_bounds(subject, expected)
         if isinstance(expected, SameValues):
             if not (key := expected.key or table.key):
-                raise DeclarationError(f"{where} knows no key to match rows by.", remedy="give it key=(…,).")
+                raise DeclarationError(f"{subject} knows no key to match rows by.", remedy="give it key=(…,).")
             for name in key:
-                _column(table, name, where)
+                _column(table, name, subject)
 
 
 def check_other_side(table: HasKey, expected: SampleOf | SameValues, other: HasColumns) -> None:
@@ -55,67 +55,70 @@ def check_other_side(table: HasKey, expected: SampleOf | SameValues, other: HasC
     Raises:
         DeclarationError: names both tables.
     """
-    where = f"{_where(table.name, expected)}, compared with {other.name}"
-    here, there = _column(table, expected.column, where), _column(other, expected.to or expected.column, where)
+    subject = f"{_subject(table.name, expected)}, compared with {other.name}"
+    column, other_column = (
+        _column(table, expected.column, subject),
+        _column(other, expected.to or expected.column, subject),
+    )
     if isinstance(expected, SampleOf):
-        _check_column(where, there, expected)
+        _check_column(subject, other_column, expected)
     else:
         for name in expected.key or table.key:
-            if kind_of(_column(other, name, where).type) != kind_of(_column(table, name, where).type):
+            if kind_of(_column(other, name, subject).type) != kind_of(_column(table, name, subject).type):
                 raise DeclarationError(
-                    f"{where}: '{name}' is of another type there, so it matches no rows.", remedy="name another key."
+                    f"{subject}: '{name}' is of another type there, so it matches no rows.", remedy="name another key."
                 )
-    kinds = {kind_of(here.type), kind_of(there.type)}
+    kinds = {kind_of(column.type), kind_of(other_column.type)}
     readable_as_text = isinstance(expected, SameValues) and "text" in kinds and None not in kinds
     if len(kinds) > 1 and not readable_as_text:
         raise DeclarationError(
-            f"{where}: {here.type.simpleString()} and {there.type.simpleString()} cannot be compared.",
+            f"{subject}: {column.type.simpleString()} and {other_column.type.simpleString()} cannot be compared.",
             remedy="name columns of one kind; an instant and a wall time need a zone before they can be compared.",
         )
 
 
-def _check_column(where: str, column: Column, expected: Distribution) -> None:
+def _check_column(subject: str, column: Column, expected: Distribution) -> None:
     if column.sensitive and not isinstance(expected, SameValues):
         raise DeclarationError(
-            f"{where}: '{column.name}' is sensitive, and statistics are values.",
+            f"{subject}: '{column.name}' is sensitive, and statistics are values.",
             remedy="leave it out; a rule on the column, or SameValues, tells counts alone.",
         )
     kind = kind_of(column.type)
     if kind is None or (isinstance(expected, Histogram) and kind not in ORDERED):
         raise DeclarationError(
-            f"{where}: a {column.type.simpleString()} has no such distribution.",
+            f"{subject}: a {column.type.simpleString()} has no such distribution.",
             remedy="name a column of numbers, dates or timestamps"
             + ("." if isinstance(expected, Histogram) else ", or of text."),
         )
 
 
-def _check_bounds(where: str, expected: Distribution) -> None:
+def _check_bounds(subject: str, expected: Distribution) -> None:
     match expected:
         case Drift():
-            wrong = not (expected.tolerance > 0 and expected.history >= 1)
+            invalid = not (expected.tolerance > 0 and expected.history >= 1)
         case SampleOf():
-            wrong = not 0 < expected.largest <= 1
+            invalid = not 0 < expected.largest <= 1
         case Histogram():
             shares = (expected.most_missing, expected.most_outliers)
-            wrong = not all(share is None or 0 <= share <= 1 for share in shares)
+            invalid = not all(share is None or 0 <= share <= 1 for share in shares)
         case SameValues():
-            wrong = False
-    if wrong:
+            invalid = False
+    if invalid:
         raise DeclarationError(
-            f"{where}: a bound makes no sense.",
+            f"{subject}: a bound makes no sense.",
             remedy="shares and distances are from 0 to 1, a tolerance is above 0, a history has at least one snapshot.",
         )
 
 
-def _column(table: HasColumns, name: str, where: str) -> Column:
+def _column(table: HasColumns, name: str, subject: str) -> Column:
     for column in table.columns:
         if column.name == name:
             return column
     raise DeclarationError(
-        f"{where}: {table.name} has no column '{name}'.",
+        f"{subject}: {table.name} has no column '{name}'.",
         remedy=f"use one of {', '.join(column.name for column in table.columns)}.",
     )
 
 
-def _where(table: str, expected: Distribution) -> str:
+def _subject(table: str, expected: Distribution) -> str:
     return f"{table} expects {type(expected).__name__} of '{expected.column}'"

@@ -13,9 +13,10 @@ MIB = 1024**2
 DAY = timedelta(days=1)
 KEEP_SNAPSHOTS = "lakehouse.publish.keep-snapshots"
 _ZORDERED = may.FieldRule(
-    "a tuple of names of columns, not empty, for the strategy 'zorder'", lambda it: may.NAMES.holds(it) and bool(it)
+    "a tuple of names of columns, not empty, for the strategy 'zorder'",
+    lambda value: may.NAMES.holds(value) and bool(value),
 )
-_NOT_ZORDERED = may.FieldRule("() but for the strategy 'zorder'", lambda it: it == ())
+_NOT_ZORDERED = may.FieldRule("() but for the strategy 'zorder'", lambda value: value == ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +66,11 @@ class Rewrite:
             strategy=may.one_of("auto", "binpack", "sort", "zorder"),
             zorder_by=_ZORDERED if self.strategy == "zorder" else _NOT_ZORDERED,
             target_file_size=may.size(MIB // 1024),
-            min_file_size_ratio=may.number("above 0 and below 1", lambda it: 0 < it < 1),
-            max_file_size_ratio=may.number("above 1", lambda it: it > 1),
+            min_file_size_ratio=may.number("above 0 and below 1", lambda value: 0 < value < 1),
+            max_file_size_ratio=may.number("above 1", lambda value: value > 1),
             min_input_files=may.whole(2),
             delete_file_threshold=may.whole(1),
-            delete_ratio_threshold=may.number("above 0 and at most 1", lambda it: 0 < it <= 1),
+            delete_ratio_threshold=may.number("above 0 and at most 1", lambda value: 0 < value <= 1),
             max_group_bytes=may.size(self.target_file_size, also=" (target_file_size)"),
             to_format=may.one_of("parquet") | may.NONE,
             quiet_for=may.time(),
@@ -193,7 +194,7 @@ class Statistics:
         Raises:
             DeclarationError: says what and what to do.
         """
-        may.require(self, columns=may.NAMES, after_rows=may.number("above 0", lambda it: it > 0))
+        may.require(self, columns=may.NAMES, after_rows=may.number("above 0", lambda value: value > 0))
 
 
 @dataclass(frozen=True, kw_only=True)

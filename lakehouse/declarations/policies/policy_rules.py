@@ -65,7 +65,7 @@ def _number(value: Any) -> bool:
 
 
 def _texts(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+    return isinstance(value, tuple) and all(isinstance(text, str) for text in value)
 
 
 NONE = FieldRule("None", lambda value: value is None)
@@ -74,13 +74,15 @@ TEXT = FieldRule("a text", lambda value: isinstance(value, str))
 NAMES = FieldRule("a tuple of names of columns, such as ('id', 'day')", _texts)
 ORDER = FieldRule(
     "a tuple of columns with directions, such as ('_kafka_offset desc',)",
-    lambda value: _texts(value) and bool(value) and all(_COLUMN.fullmatch(one) for one in value),
+    lambda value: _texts(value) and bool(value) and all(_COLUMN.fullmatch(column) for column in value),
 )
 
 
-def one_of(*words: str) -> FieldRule:
+def one_of(*choices: str) -> FieldRule:
     """One of some words."""
-    return FieldRule(f"one of {', '.join(map(repr, words))}", lambda value: isinstance(value, str) and value in words)
+    return FieldRule(
+        f"one of {', '.join(map(repr, choices))}", lambda value: isinstance(value, str) and value in choices
+    )
 
 
 def whole(at_least: int, *, also: str = "") -> FieldRule:
@@ -96,16 +98,16 @@ def size(at_least: int, *, also: str = "") -> FieldRule:
     )
 
 
-def number(words: str, holds: Callable[[float], bool]) -> FieldRule:
+def number(description: str, predicate: Callable[[float], bool]) -> FieldRule:
     """Any number of which something holds."""
-    return FieldRule(f"a number {words}", lambda value: _number(value) and holds(value))
+    return FieldRule(f"a number {description}", lambda value: _number(value) and predicate(value))
 
 
 def time(at_least: timedelta = timedelta(0)) -> FieldRule:
     """A time that is at least so long."""
-    least = f"of at least {at_least // _DAY} day" if at_least else "that is not negative"
+    bound = f"of at least {at_least // _DAY} day" if at_least else "that is not negative"
     return FieldRule(
-        f"a timedelta, such as timedelta(days=3), {least}",
+        f"a timedelta, such as timedelta(days=3), {bound}",
         lambda value: isinstance(value, timedelta) and value >= at_least,
     )
 

@@ -25,7 +25,7 @@ from lakehouse.iceberg.names import identifier_of
 _Item = TypeVar("_Item", Table, Stream, Changelog, Mirror, Derived, Release)
 Writer = Stream | Mirror | Derived | Release
 # Which the lakehouse writes about all others.
-OWN_TABLES = frozenset(own.name for own in (AUDIT_LOG, STATISTICS, MAINTENANCE_LOG, ORPHANS))
+OWN_TABLES = frozenset(table.name for table in (AUDIT_LOG, STATISTICS, MAINTENANCE_LOG, ORPHANS))
 # Namespaces in which nothing may write but the lakehouse itself: these tables, and the pointers of releases.
 _RESERVED = frozenset({"lakehouse", "release"})
 
@@ -60,7 +60,7 @@ class Declarations:
         for release in self.releases.values():
             if table == release.pointer:
                 return release
-        for writer in (*self.streams.values(), *(found.mirror for found in self.mirrors.values())):
+        for writer in (*self.streams.values(), *(mirror_tables.mirror for mirror_tables in self.mirrors.values())):
             if table in writer.tables or table == writer.quarantine_table:
                 return writer
         return None
@@ -76,11 +76,11 @@ def load_declarations(folders: Iterable[Path], *, demo: bool = True) -> Declarat
     Raises:
         DeclarationError: names the file, and what to do.
     """
-    found = _Found()
+    collected = _Found()
     items = [(item, file) for file in python_files(folders) for item in declared_in(file)]
     for item, file in items if demo else without_demo(items):
-        found.add(item, file)
-    return found.joined()
+        collected.add(item, file)
+    return collected.joined()
 
 
 class _Found:
@@ -122,8 +122,8 @@ class _Found:
             _enter("stream", self._streams, stream, file)
         mirrors: dict[str, MirrorTables] = {}
         for mirror, file in self._mirrors.values():
-            mirrors[mirror.name] = found = MirrorTables(mirror, self._changelog_of(mirror, file))
-            for table in found.tables:
+            mirrors[mirror.name] = mirror_tables = MirrorTables(mirror, self._changelog_of(mirror, file))
+            for table in mirror_tables.tables:
                 _enter("table", self._tables, table, file)
         if any(isinstance(expected, Measured) for table, _ in self._tables.values() for expected in table.expects):
             _enter("table", self._tables, STATISTICS, STATISTICS_FILE)
@@ -133,11 +133,11 @@ class _Found:
             Declarations(
                 tables={name: table for name, (table, _) in self._tables.items()},
                 streams={name: stream for name, (stream, _) in self._streams.items()},
-                files={name: file for known in (self._tables, self._streams) for name, (_, file) in known.items()},
+                files={name: file for entries in (self._tables, self._streams) for name, (_, file) in entries.items()},
                 changelogs={name: log for name, (log, _) in self._changelogs.items()},
                 mirrors=mirrors,
-                derived={name: one for name, (one, _) in self._derived.items()},
-                releases={name: one for name, (one, _) in self._releases.items()},
+                derived={name: derived for name, (derived, _) in self._derived.items()},
+                releases={name: release for name, (release, _) in self._releases.items()},
             )
         )
 
@@ -183,12 +183,14 @@ def _refuse_reserved(item: Item, file: Path) -> None:
             )
 
 
-def _enter(kind: str, known: dict[str, tuple[_Item, Path]], item: _Item, file: Path) -> None:
+def _enter(kind: str, entries: dict[str, tuple[_Item, Path]], item: _Item, file: Path) -> None:
     # Two names that differ in case alone are one for Spark and for some file systems.
-    twin = next((where for name, (_, where) in known.items() if name.casefold() == item.name.casefold()), None)
-    if twin is not None:
-        raise DeclarationError(f"{file}: the {kind} {item.name} is declared in {twin} as well.", remedy="keep one.")
-    known[item.name] = item, file
+    other_file = next((path for name, (_, path) in entries.items() if name.casefold() == item.name.casefold()), None)
+    if other_file is not None:
+        raise DeclarationError(
+            f"{file}: the {kind} {item.name} is declared in {other_file} as well.", remedy="keep one."
+        )
+    entries[item.name] = item, file
 
 
 def _change_streams(changelogs: Mapping[str, tuple[Changelog, Path]]) -> Iterable[tuple[Stream, Path]]:
@@ -219,11 +221,11 @@ _ALIKE = ("topic", "format", "start", "max_quarantine_share", "max_quarantine_re
 def _require_alike(name: str, logs: list[tuple[Changelog, Path]]) -> None:
     first, _ = logs[0]
     for log, file in logs[1:]:
-        for what in _ALIKE:
-            if getattr(log, what) != getattr(first, what):
+        for attribute in _ALIKE:
+            if getattr(log, attribute) != getattr(first, attribute):
                 raise DeclarationError(
-                    f"{file}: {log.name} and {first.name} share the stream {name} and differ in {what}.",
-                    remedy=f"make {what} the same, or give each a stream of its own.",
+                    f"{file}: {log.name} and {first.name} share the stream {name} and differ in {attribute}.",
+                    remedy=f"make {attribute} the same, or give each a stream of its own.",
                 )
     sources = [log.source for log, _ in logs]
     if len(logs) > 1 and (None in sources or len(set(sources)) < len(sources)):
@@ -233,46 +235,48 @@ def _require_alike(name: str, logs: list[tuple[Changelog, Path]]) -> None:
         )
 
 
-def _joined(joined: Declarations) -> Declarations:
-    declared = dict(joined.tables)
+def _joined(declarations: Declarations) -> Declarations:
+    declared = dict(declarations.tables)
     writers: dict[str, Stream] = {}
-    for stream in joined.streams.values():
-        file = joined.files[stream.name]
+    for stream in declarations.streams.values():
+        file = declarations.files[stream.name]
         for name in (*stream.tables, stream.quarantine_table):
-            other = writers.setdefault(name.casefold(), stream)
-            if other is not stream:
+            writer = writers.setdefault(name.casefold(), stream)
+            if writer is not stream:
                 raise DeclarationError(
-                    f"{file}: the streams {other.name} and {stream.name} both write {name}.",
+                    f"{file}: the streams {writer.name} and {stream.name} both write {name}.",
                     remedy="a table has one writer; give each stream a table of its own.",
                 )
         for name in stream.tables:
-            joined.tables[name] = _streamed(stream, file, name, joined)
+            declarations.tables[name] = _streamed(stream, file, name, declarations)
         twin = next((name for name in declared if name.casefold() == stream.quarantine_table.casefold()), None)
         if twin is not None:
             raise DeclarationError(
                 f"{file}: {stream.quarantine_table}, the quarantine of stream {stream.name}, is declared as a table in "
-                f"{joined.files[twin]}.",
+                f"{declarations.files[twin]}.",
                 remedy="remove that table, or name another quarantine.",
             )
-        joined.tables[stream.quarantine_table] = quarantine_table(stream, joined.tables[stream.tables[0]].owner)
-        joined.files[stream.quarantine_table] = file
-    check_derived(joined.derived, joined)
-    check_releases(joined.releases, joined)
-    check_expectations(joined)
-    return joined
+        declarations.tables[stream.quarantine_table] = quarantine_table(
+            stream, declarations.tables[stream.tables[0]].owner
+        )
+        declarations.files[stream.quarantine_table] = file
+    check_derived(declarations.derived, declarations)
+    check_releases(declarations.releases, declarations)
+    check_expectations(declarations)
+    return declarations
 
 
-def _streamed(stream: Stream, file: Path, name: str, joined: Declarations) -> Table:
-    table = joined.tables.get(name)
+def _streamed(stream: Stream, file: Path, name: str, declarations: Declarations) -> Table:
+    table = declarations.tables.get(name)
     if table is None:
         raise DeclarationError(
             f"{file}: stream {stream.name} goes to {name}, which is not declared.",
-            remedy=f"declare it, or use one of {', '.join(sorted(joined.tables)) or '(none yet)'}.",
+            remedy=f"declare it, or use one of {', '.join(sorted(declarations.tables)) or '(none yet)'}.",
         )
     if table.write_mode != "append":
         raise DeclarationError(
             f"{file}: stream {stream.name} appends to {name}, whose write mode is {table.write_mode} "
-            f"({joined.files[name]}).",
+            f"({declarations.files[name]}).",
             remedy="declare write_mode='append'.",
         )
     return table.with_coordinates()

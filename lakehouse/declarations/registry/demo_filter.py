@@ -18,10 +18,10 @@ Declared = tuple[Item, Path]
 def without_demo(items: Sequence[Declared]) -> list[Declared]:
     """The items that are not the demo's."""
     demo = {item.name for item, _ in items if _owner(item) == DEMO_OWNER}
-    return [(item, file) for item, file in items if not _is_of(demo, item)]
+    return [(item, file) for item, file in items if not _belongs_to(demo, item)]
 
 
-def _is_of(demo: set[str], item: Item) -> bool:
+def _belongs_to(demo: set[str], item: Item) -> bool:
     match item:
         case Stream():
             return set(item.tables) <= demo

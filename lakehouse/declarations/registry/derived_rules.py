@@ -37,12 +37,12 @@ def check_derived(derived: Mapping[str, Derived], declared: Declared) -> None:
     Raises:
         DeclarationError: names the derived table and its file.
     """
-    for name, one in derived.items():
-        where = f"{declared.files[name]}: {name}"
-        for input_name in one.inputs.values():
-            _require(input_name, f"{where} is computed from", declared)
-        if one.table is not declared.tables[name]:
-            raise DeclarationError(f"{where} has a table of its own and another writer.", remedy="keep one writer.")
+    for name, derivation in derived.items():
+        subject = f"{declared.files[name]}: {name}"
+        for input_name in derivation.inputs.values():
+            _require(input_name, f"{subject} is computed from", declared)
+        if derivation.table is not declared.tables[name]:
+            raise DeclarationError(f"{subject} has a table of its own and another writer.", remedy="keep one writer.")
     try:
         order(derived)
     except CycleError as error:
@@ -54,7 +54,7 @@ def check_derived(derived: Mapping[str, Derived], declared: Declared) -> None:
 
 def order(derived: Mapping[str, Derived]) -> list[str]:
     """Names of the derived tables, each after those that it is computed from."""
-    graph = {name: set(one.inputs.values()) & derived.keys() for name, one in derived.items()}
+    graph = {name: set(derivation.inputs.values()) & derived.keys() for name, derivation in derived.items()}
     return list(TopologicalSorter(graph).static_order())
 
 
@@ -79,28 +79,29 @@ def check_expectations(declared: Declared) -> None:
         for expected in table.expects:
             if not isinstance(expected, References | SampleOf | SameValues):
                 continue
-            where = f"{table.name} expects {type(expected).__name__} of"
-            other = _require(expected.table, where, declared)
-            there = {column.name for column in other.columns}
-            if unknown := sorted(set(_columns_there(expected)) - there):
+            subject = f"{table.name} expects {type(expected).__name__} of"
+            other_table = _require(expected.table, subject, declared)
+            column_names = {column.name for column in other_table.columns}
+            if unknown := sorted(set(_other_columns(expected)) - column_names):
                 raise DeclarationError(
-                    f"{where} {other.name}, which has no column {', '.join(unknown)}.", remedy="name its columns."
+                    f"{subject} {other_table.name}, which has no column {', '.join(unknown)}.",
+                    remedy="name its columns.",
                 )
             if not isinstance(expected, References):
-                check_other_side(table, expected, other)
+                check_other_side(table, expected, other_table)
 
 
-def _columns_there(expected: References | SampleOf | SameValues) -> tuple[str, ...]:
+def _other_columns(expected: References | SampleOf | SameValues) -> tuple[str, ...]:
     if isinstance(expected, References):
         return expected.to or expected.columns
     matched = expected.key if isinstance(expected, SameValues) else ()
     return (expected.to or expected.column, *matched)
 
 
-def _require(name: str, where: str, declared: Declared) -> Table:
+def _require(name: str, subject: str, declared: Declared) -> Table:
     if name not in declared.tables:
         raise DeclarationError(
-            f"{where} {name}, which is not declared.",
+            f"{subject} {name}, which is not declared.",
             remedy=f"declare it, or use one of {', '.join(sorted(declared.tables))}.",
         )
     return declared.tables[name]

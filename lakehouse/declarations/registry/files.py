@@ -47,21 +47,21 @@ def declared_in(file: Path) -> list[Item]:
         DeclarationError: the file raised an error, or declares nothing.
     """
     module = _run(file)
-    found: dict[int, Item] = {id(item): item for item in vars(module).values() if isinstance(item, Item)}
-    for item in list(found.values()):
+    items: dict[int, Item] = {id(item): item for item in vars(module).values() if isinstance(item, Item)}
+    for item in list(items.values()):
         match item:  # some are declared where they are used
             case Mirror(changelog=Changelog() as log):
-                found.setdefault(id(log), log)
+                items.setdefault(id(log), log)
             case Derived(table=table):
-                found.setdefault(id(table), table)
+                items.setdefault(id(table), table)
             case _:
                 pass
-    if not found:
+    if not items:
         raise DeclarationError(
             f"{file}: declares no table, stream, changelog, mirror, derived table or release.",
             remedy="assign one to a name, or begin the file's name with an underscore.",
         )
-    return list(found.values())
+    return list(items.values())
 
 
 def _run(file: Path) -> ModuleType:
@@ -89,10 +89,10 @@ def _explained(file: Path, error: BaseException) -> DeclarationError:
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == str(file):
             line = frame.lineno
-    place = f"{file}, line {line}" if line else str(file)
+    location = f"{file}, line {line}" if line else str(file)
     if isinstance(error, DeclarationError):
-        return DeclarationError(f"{place}: {error.message}", remedy=error.remedy)
-    return DeclarationError(f"{place}: {type(error).__name__}: {error}.", remedy="correct the file.")
+        return DeclarationError(f"{location}: {error.message}", remedy=error.remedy)
+    return DeclarationError(f"{location}: {type(error).__name__}: {error}.", remedy="correct the file.")
 
 
 class _Uncached(importlib.machinery.SourceFileLoader):

@@ -42,94 +42,102 @@ class Differences:
 
 def compare(declared: Schema, stored: Schema) -> Differences:
     """Compare all columns."""
-    found = Differences()
-    _struct(declared.as_struct(), stored.as_struct(), (), found)
-    return found
+    differences = Differences()
+    _struct(declared.as_struct(), stored.as_struct(), (), differences)
+    return differences
 
 
-def widens(before: iceberg.IcebergType, after: iceberg.IcebergType) -> bool:
-    """Say whether `after` holds every value of `before`, as Iceberg format 2 allows."""
-    match before, after:
+def widens(stored: iceberg.IcebergType, declared: iceberg.IcebergType) -> bool:
+    """Say whether `declared` holds every value of `stored`, as Iceberg format 2 allows."""
+    match stored, declared:
         case (iceberg.IntegerType(), iceberg.LongType()) | (iceberg.FloatType(), iceberg.DoubleType()):
             return True
         case iceberg.DecimalType(), iceberg.DecimalType():
-            return before.scale == after.scale and before.precision < after.precision
+            return stored.scale == declared.scale and stored.precision < declared.precision
         case _:
             return False
 
 
-def _struct(declared: iceberg.StructType, stored: iceberg.StructType, at: Path, found: Differences) -> None:
-    there = {field.name: field for field in stored.fields}
-    folded = {name.casefold(): name for name in there}
+def _struct(declared: iceberg.StructType, stored: iceberg.StructType, parent: Path, differences: Differences) -> None:
+    stored_fields = {field.name: field for field in stored.fields}
+    folded = {name.casefold(): name for name in stored_fields}
     previous: Path | None = None
-    for wanted in declared.fields:
-        path = (*at, wanted.name)
-        if wanted.name in there:
-            _field(wanted, there.pop(wanted.name), path, found)
-        elif wanted.name.casefold() in folded:
-            other = folded[wanted.name.casefold()]
-            there.pop(other, None)
-            found.refuse(f"column {dotted(path)} is called {other} in the table", "write it as the table does.")
-        elif wanted.required:
-            found.refuse(
+    for column in declared.fields:
+        path = (*parent, column.name)
+        if column.name in stored_fields:
+            _field(column, stored_fields.pop(column.name), path, differences)
+        elif column.name.casefold() in folded:
+            stored_name = folded[column.name.casefold()]
+            stored_fields.pop(stored_name, None)
+            differences.refuse(
+                f"column {dotted(path)} is called {stored_name} in the table", "write it as the table does."
+            )
+        elif column.required:
+            differences.refuse(
                 f"column {dotted(path)} is new and required, and rows that are there have no value for it",
                 "declare it nullable=True.",
             )
         else:
-            found.changes.append(AddColumn(path, wanted.field_type, wanted.doc, previous))
+            differences.changes.append(AddColumn(path, column.field_type, column.doc, previous))
         previous = path
-    for name in there:
-        found.refuse(
-            f"column {dotted((*at, name))} is in the table and not in the declaration, so its data would be lost",
+    for name in stored_fields:
+        differences.refuse(
+            f"column {dotted((*parent, name))} is in the table and not in the declaration, so its data would be lost",
             "declare it again; if it was renamed, keep the old name; if its data may go, drop it by ALTER TABLE first.",
         )
 
 
-def _field(declared: iceberg.NestedField, stored: iceberg.NestedField, path: Path, found: Differences) -> None:
-    _required(now=declared.required, before=stored.required, path=path, found=found)
+def _field(declared: iceberg.NestedField, stored: iceberg.NestedField, path: Path, differences: Differences) -> None:
+    _required(declared=declared.required, stored=stored.required, path=path, differences=differences)
     if declared.doc and declared.doc != stored.doc:
-        found.changes.append(DocumentColumn(path, declared.doc))
-    _type(declared.field_type, stored.field_type, path, found)
+        differences.changes.append(DocumentColumn(path, declared.doc))
+    _type(declared.field_type, stored.field_type, path, differences)
 
 
-def _required(*, now: bool, before: bool, path: Path, found: Differences) -> None:
-    if before and not now:
-        found.changes.append(RelaxColumn(path))
-    elif now and not before:
-        found.refuse(
+def _required(*, declared: bool, stored: bool, path: Path, differences: Differences) -> None:
+    if stored and not declared:
+        differences.changes.append(RelaxColumn(path))
+    elif declared and not stored:
+        differences.refuse(
             f"column {dotted(path)} may be null in the table and is required in the declaration",
             "declare it nullable=True.",
         )
 
 
-def _type(declared: iceberg.IcebergType, stored: iceberg.IcebergType, path: Path, found: Differences) -> None:
+def _type(declared: iceberg.IcebergType, stored: iceberg.IcebergType, path: Path, differences: Differences) -> None:
     match declared, stored:
         case iceberg.StructType(), iceberg.StructType():
-            _struct(declared, stored, path, found)
+            _struct(declared, stored, path, differences)
         case iceberg.ListType(), iceberg.ListType():
-            below = (*path, "element")
-            _required(now=declared.element_required, before=stored.element_required, path=below, found=found)
-            _type(declared.element_type, stored.element_type, below, found)
+            child = (*path, "element")
+            _required(
+                declared=declared.element_required, stored=stored.element_required, path=child, differences=differences
+            )
+            _type(declared.element_type, stored.element_type, child, differences)
         case iceberg.MapType(), iceberg.MapType():
-            _key(declared, stored, path, found)
-            below = (*path, "value")
-            _required(now=declared.value_required, before=stored.value_required, path=below, found=found)
-            _type(declared.value_type, stored.value_type, below, found)
+            _key(declared, stored, path, differences)
+            child = (*path, "value")
+            _required(
+                declared=declared.value_required, stored=stored.value_required, path=child, differences=differences
+            )
+            _type(declared.value_type, stored.value_type, child, differences)
         case _ if declared == stored:
             pass
         case _ if widens(stored, declared):
-            found.changes.append(WidenColumn(path, stored, declared))
+            differences.changes.append(WidenColumn(path, stored, declared))
         case _:
-            found.refuse(
+            differences.refuse(
                 f"column {dotted(path)} is {shown(stored)} in the table and {shown(declared)} in the declaration, "
                 "which cannot hold all its values",
                 f"declare {shown(stored)}, or add a column of another name.",
             )
 
 
-def _key(declared: iceberg.MapType, stored: iceberg.MapType, path: Path, found: Differences) -> None:
-    within = Differences()
-    _type(declared.key_type, stored.key_type, (*path, "key"), within)
+def _key(declared: iceberg.MapType, stored: iceberg.MapType, path: Path, differences: Differences) -> None:
+    key_differences = Differences()
+    _type(declared.key_type, stored.key_type, (*path, "key"), key_differences)
     # Two keys that differ may become equal when their type changes, so Iceberg lets no key change.
-    if within.changes or within.problems:
-        found.refuse(f"the key of map {dotted(path)} differs from the table's", "declare the key as the table has it.")
+    if key_differences.changes or key_differences.problems:
+        differences.refuse(
+            f"the key of map {dotted(path)} differs from the table's", "declare the key as the table has it."
+        )

@@ -33,8 +33,8 @@ class WouldLoseData(LakehouseError):
     def __init__(self, table: str, problems: tuple[Problem, ...]) -> None:
         self.table = table
         self.problems = problems
-        told = "; ".join(f"{problem.message} (remedy: {problem.remedy.rstrip('.')})" for problem in problems)
-        super().__init__(f"{table}: {told}.")
+        message = "; ".join(f"{problem.message} (remedy: {problem.remedy.rstrip('.')})" for problem in problems)
+        super().__init__(f"{table}: {message}.")
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
     if stored is None:
         return TablePlan(table, None, (CreateTable(len(schema.fields)),))
     metadata = stored.metadata
-    found = compare(schema, metadata.schema())
-    if found.problems:
-        raise WouldLoseData(table.name, tuple(found.problems))
+    differences = compare(schema, metadata.schema())
+    if differences.problems:
+        raise WouldLoseData(table.name, tuple(differences.problems))
     changes: list[Change] = []
     if metadata.format_version < int(FORMAT_VERSION):
         changes.append(UpgradeFormat())
-    changes.extend(found.changes)
+    changes.extend(differences.changes)
     changes.extend(_repartition(table, metadata))
     changes.extend(_resort(table, metadata))
     changes.extend(_properties(table, metadata))

@@ -74,8 +74,8 @@ def choose(facts: LayoutFacts, measured: Sequence[MeasuredAppend] = MEASURED, *,
     if mode == "range" and for_stream:
         mode, because = "hash", "each partition is one sorted file of a worker"
     fanout, gain, measured_because = _fanout(facts, mode, measured)
-    told = f"{because}; {measured_because}"
-    return Layout(distribution_mode=mode, fanout=fanout, because=told, fanout_gain=gain)
+    reason = f"{because}; {measured_because}"
+    return Layout(distribution_mode=mode, fanout=fanout, because=reason, fanout_gain=gain)
 
 
 def layout_properties(table: HasLayout, policy: Maintenance, *, for_stream: bool) -> dict[str, str]:
@@ -103,12 +103,12 @@ def _mode(facts: LayoutFacts) -> tuple[Mode, str]:
     parts = facts.partitions_per_batch
     if not parts:
         return ("range", "sorted over all files") if facts.sort_order else ("none", "no partitions to gather rows for")
-    each = facts.batch_bytes / parts
+    partition_bytes = facts.batch_bytes / parts
     if facts.sort_order:
-        if each > facts.target:
+        if partition_bytes > facts.target:
             return "range", f"{parts} partitions of more than a file each are sorted over their files"
         return "hash", f"each of {parts} partitions is one sorted file"
-    if each / facts.cores >= facts.target / _LARGE_ENOUGH:
+    if partition_bytes / facts.cores >= facts.target / _LARGE_ENOUGH:
         return "none", f"{facts.cores} writers make files that are large enough for each of {parts} partitions"
     return "hash", f"{parts} files, where {facts.cores} writers would make {parts * facts.cores}"
 
@@ -117,24 +117,24 @@ def _fanout(facts: LayoutFacts, mode: Mode, measured: Sequence[MeasuredAppend]) 
     """Whether a file is open for each partition, how many times longer it takes otherwise, and why."""
     if facts.sort_order:
         return False, 1.0, "rows are sorted anyway, so one file is open at a time"
-    near = _nearest(facts, [one for one in measured if one.mode == mode])
-    seconds = {one.fanout: one.seconds for one in near}
+    nearest = _nearest(facts, [append for append in measured if append.mode == mode])
+    seconds = {append.fanout: append.seconds for append in nearest}
     if len(seconds) == 2:
-        told = f"with {near[0].writers} writers and {near[0].partitions} partitions: {seconds[True]:.1f} s with a file "
-        told += f"open for each partition, {seconds[False]:.1f} s with sorting"
-        return seconds[True] <= seconds[False], max(seconds.values()) / min(seconds.values()), told
-    held = facts.partitions_per_batch if mode == "none" else math.ceil(facts.partitions_per_batch / facts.cores)
-    if held <= _MOST_OPEN:
-        return True, 1.0, f"at most {held} files are open at once"
-    return False, 1.0, f"{held} open files would need too much memory"
+        reason = f"with {nearest[0].writers} writers and {nearest[0].partitions} partitions: {seconds[True]:.1f} s "
+        reason += f"with a file open for each partition, {seconds[False]:.1f} s with sorting"
+        return seconds[True] <= seconds[False], max(seconds.values()) / min(seconds.values()), reason
+    open_files = facts.partitions_per_batch if mode == "none" else math.ceil(facts.partitions_per_batch / facts.cores)
+    if open_files <= _MOST_OPEN:
+        return True, 1.0, f"at most {open_files} files are open at once"
+    return False, 1.0, f"{open_files} open files would need too much memory"
 
 
 def _nearest(facts: LayoutFacts, measured: Sequence[MeasuredAppend]) -> list[MeasuredAppend]:
     """What was measured with the most similar numbers of writers and partitions."""
 
-    def distance(one: MeasuredAppend) -> float:
-        writers = abs(math.log(one.writers / max(facts.cores, 1)))
-        return writers + abs(math.log(max(one.partitions, 1) / max(facts.partitions_per_batch, 1)))
+    def distance(append: MeasuredAppend) -> float:
+        writers = abs(math.log(append.writers / max(facts.cores, 1)))
+        return writers + abs(math.log(max(append.partitions, 1) / max(facts.partitions_per_batch, 1)))
 
-    least = min((distance(one) for one in measured), default=0.0)
-    return [one for one in measured if distance(one) == least]
+    shortest = min((distance(append) for append in measured), default=0.0)
+    return [append for append in measured if distance(append) == shortest]

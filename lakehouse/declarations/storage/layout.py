@@ -94,9 +94,11 @@ def partition_terms(table: HasLayout) -> tuple[Term, ...]:
     terms = tuple(_term(table, text, schema, "partitioning") for text in table.partitioning)
     columns = {column.name.casefold() for column in table.columns}
     # A day lies in one month and one year, so two time transforms of one column are one too many.
-    ways = [(term.source, "time" if isinstance(term.transform, TimeTransform) else term.field_name) for term in terms]
-    for term, way in zip(terms, ways, strict=True):
-        if ways.count(way) > 1:
+    divisions = [
+        (term.source, "time" if isinstance(term.transform, TimeTransform) else term.field_name) for term in terms
+    ]
+    for term, division in zip(terms, divisions, strict=True):
+        if divisions.count(division) > 1:
             raise DeclarationError(
                 f"{table.name}, partitioning: '{term.source}' is divided twice in the same way.",
                 remedy="keep one of them.",
@@ -168,23 +170,23 @@ def sort_order(table: HasLayout) -> SortOrder:
     )
 
 
-def _term(table: HasLayout, text: str, schema: Schema, where: str) -> Term:
+def _term(table: HasLayout, text: str, schema: Schema, clause: str) -> Term:
     match = _TERM.fullmatch(text.strip())
     if match is None:
-        raise _unreadable(table, text, where)
+        raise _unreadable(table, text, clause)
     source = match["source"] or match["column"]
     field = next((field for field in schema.fields if field.name == source), None)
     if field is None:
         raise DeclarationError(
-            f"{table.name}, {where}: there is no column '{source}'.",
+            f"{table.name}, {clause}: there is no column '{source}'.",
             remedy=f"use one of {', '.join(column.name for column in table.columns)}.",
         )
     transform = _transform(match["transform"] or "identity", match["width"])
     if transform is None:
-        raise _unreadable(table, text, where)
+        raise _unreadable(table, text, clause)
     if not transform.can_transform(field.field_type):
         raise DeclarationError(
-            f"{table.name}, {where}: {text} does not work on {source}, a {field.field_type}.",
+            f"{table.name}, {clause}: {text} does not work on {source}, a {field.field_type}.",
             remedy="choose another transform or column.",
         )
     return Term(source, transform)
@@ -204,9 +206,9 @@ def _transform(name: str, width: str | None) -> Transform[Any, Any] | None:
             return None
 
 
-def _unreadable(table: HasLayout, text: str, where: str) -> DeclarationError:
+def _unreadable(table: HasLayout, text: str, clause: str) -> DeclarationError:
     return DeclarationError(
-        f"{table.name}, {where}: '{text}' cannot be understood.",
+        f"{table.name}, {clause}: '{text}' cannot be understood.",
         remedy="write a column, or identity, year, month, day or hour (column), bucket(16, column), truncate(4, column)"
-        + ("; after it asc or desc, nulls first or nulls last." if where == "sort order" else "."),
+        + ("; after it asc or desc, nulls first or nulls last." if clause == "sort order" else "."),
     )

@@ -78,13 +78,13 @@ def check_aligned(table: HasLayout, partitions: Partitions) -> None:
     transforms: tuple[type, ...]
     match partitions:
         case ByValue():
-            fits, transforms, written = isinstance(kind, spark.StringType), (IdentityTransform,), name
+            fits, transforms, expected_term = isinstance(kind, spark.StringType), (IdentityTransform,), name
         case ByDay() | ByMonth():
             fits = isinstance(kind, spark.DateType | spark.TimestampType | spark.TimestampNTZType)
             finer = (DayTransform, HourTransform, IdentityTransform)
             daily = isinstance(partitions, ByDay)
             transforms = finer if daily else (MonthTransform, *finer)
-            written = f"day({name})" if daily else f"month({name})"
+            expected_term = f"day({name})" if daily else f"month({name})"
     if not fits:
         raise DeclarationError(
             f"{table.name}: partitioned {type(partitions).__name__} of '{name}', which is "
@@ -94,5 +94,5 @@ def check_aligned(table: HasLayout, partitions: Partitions) -> None:
     if not any(term.source == name and isinstance(term.transform, transforms) for term in partition_terms(table)):
         raise DeclarationError(
             f"{table.name}: partitioned {type(partitions).__name__} of '{name}', but its files are not.",
-            remedy=f"declare partitioning=('{written}',).",
+            remedy=f"declare partitioning=('{expected_term}',).",
         )

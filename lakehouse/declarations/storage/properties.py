@@ -123,5 +123,5 @@ def _owned_metrics(table: HasLayout) -> tuple[str, ...]:
 def _leaves(table: HasLayout, column: Column) -> list[str]:
     schema = iceberg_schema(table)
     names = [schema.find_column_name(field_id) or "" for field_id in schema.field_ids]
-    own = [name for name in names if name == column.name or name.startswith(f"{column.name}.")]
-    return [name for name in own if schema.find_field(name).field_type.is_primitive]
+    paths = [name for name in names if name == column.name or name.startswith(f"{column.name}.")]
+    return [name for name in paths if schema.find_field(name).field_type.is_primitive]
