@@ -24,15 +24,15 @@ class Daemon:
         """The process number if the process that we started is alive."""
         if not self.pid_file.is_file():
             return None
-        number, _, birth = self.pid_file.read_text(encoding="utf-8").strip().partition(" ")
-        return int(number) if number.isdigit() and birth and _birth(int(number)) == birth else None
+        pid, _, start_time = self.pid_file.read_text(encoding="utf-8").strip().partition(" ")
+        return int(pid) if pid.isdigit() and start_time and _start_time(int(pid)) == start_time else None
 
     def start(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
         """Start the process, detached: Ctrl-C in our terminal is not for it, and it does not end with us."""
         self.pid_file.parent.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         output = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        number = os.posix_spawn(
+        pid = os.posix_spawn(
             command[0],
             list(command),
             environ,
@@ -43,19 +43,19 @@ class Daemon:
                 (os.POSIX_SPAWN_DUP2, 1, 2),
             ],
         )
-        self.pid_file.write_text(f"{number} {_birth(number)}\n", encoding="utf-8")
-        return number
+        self.pid_file.write_text(f"{pid} {_start_time(pid)}\n", encoding="utf-8")
+        return pid
 
     def stop(self, *, patience: float) -> bool:
         """Ask the process to end, wait, and end it by force if it does not; True if there was one."""
-        number = self.pid()
-        if number is not None:
-            os.kill(number, signal.SIGTERM)
+        pid = self.pid()
+        if pid is not None:
+            os.kill(pid, signal.SIGTERM)
             if not self._gone_within(patience):
-                os.kill(number, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
                 self._gone_within(10)
         self.pid_file.unlink(missing_ok=True)
-        return number is not None
+        return pid is not None
 
     def _gone_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
@@ -66,23 +66,23 @@ class Daemon:
         return True
 
 
-def _birth(number: int) -> str | None:
+def _start_time(pid: int) -> str | None:
     """When a process was started, in the words of the system; None if it is not alive."""
-    birth = _birth_on_record(number)
+    start_time = _recorded_start(pid)
     with suppress(ChildProcessError):  # it may be nobody's child, or another's: then somebody else buries it
-        os.waitpid(number, os.WNOHANG)  # after the look: what was seen dead is buried, and its number free
-    return birth
+        os.waitpid(pid, os.WNOHANG)  # after the look: what was seen dead is buried, and its number free
+    return start_time
 
 
-def _birth_on_record(number: int) -> str | None:
-    stat = Path(f"/proc/{number}/stat")
+def _recorded_start(pid: int) -> str | None:
+    stat = Path(f"/proc/{pid}/stat")
     if Path("/proc/self/stat").exists():
         try:
             fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             # A killed JVM's first thread is a zombie while the others still hold its ports and files.
-            gone = fields[0] == "Z" and len(list((stat.parent / "task").iterdir())) <= 1
+            is_dead = fields[0] == "Z" and len(list((stat.parent / "task").iterdir())) <= 1
         except (FileNotFoundError, ProcessLookupError):
             return None
-        return None if gone else fields[19]
-    shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(number)], capture_output=True, text=True, check=False)
-    return shown.stdout.strip().replace(" ", "_") or None
+        return None if is_dead else fields[19]
+    listing = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return listing.stdout.strip().replace(" ", "_") or None

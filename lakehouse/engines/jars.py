@@ -53,17 +53,17 @@ def verified_jars(lock: Path, folder: Path) -> list[Path]:
     Raises:
         JarMismatch: A JAR is missing, differs, or is not in the lock.
     """
-    wanted = read_lock(lock)
+    locked = read_lock(lock)
     present = {path.name for path in folder.glob("*.jar")}
     digests = _digests(folder, sorted(present))
-    problems = [f"{name} is missing" for name in wanted if name not in present]
-    problems += [f"{name} is not in the lock" for name in sorted(present - wanted.keys())]
+    problems = [f"{name} is missing" for name in locked if name not in present]
+    problems += [f"{name} is not in the lock" for name in sorted(present - locked.keys())]
     problems += [
-        f"{name} has another SHA-256" for name, digest in wanted.items() if name in present and digests[name] != digest
+        f"{name} has another SHA-256" for name, digest in locked.items() if name in present and digests[name] != digest
     ]
     if problems:
         raise JarMismatch(f"{folder} does not agree with {lock}: {'; '.join(problems)}.", remedy=REMEDY)
-    return [folder / name for name in wanted]
+    return [folder / name for name in locked]
 
 
 def fetch_jars(pom: Path, folder: Path, lock: Path, *, console: Console | None = None) -> list[Path]:
@@ -102,19 +102,19 @@ def _digests(folder: Path, names: list[str]) -> dict[str, str]:
     Untouched means: same inode, size, time of modification and time of status change. The last cannot be set by a
     program, so a file whose bytes were changed and whose dates were put back is hashed again too.
     """
-    stamp = folder.parent / f"{folder.name}.verified.json"
-    known: dict[str, list[str | int]] = json.loads(stamp.read_text(encoding="utf-8")) if stamp.is_file() else {}
+    record = folder.parent / f"{folder.name}.verified.json"
+    stored: dict[str, list[str | int]] = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
     digests: dict[str, str] = {}
-    seen: dict[str, list[str | int]] = {}
+    current: dict[str, list[str | int]] = {}
     for name in names:
         stat = (folder / name).stat()
         identity: list[str | int] = [stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-        before = known.get(name, [])
-        digest = str(before[-1]) if before[:-1] == identity else _sha256(folder / name)
+        previous = stored.get(name, [])
+        digest = str(previous[-1]) if previous[:-1] == identity else _sha256(folder / name)
         digests[name] = digest
-        seen[name] = [*identity, digest]
-    if seen != known and os.access(folder.parent, os.W_OK):  # a read-only image hashes each time
-        _replace(stamp, json.dumps(seen))
+        current[name] = [*identity, digest]
+    if current != stored and os.access(folder.parent, os.W_OK):  # a read-only image hashes each time
+        _replace(record, json.dumps(current))
     return digests
 
 
@@ -129,7 +129,7 @@ def _replace(path: Path, text: str) -> None:
     Path(stream.name).replace(path)
 
 
-def _copy_dependencies(pom: Path, folder: Path, wanted: set[str], console: Console) -> None:
+def _copy_dependencies(pom: Path, folder: Path, names: set[str], console: Console) -> None:
     mvn = shutil.which("mvn")
     if mvn is None:
         raise JarsNotFetched("Maven (mvn) is not installed.", remedy="install the package `maven`.")
@@ -140,13 +140,13 @@ def _copy_dependencies(pom: Path, folder: Path, wanted: set[str], console: Conso
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as maven,
     ):
         assert maven.stdout is not None
-        task = progress.add_task(f"JARs of {pom.parent.name}", total=len(wanted), file="resolving")
+        task = progress.add_task(f"JARs of {pom.parent.name}", total=len(names), file="resolving")
         for line in map(str.rstrip, maven.stdout):
             tail = [*tail[-19:], line]
             if file := re.search(r"(Downloading|Downloaded) from \S+ \S*/(\S+)", line):
-                progress.update(task, advance=file[1] == "Downloaded" and file[2] in wanted, file=file[2])
+                progress.update(task, advance=file[1] == "Downloaded" and file[2] in names, file=file[2])
         if maven.wait() == 0:
-            progress.update(task, completed=len(wanted), file="")
+            progress.update(task, completed=len(names), file="")
     if maven.returncode != 0:
         errors = [line for line in tail if line.startswith("[ERROR]")] or tail
         raise JarsNotFetched(

@@ -145,16 +145,18 @@ class LocalBroker:
         self._daemon.log.unlink(missing_ok=True)
         heap = ["-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=WARN"]
         command = [java, *heap, "-cp", class_path, "kafka.Kafka", str(self._properties)]
-        number = self._daemon.start(command, os.environ)
-        log.info("broker.started", at=self.bootstrap_servers, pid=number)
+        pid = self._daemon.start(command, os.environ)
+        log.info("broker.started", at=self.bootstrap_servers, pid=pid)
 
     def _format(self, java: str, class_path: str) -> None:
         """Give the data folder a cluster id; once, or again if a kill came in between."""
         tool = [java, "-Xmx128m", "-XX:+UseSerialGC", "-cp", class_path, "kafka.tools.StorageTool"]
         options = ["format", "--standalone", f"--cluster-id={_random_uuid()}", f"--config={self._properties}"]
-        done = subprocess.run([*tool, *options], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise BrokerFailed(f"The broker's folder could not be formatted: {(done.stderr or done.stdout).strip()}")
+        result = subprocess.run([*tool, *options], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise BrokerFailed(
+                f"The broker's folder could not be formatted: {(result.stderr or result.stdout).strip()}"
+            )
 
     def _comes_up(self) -> bool:
         """Wait until it answers; False if it ends instead (or was about to, when we found it alive)."""
@@ -178,8 +180,8 @@ class LocalBroker:
         if not self._daemon.log.is_file():
             return "it printed nothing"
         lines = self._daemon.log.read_text(encoding="utf-8", errors="replace").splitlines()
-        telling = [line for line in lines if "ERROR" in line or "Exception" in line or "FATAL" in line] or lines[-3:]
-        return " | ".join(telling[:3]) or "it printed nothing"
+        relevant = [line for line in lines if "ERROR" in line or "Exception" in line or "FATAL" in line] or lines[-3:]
+        return " | ".join(relevant[:3]) or "it printed nothing"
 
     def _refuse_other_port(self) -> None:
         if self._remembered_port() != self.port:

@@ -68,9 +68,9 @@ def next_accepted(ledger: Iterable[AcceptedLoss], topic_id: str, position: Mappi
 def reached(ledger: Iterable[AcceptedLoss], topic_id: str, position: Mapping[int, int]) -> Ledger:
     """The ledger without what lies ahead of the position: as it stays where a stream begins anew."""
     return tuple(
-        replace(loss, ranges=kept)
+        replace(loss, ranges=ranges)
         for loss in ledger
-        if (kept := _before(loss, position) if loss.topic_id == topic_id else loss.ranges)
+        if (ranges := _ranges_before(loss, position) if loss.topic_id == topic_id else loss.ranges)
     )
 
 
@@ -79,13 +79,13 @@ def past(ledger: Iterable[AcceptedLoss], topic_id: str) -> Ledger:
     return tuple(replace(loss, past=loss.past or loss.topic_id == topic_id) for loss in ledger)
 
 
-def _before(loss: AcceptedLoss, position: Mapping[int, int]) -> dict[int, list[Range]]:
-    cut = {
+def _ranges_before(loss: AcceptedLoss, position: Mapping[int, int]) -> dict[int, list[Range]]:
+    capped = {
         partition: [(start, min(end, position.get(partition, 0))) for start, end in spans]
         for partition, spans in loss.ranges.items()
     }
-    kept = {partition: [span for span in spans if span[0] < span[1]] for partition, spans in cut.items()}
-    return {partition: spans for partition, spans in kept.items() if spans}
+    remaining = {partition: [span for span in spans if span[0] < span[1]] for partition, spans in capped.items()}
+    return {partition: spans for partition, spans in remaining.items() if spans}
 
 
 def is_accepted(ledger: Sequence[AcceptedLoss], topic_id: str, lost: Mapping[int, Iterable[Range]]) -> bool:

@@ -41,9 +41,11 @@ def oldest_unread_time(kafka: KafkaSettings, topic: str, positions: Mapping[int,
         topic: The topic.
         positions: The next offset to read of each partition.
     """
-    stamps = [message.timestamp() for messages in _first(kafka, topic, positions, 1).values() for message in messages]
-    known = [milliseconds for kind, milliseconds in stamps if kind != TIMESTAMP_NOT_AVAILABLE]
-    return _moment(min(known)) if known else None
+    timestamps = [
+        message.timestamp() for messages in _first(kafka, topic, positions, 1).values() for message in messages
+    ]
+    times = [milliseconds for kind, milliseconds in timestamps if kind != TIMESTAMP_NOT_AVAILABLE]
+    return _moment(min(times)) if times else None
 
 
 def _moment(milliseconds: int) -> datetime:
@@ -75,30 +77,30 @@ def _first(
 
 
 def _collect(
-    consumer: Consumer, kafka: KafkaSettings, topic: str, waiting: set[int], limit: int, *, packed: bool
+    consumer: Consumer, kafka: KafkaSettings, topic: str, unread: set[int], limit: int, *, packed: bool
 ) -> dict[int, list[Message]]:
-    found: dict[int, list[Message]] = {partition: [] for partition in waiting}
+    collected: dict[int, list[Message]] = {partition: [] for partition in unread}
     deadline = time.monotonic() + TIMEOUT
-    while waiting:
-        messages = consumer.consume(num_messages=limit * len(waiting), timeout=0.5)
+    while unread:
+        messages = consumer.consume(num_messages=limit * len(unread), timeout=0.5)
         if not messages and time.monotonic() > deadline:
             raise BrokerUnreachable(
                 f"No record of topic {topic} came from {kafka.bootstrap_servers} in {TIMEOUT:.0f} s."
             )
         for message in messages:
             partition = message.partition()
-            if partition not in waiting:
+            if partition not in unread:
                 continue
             error = message.error()
             if error is None:
-                found[partition].append(message)
+                collected[partition].append(message)
             elif error.code() != KafkaError._PARTITION_EOF and not (packed and error.code() in _PACKED):  # noqa: SLF001
                 with Connection(kafka) as connection:
                     raise connection.explained(error, topic)
-            if error is not None or len(found[partition]) == limit:
-                waiting.discard(partition)
+            if error is not None or len(collected[partition]) == limit:
+                unread.discard(partition)
                 consumer.pause([TopicPartition(topic, partition)])
-    return found
+    return collected
 
 
 def _config(kafka: KafkaSettings) -> dict[str, str | int | bool]:

@@ -123,9 +123,9 @@ class _Shipment:
 
     def _served(self, serve: Callable[[float], int], seconds: float) -> int:
         """Let librdkafka report, and complain about what it reported."""
-        left = 0
+        remaining = 0
         try:
-            left = serve(seconds)
+            remaining = serve(seconds)
         except (KafkaException, SystemError) as error:
             # A fatal error may also be raised out of here: as the cause of another one, or without any word of its own.
             self._failure = self._failure or str(error.__cause__ or error)
@@ -133,7 +133,7 @@ class _Shipment:
             raise NotDelivered(
                 f"A message for topic {self._topic} at {self._servers} was not delivered: {self._failure}."
             )
-        return left
+        return remaining
 
 
 def _progress(console: Console | None) -> Progress:

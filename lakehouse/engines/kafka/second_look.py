@@ -50,20 +50,20 @@ def readable(kafka: KafkaSettings, topic: str, gaps: Iterable[OffsetGap]) -> dic
     Raises:
         BrokerUnreachable: None of the questions was answered.
     """
-    wanted, answered = list(gaps), 0
-    found: dict[OffsetGap, int] = {}
+    requested, answers = list(gaps), 0
+    offsets: dict[OffsetGap, int] = {}
     with _Reader(kafka, topic, "read_committed", fetch_bytes=1 << 20) as reader:
-        for gap in wanted:
+        for gap in requested:
             reader.begin_at(gap)
             message = reader.poll(TIMEOUT)
-            answered += message is not None
+            answers += message is not None
             if message is not None and message.record and message.offset < gap.end:
-                found[gap] = message.offset
-    if wanted and not answered:
+                offsets[gap] = message.offset
+    if requested and not answers:
         raise BrokerUnreachable(
-            f"Nothing of topic {topic} came from {kafka.bootstrap_servers} in {len(wanted) * TIMEOUT:.0f} s."
+            f"Nothing of topic {topic} came from {kafka.bootstrap_servers} in {len(requested) * TIMEOUT:.0f} s."
         )
-    return found
+    return offsets
 
 
 def transactional(kafka: KafkaSettings, topic: str, gaps: Iterable[OffsetGap]) -> OffsetGap | None:

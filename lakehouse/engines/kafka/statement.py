@@ -50,8 +50,8 @@ class Counts(msgspec.Struct, frozen=True):
 
     def __add__(self, other: "Counts") -> "Counts":
         """Both together."""
-        mine, theirs = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
-        return Counts(**{name: mine[name] + theirs[name] for name in mine})
+        left, right = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
+        return Counts(**{name: left[name] + right[name] for name in left})
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,9 @@ def added(left: TableTallies, right: TableTallies) -> dict[str, dict[int, Tally]
     """Sum of two sets of tallies, by table and partition."""
     result = {table: dict(by_partition) for table, by_partition in left.items()}
     for table, by_partition in right.items():
-        mine = result.setdefault(table, {})
+        sums = result.setdefault(table, {})
         for partition, tally in by_partition.items():
-            mine[partition] = mine.get(partition, Tally()) + tally
+            sums[partition] = sums.get(partition, Tally()) + tally
     return result
 
 

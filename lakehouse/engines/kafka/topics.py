@@ -60,9 +60,9 @@ def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, in
         raise ValueError(f"{when} has no time zone")
     with Connection(kafka) as connection:
         state = _read(connection, topic)
-        found = _offsets(connection, topic, state.partitions, OffsetSpec.for_timestamp(int(when.timestamp() * 1000)))
+        offsets = _offsets(connection, topic, state.partitions, OffsetSpec.for_timestamp(int(when.timestamp() * 1000)))
     return {
-        partition: limits.last_stable if found[partition] < 0 else min(found[partition], limits.last_stable)
+        partition: limits.last_stable if offsets[partition] < 0 else min(offsets[partition], limits.last_stable)
         for partition, limits in state.partitions.items()
     }
 
@@ -75,10 +75,10 @@ def topic_names(kafka: KafkaSettings) -> list[str]:
     """
     with Connection(kafka) as connection:
         try:
-            listed = connection.admin.list_topics(timeout=connection.timeout)
+            metadata = connection.admin.list_topics(timeout=connection.timeout)
         except KafkaException as error:
             raise connection.explained(error.args[0], "") from error
-    return sorted(name for name in listed.topics if not name.startswith("__"))
+    return sorted(name for name in metadata.topics if not name.startswith("__"))
 
 
 def create_topic(
@@ -111,7 +111,7 @@ def _read(connection: Connection, topic: str) -> TopicState:
         topic=topic,
         cluster_id=str(cluster.cluster_id),
         topic_id=str(described.topic_id).translate(AS_KAFKA_PRINTS_IT),
-        partitions={number: PartitionRange(earliest[number], last_stable[number]) for number in partitions},
+        partitions={partition: PartitionRange(earliest[partition], last_stable[partition]) for partition in partitions},
     )
 
 
@@ -129,8 +129,11 @@ def _read_new(connection: Connection, topic: str) -> TopicState:
 def _offsets(connection: Connection, topic: str, partitions: Iterable[int], spec: OffsetSpec | None) -> dict[int, int]:
     assert spec is not None  # earliest() and latest() are annotated as if they could be
     futures = connection.admin.list_offsets(
-        {TopicPartition(topic, number): spec for number in partitions},
+        {TopicPartition(topic, partition): spec for partition in partitions},
         isolation_level=IsolationLevel.READ_COMMITTED,
         request_timeout=connection.timeout,
     )
-    return {at.partition: connection.answer(future, topic=topic).offset for at, future in futures.items()}
+    return {
+        topic_partition.partition: connection.answer(future, topic=topic).offset
+        for topic_partition, future in futures.items()
+    }

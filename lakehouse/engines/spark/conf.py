@@ -50,7 +50,7 @@ def process_conf(settings: Settings) -> dict[str, str]:
     """
     platform, state = settings.platform, settings.state
     jars = verified_jars(settings.conf / "jars" / "jars.sha256", settings.state.jars / "spark")
-    ours = {
+    defaults = {
         "spark.master": platform.master or "local[*]",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalogImplementation": "in-memory",
@@ -65,8 +65,8 @@ def process_conf(settings: Settings) -> dict[str, str]:
     }
     if is_local(platform):
         scratch = scratch_folder(settings)
-        ours["spark.driver.extraJavaOptions"] += f" -Djava.io.tmpdir={_quoted(scratch)}"
-        ours |= {
+        defaults["spark.driver.extraJavaOptions"] += f" -Djava.io.tmpdir={_quoted(scratch)}"
+        defaults |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(scratch),
@@ -75,20 +75,20 @@ def process_conf(settings: Settings) -> dict[str, str]:
         }
     else:
         # Executors elsewhere get them from the driver. A local one shares its class path: twice would be copied twice.
-        ours["spark.jars"] = ",".join(map(str, jars))
-    return _merged(ours, {key: value for key, value in platform.conf.items() if not _is_session_key(key)})
+        defaults["spark.jars"] = ",".join(map(str, jars))
+    return _merged(defaults, {key: value for key, value in platform.conf.items() if not _is_session_key(key)})
 
 
 def session_conf(settings: Settings) -> dict[str, str]:
     """What each session sets for itself: the catalog `lake` and how SQL behaves. Looks up the catalog's secrets."""
-    ours = {
+    defaults = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # mapInArrow hands over batches of this many rows. Each batch has a price in Python, so not too few.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         **catalog_conf(settings.catalog),
     }
-    return ours | {key: value for key, value in settings.platform.conf.items() if _is_session_key(key)}
+    return defaults | {key: value for key, value in settings.platform.conf.items() if _is_session_key(key)}
 
 
 def is_local(platform: Platform) -> bool:
@@ -107,13 +107,13 @@ def _is_session_key(key: str) -> bool:
     return key.startswith("spark.sql.") and key not in _STATIC_SQL
 
 
-def _merged(ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str]:
+def _merged(defaults: dict[str, str], overrides: dict[str, str]) -> dict[str, str]:
     """The platform's file wins, except for lists, where it adds to ours."""
-    merged = ours | theirs
+    merged = defaults | overrides
     separators = {"spark.driver.extraClassPath": os.pathsep, "spark.driver.extraJavaOptions": " "}
     for key in _JOINED:
-        if key in ours and key in theirs:
-            merged[key] = f"{ours[key]}{separators.get(key, ',')}{theirs[key]}"
+        if key in defaults and key in overrides:
+            merged[key] = f"{defaults[key]}{separators.get(key, ',')}{overrides[key]}"
     return merged
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
 _ISOLATION = "spark.sql.artifact.isolation.enabled"
-_HERE = ("127.0.0.1", "localhost")
+_LOCAL_HOSTS = ("127.0.0.1", "localhost")
 _REMEDY = (
     "`lakehouse dev` starts the local one again by itself; without it, start that one with `lakehouse up --connect`, "
     "or correct `remote` in the platform's file."
@@ -66,7 +66,7 @@ class Remote:
     @property
     def here(self) -> bool:
         """Whether it is on this machine."""
-        return self.host in _HERE
+        return self.host in _LOCAL_HOSTS
 
     def answers(self, timeout: float = 5) -> bool:
         """Whether somebody listens there."""
@@ -108,7 +108,7 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
         with cancelled_by_signals(session.interruptAll):
             yield session
     except SparkConnectGrpcException as error:
-        if not _gone(error, begun=session is not None):
+        if not _server_is_gone(error, begun=session is not None):
             raise
         raise SparkUnreachable(
             f"The Spark Connect server at {remote.host}:{remote.port} went away under this session.", remedy=_REMEDY
@@ -156,7 +156,7 @@ def _close(session: SparkSession, patience: float) -> None:
     _closed.append(session)
 
 
-def _gone(error: SparkConnectGrpcException, *, begun: bool) -> bool:
+def _server_is_gone(error: SparkConnectGrpcException, *, begun: bool) -> bool:
     """Whether the server that the session was on is gone, or another one has taken its place."""
     status = error.getGrpcStatusCode()
     # One that was started anew has another key, or knows no such session.

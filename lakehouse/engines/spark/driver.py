@@ -58,14 +58,14 @@ def new_driver(settings: Settings, *, app_name: str) -> Generator[SparkSession]:
 
 def _launch(settings: Settings) -> JavaGateway:
     log = settings.state.logs / "spark.log"
-    with properties_file(process_conf(settings), scratch_folder(settings)) as properties, ExitStack() as closing:
+    with properties_file(process_conf(settings), scratch_folder(settings)) as properties, ExitStack() as stack:
         arguments = f"--properties-file '{properties}' --load-spark-defaults pyspark-shell"
         streams: dict[str, object] = {}
         if is_local(settings.platform):  # elsewhere the platform collects what the driver prints
             log.parent.mkdir(parents=True, exist_ok=True)
-            stream = closing.enter_context(log.open("ab"))
+            stream = stack.enter_context(log.open("ab"))
             streams = {"stdout": stream, "stderr": stream}
-        closing.enter_context(_environment({"PYSPARK_SUBMIT_ARGS": arguments}))
+        stack.enter_context(_environment({"PYSPARK_SUBMIT_ARGS": arguments}))
         try:
             return launch_gateway(popen_kwargs=streams)
         except PySparkRuntimeError as error:
@@ -83,8 +83,8 @@ def last_words(log: Path) -> str:
 
 def _python(settings: Settings) -> dict[str, str]:
     """The Python of local workers is this one; on a cluster it is the platform's affair."""
-    known = "PYSPARK_PYTHON" in os.environ or not is_local(settings.platform)
-    return {} if known else {"PYSPARK_PYTHON": sys.executable}
+    is_set = "PYSPARK_PYTHON" in os.environ or not is_local(settings.platform)
+    return {} if is_set else {"PYSPARK_PYTHON": sys.executable}
 
 
 @contextmanager

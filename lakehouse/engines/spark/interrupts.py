@@ -28,10 +28,10 @@ def cancelled_by_signals(cancel: Callable[[], object]) -> Generator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    listening, speaking = socket.socketpair()
-    speaking.setblocking(False)
-    former = signal.set_wakeup_fd(speaking.fileno(), warn_on_full_buffer=False)
-    watcher = threading.Thread(target=_watch, args=(listening, cancel, former), name="spark-interrupts", daemon=True)
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    former = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    watcher = threading.Thread(target=_watch, args=(receiver, cancel, former), name="spark-interrupts", daemon=True)
     watcher.start()
     unhandled = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if unhandled:
@@ -42,7 +42,7 @@ def cancelled_by_signals(cancel: Callable[[], object]) -> Generator[None]:
         if unhandled and signal.getsignal(signal.SIGTERM) is _exit:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.set_wakeup_fd(former)
-        speaking.close()  # the watcher reads the end and stops
+        sender.close()  # the watcher reads the end and stops
         watcher.join(timeout=1)
 
 
@@ -55,23 +55,23 @@ def interrupts_unmasked() -> Generator[None]:
     try:
         yield
     except Exception as error:
-        behind = error.__context__
-        while behind is not None and isinstance(behind, Exception):
-            behind = behind.__context__
-        if behind is None:
+        cause = error.__context__
+        while cause is not None and isinstance(cause, Exception):
+            cause = cause.__context__
+        if cause is None:
             raise
-        raise behind from None
+        raise cause from None
 
 
-def _watch(listening: socket.socket, cancel: Callable[[], object], former: int) -> None:
-    with listening:
-        while signals := listening.recv(64):
+def _watch(receiver: socket.socket, cancel: Callable[[], object], former: int) -> None:
+    with receiver:
+        while signals := receiver.recv(64):
             if former >= 0:
                 with suppress(OSError):  # who listened before us (an event loop) may be gone, or have a full buffer
                     os.write(former, signals)
-            if any(number in ENDING for number in signals):
+            if any(signal_number in ENDING for signal_number in signals):
                 cancel()
 
 
-def _exit(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
+def _exit(signal_number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + signal_number)

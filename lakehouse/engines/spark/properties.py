@@ -28,4 +28,4 @@ def _escaped(text: str) -> str:
 
 def _unit(char: str) -> str:
     units = char.encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+    return "".join(f"\\u{units[index]:02x}{units[index + 1]:02x}" for index in range(0, len(units), 2))

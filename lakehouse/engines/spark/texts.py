@@ -6,16 +6,16 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 def keep_texts(error: BaseException) -> None:
     """Give an exception of Spark's, and those behind it, their text for good. Their types stay what they are."""
-    waiting: list[BaseException] = [error]
+    pending: list[BaseException] = [error]
     seen: set[int] = set()
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen:
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
             continue
-        seen.add(id(each))
-        waiting += [behind for behind in (each.__cause__, each.__context__) if behind is not None]
-        if isinstance(each, (CapturedException, Py4JJavaError)):
-            _keep(each)
+        seen.add(id(current))
+        pending += [cause for cause in (current.__cause__, current.__context__) if cause is not None]
+        if isinstance(current, (CapturedException, Py4JJavaError)):
+            _keep(current)
 
 
 def _keep(error: BaseException) -> None:
