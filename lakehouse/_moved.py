@@ -29,10 +29,10 @@ def moved(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         package: its name.
         homes: name → package to import it from instead.
     """
-    find = resolve(package, homes)
+    attribute = resolve(package, homes)
 
     def warned(name: str) -> Any:
-        value = find(name)
+        value = attribute(name)
         message = f"{package}.{name} is imported from {homes[name]} now; {package} goes with the next release"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return value

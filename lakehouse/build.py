@@ -66,36 +66,36 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         description="Proves every promise: exactly once, contract rules, freshness, that each mirror is the fold of "
         "its changelog, and that maintenance has kept all of it. Changes nothing.",
     )
-    own = _users_own(declarations)
+    user_definitions = _users_own(declarations)
     checks: list[dg.AssetChecksDefinition] = [
         *(stream_checks(stream, declarations) for stream in streams),
         *(mirror_checks(tables, declarations) for tables in mirrors),
         *(
-            found
+            checks_of_table
             for table in tables
             # Our own records are no assets.
-            if table.name not in OWN_TABLES and (found := table_checks(table, declarations)) is not None
+            if table.name not in OWN_TABLES and (checks_of_table := table_checks(table, declarations)) is not None
         ),
         *(maintenance_checks(table, declarations) for table in tables),
     ]
     on_server = settings.platform.mode == "connect"
     expect_unanswered(checks)
-    ours = dg.Definitions(
+    own_definitions = dg.Definitions(
         assets=[
             *(stream_asset(stream, declarations) for stream in streams),
             *map(mirror_asset, mirrors),
             *(
-                derived_asset(one, declarations, automation_condition=following(one, declarations))
-                for one in declarations.derived.values()
+                derived_asset(derived, declarations, automation_condition=following(derived, declarations))
+                for derived in declarations.derived.values()
             ),
             *(
                 release_asset(
-                    one,
+                    release,
                     declarations,
-                    required_checks(one, [*checks, *_checking(own)]),
-                    automation_condition=follow_release(one, declarations),
+                    required_checks(release, [*checks, *_checking(user_definitions)]),
+                    automation_condition=follow_release(release, declarations),
                 )
-                for one in declarations.releases.values()
+                for release in declarations.releases.values()
             ),
             *(maintenance_asset(table, declarations) for table in tables),
             *([spark_server()] if on_server else []),
@@ -117,7 +117,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         # Spark is the parallelism; a process per step would pay for a JVM each.
         executor=dg.in_process_executor,
     )
-    return dg.Definitions.merge(ours, own)
+    return dg.Definitions.merge(own_definitions, user_definitions)
 
 
 def _of_each_run(lake: Lake) -> dg.ResourceDefinition:
@@ -132,25 +132,25 @@ def _of_each_run(lake: Lake) -> dg.ResourceDefinition:
     return dg.ResourceDefinition(opened)
 
 
-def _checking(own: dg.Definitions) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
+def _checking(user_definitions: dg.Definitions) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
     """What of the users' own may define checks."""
-    assets = [asset for asset in own.assets or [] if isinstance(asset, dg.AssetsDefinition)]
-    return [*assets, *(own.asset_checks or [])]
+    assets = [asset for asset in user_definitions.assets or [] if isinstance(asset, dg.AssetsDefinition)]
+    return [*assets, *(user_definitions.asset_checks or [])]
 
 
 def _users_own(declarations: Declarations) -> dg.Definitions:
     """Dagster definitions that users wrote beside their declarations."""
     files = {str(file) for file in declarations.files.values()}
-    found: dict[int, object] = {}
+    definitions: dict[int, object] = {}
     for name, module in sorted(sys.modules.items()):
         if name.startswith(MODULE_PREFIX) and getattr(module, "__file__", None) in files:
             # By identity: a definition that another file imports is still one definition.
-            found |= {id(value): value for value in vars(module).values()}
-    checks = [value for value in found.values() if isinstance(value, dg.AssetChecksDefinition)]
+            definitions |= {id(value): value for value in vars(module).values()}
+    checks = [value for value in definitions.values() if isinstance(value, dg.AssetChecksDefinition)]
     return dg.Definitions(
-        assets=[v for v in found.values() if isinstance(v, dg.AssetsDefinition) and v not in checks],
+        assets=[v for v in definitions.values() if isinstance(v, dg.AssetsDefinition) and v not in checks],
         asset_checks=checks,
-        sensors=[v for v in found.values() if isinstance(v, dg.SensorDefinition)],
-        schedules=[v for v in found.values() if isinstance(v, dg.ScheduleDefinition)],
-        jobs=[v for v in found.values() if isinstance(v, dg.JobDefinition)],
+        sensors=[v for v in definitions.values() if isinstance(v, dg.SensorDefinition)],
+        schedules=[v for v in definitions.values() if isinstance(v, dg.ScheduleDefinition)],
+        jobs=[v for v in definitions.values() if isinstance(v, dg.JobDefinition)],
     )

@@ -99,9 +99,9 @@ UNKNOWN_REFERENCE: tuple[BrokenRecord, ...] = (
 def with_broken(good: Sequence[bytes], broken: Iterable[BrokenRecord]) -> list[bytes]:
     """The good records with the broken ones at their places."""
     values: list[bytes] = []
-    taken = 0
+    copied = 0
     for record in broken:
-        values += good[taken : record.after]
+        values += good[copied : record.after]
         values.append(record.value)
-        taken = record.after
-    return values + list(good[taken:])
+        copied = record.after
+    return values + list(good[copied:])

@@ -88,8 +88,8 @@ def _held_back(messages: pl.DataFrame, disorder: Disorder) -> pl.DataFrame:
     if disorder.late:
         choice, length = _drawn(disorder, _HELD_BACK, messages.height)
         longer = pl.col("delivered") + pl.lit(pl.Series(length)) * pl.lit(disorder.by)
-        held = ~pl.col("backwards") & pl.lit(pl.Series(choice < disorder.late))
-        messages = messages.with_columns(delivered=pl.when(held).then(longer).otherwise("delivered"))
+        is_held_back = ~pl.col("backwards") & pl.lit(pl.Series(choice < disorder.late))
+        messages = messages.with_columns(delivered=pl.when(is_held_back).then(longer).otherwise("delivered"))
     return messages.drop("backwards")
 
 

@@ -50,7 +50,7 @@ def moments(flights: pl.DataFrame) -> pl.DataFrame:
     hour = pl.col("time_hour").str.to_datetime("%Y-%m-%dT%H:%M:%SZ", time_unit="us", time_zone="UTC")
     planned = hour + pl.duration(minutes="minute")
     departed = planned + pl.duration(minutes="dep_delay")
-    known = flights.with_row_index("flight_row").select(
+    times = flights.with_row_index("flight_row").select(
         "flight_row",
         "arr_time",
         "air_time",
@@ -60,9 +60,9 @@ def moments(flights: pl.DataFrame) -> pl.DataFrame:
         cancelled=pl.when(pl.col("dep_time").is_null()).then(planned),
     )
     zones = {**dict(reference("airports").select("faa", "tzone").iter_rows()), **_UNLISTED}
-    there = known.with_columns(zone=pl.col("dest").replace_strict(zones, default=NEW_YORK))
-    landed = pl.concat(_landed(part, zone) for (zone,), part in there.partition_by("zone", as_dict=True).items())
-    return known.join(landed, on="flight_row", how="left").drop("arr_time", "air_time", "dest")
+    with_zones = times.with_columns(zone=pl.col("dest").replace_strict(zones, default=NEW_YORK))
+    landed = pl.concat(_landed(part, zone) for (zone,), part in with_zones.partition_by("zone", as_dict=True).items())
+    return times.join(landed, on="flight_row", how="left").drop("arr_time", "air_time", "dest")
 
 
 def _landed(flights: pl.DataFrame, zone: str) -> pl.DataFrame:
@@ -79,9 +79,9 @@ def _landed(flights: pl.DataFrame, zone: str) -> pl.DataFrame:
 
 def _in_utc(reading: pl.Expr, zone: str) -> pl.Expr:
     # One flight arrived at 2:03 in the night in which that hour was left out: its clock had not been put forward.
-    there = reading.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+    instant = reading.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
     forward = (reading + timedelta(hours=1)).dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-    return there.fill_null(forward).dt.convert_time_zone("UTC")
+    return instant.fill_null(forward).dt.convert_time_zone("UTC")
 
 
 def _logged(changes: pl.DataFrame) -> pl.DataFrame:

@@ -30,7 +30,7 @@ def values(changes: pl.DataFrame, flights: pl.DataFrame, message_format: Message
     """
     rows = _source_rows(flights[changes["flight_row"]])
     image = pl.struct(*(_as_known(name).alias(name) for name in rows.columns)).struct.json_encode()
-    written = changes.hstack(rows).select(
+    messages = changes.hstack(rows).select(
         pl.all().exclude(rows.columns),
         image.alias("image"),
         deleted=pl.col("kind") == CANCELLED,
@@ -38,7 +38,7 @@ def values(changes: pl.DataFrame, flights: pl.DataFrame, message_format: Message
         text=pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ"),
     )
     parts = _debezium() if message_format == "debezium" else _dms()
-    return written.select(pl.concat_str(parts).cast(pl.Binary)).to_series().to_list()
+    return messages.select(pl.concat_str(parts).cast(pl.Binary)).to_series().to_list()
 
 
 def _source_rows(flights: pl.DataFrame) -> pl.DataFrame:
@@ -50,12 +50,12 @@ def _as_known(name: str) -> pl.Expr:
     """What a change says of a column; of a deleted row nothing but the key, as with `REPLICA IDENTITY DEFAULT`."""
     if name in KEY:
         return pl.col(name)
-    known = pl.col("kind") != CANCELLED
+    is_known = pl.col("kind") != CANCELLED
     if name in AT_DEPARTURE:
-        known &= pl.col("kind") >= DEPARTED
+        is_known &= pl.col("kind") >= DEPARTED
     if name in AT_ARRIVAL:
-        known &= pl.col("kind") >= ARRIVED
-    return pl.when(known).then(name)
+        is_known &= pl.col("kind") >= ARRIVED
+    return pl.when(is_known).then(name)
 
 
 def _debezium() -> Sequence[pl.Expr]:
@@ -115,5 +115,5 @@ def _log_position(name: str) -> pl.Expr:
 
 
 def _hexadecimal(number: pl.Expr) -> pl.Expr:
-    digits = (number // 16**place % 16 for place in range(7, -1, -1))
+    digits = (number // 16**power % 16 for power in range(7, -1, -1))
     return pl.concat_str(pl.lit("0123456789ABCDEF").str.slice(digit, 1) for digit in digits)

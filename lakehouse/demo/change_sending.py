@@ -18,7 +18,7 @@ class AnotherHistory(LakehouseError):
     """A topic has begun with other changes than these, or with the same in another order."""
 
 
-def missing_changes(kafka: KafkaSettings, topic: str, changes: FlightChanges, held: Sequence[int]) -> Iterator[Record]:
+def missing_changes(kafka: KafkaSettings, topic: str, changes: FlightChanges, ends: Sequence[int]) -> Iterator[Record]:
     """Return the messages that a topic does not hold yet.
 
     A partition holds the beginning of what belongs there, if its last message is the right one.
@@ -27,42 +27,42 @@ def missing_changes(kafka: KafkaSettings, topic: str, changes: FlightChanges, he
         kafka: How to reach the cluster.
         topic: The topic.
         changes: What belongs in it.
-        held: The ends of its partitions.
+        ends: The ends of its partitions.
 
     Raises:
         AnotherHistory: Its last messages are others.
     """
-    begun = {part: end - 1 for part, end in enumerate(held) if 0 < end <= changes.ends[part]}
-    for part, message in _messages(kafka, topic, begun).items():
-        expected = changes.record(part, begun[part])
+    last_offsets = {part: end - 1 for part, end in enumerate(ends) if 0 < end <= changes.ends[part]}
+    for part, message in _messages(kafka, topic, last_offsets).items():
+        expected = changes.record(part, last_offsets[part])
         if (message.value(), message.key()) != (expected.value, expected.key):
             raise AnotherHistory(
                 f"Topic {topic} at {kafka.bootstrap_servers} holds other changes than these: the message at offset "
-                f"{begun[part]} of partition {part} differs.",
+                f"{last_offsets[part]} of partition {part} differs.",
                 remedy="complete it with the switches of `lakehouse simulate changes` it was begun with, delete "
                 "it, or name another --topic.",
             )
-    return changes.records(held)
+    return changes.records(ends)
 
 
 def _messages(kafka: KafkaSettings, topic: str, offsets: dict[int, int]) -> dict[int, Message]:
     """One message of each partition; those that are deleted by now are left out."""
     limits = read_topic(kafka, topic).partitions
-    wanted = {part: offset for part, offset in offsets.items() if offset >= limits[part].earliest}
-    found: dict[int, Message] = {}
+    requested = {part: offset for part, offset in offsets.items() if offset >= limits[part].earliest}
+    messages: dict[int, Message] = {}
     # librdkafka demands a group; nobody joins it, and nothing is stored.
     config = {**client_config(kafka), "group.id": "lakehouse-simulate", "enable.auto.commit": False}
     consumer = Consumer(config, logger=LIBRDKAFKA_LOG)
     try:
-        consumer.assign([TopicPartition(topic, part, offset) for part, offset in wanted.items()])
+        consumer.assign([TopicPartition(topic, part, offset) for part, offset in requested.items()])
         deadline = time.monotonic() + _PATIENCE
-        while len(found) < len(wanted):
+        while len(messages) < len(requested):
             if time.monotonic() > deadline:
                 raise BrokerUnreachable(f"No record of topic {topic} came from {kafka.bootstrap_servers}.")
-            for message in consumer.consume(num_messages=len(wanted), timeout=0.5):
+            for message in consumer.consume(num_messages=len(requested), timeout=0.5):
                 part = message.partition()
-                if message.error() is None and part is not None and message.offset() == wanted[part]:
-                    found[part] = message
+                if message.error() is None and part is not None and message.offset() == requested[part]:
+                    messages[part] = message
     finally:
         consumer.close()
-    return found
+    return messages

@@ -58,8 +58,8 @@ class FlightChanges:
     @cached_property
     def table(self) -> pl.DataFrame:
         """The flights as they ended, the cancelled ones among them."""
-        found = all_flights()
-        return found if self.flights is None else found.head(self.flights)
+        frame = all_flights()
+        return frame if self.flights is None else frame.head(self.flights)
 
     @property
     def ends(self) -> list[int]:
@@ -80,9 +80,9 @@ class FlightChanges:
         for chunk in frame.iter_slices(_CHUNK):
             yield from self._rendered(chunk)
 
-    def record(self, partition: int, place: int) -> Record:
+    def record(self, partition: int, position: int) -> Record:
         """One message."""
-        return next(self._rendered(self.frame.filter(partition=partition, place=place)))
+        return next(self._rendered(self.frame.filter(partition=partition, place=position)))
 
     def _rendered(self, chunk: pl.DataFrame) -> Iterator[Record]:
         rendered = values(chunk, self.table, self.message_format)

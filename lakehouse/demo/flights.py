@@ -34,13 +34,13 @@ class FlightFeed:
     def day(self, number: int) -> list[bytes]:
         """The messages of one later day, 0 being the first of January 2014."""
         today = FIRST_LATER_DAY + timedelta(days=number)
-        moved = self._source(number).with_columns(
+        shifted = self._source(number).with_columns(
             year=pl.lit(today.year), month=pl.lit(today.month), day=pl.lit(today.day)
         )
         # The hour on the clock is what stays; daylight saving begins on another date each year.
         local = pl.datetime("year", "month", "day", "hour", time_zone=NEW_YORK)
         return json_lines(
-            moved.with_columns(time_hour=local.dt.convert_time_zone("UTC").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            shifted.with_columns(time_hour=local.dt.convert_time_zone("UTC").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
         )
 
     @cached_property

