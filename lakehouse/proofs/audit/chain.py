@@ -62,10 +62,8 @@ def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding
             findings.append(Finding("seal_edited", str(error), name))
             continue
         except (KeyError, TypeError, ValueError, MsgspecError) as error:
-            message = (
-                f"{name} snapshot {snapshot.snapshot_id}: the seal cannot be read ({type(error).__name__}: {error})."
-            )
-            findings.append(Finding("seal_edited", message, name))
+            text = f"{name} snapshot {snapshot.snapshot_id}: the seal cannot be read ({type(error).__name__}: {error})."
+            findings.append(Finding("seal_edited", text, name))
             continue
         if seal is not None and statement is not None:
             links.append(Link(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
@@ -134,23 +132,19 @@ def _judge_lost(name: str, link: Link) -> Iterator[Finding]:
 
 def _judge_retired(name: str, previous: Link, current: Link) -> Iterator[Finding]:
     """Rows may go by retention, or where a key is there twice, and what has gone does not come back."""
-    previous_retired, retired = previous.statement.retired, current.statement.retired
+    old, new = previous.statement.retired, current.statement.retired
     run, counted = current.sealed.seal.run_id, 0
-    for table, partition in _differences(previous_retired, retired):
-        removed = retired.get(table, {}).get(partition, Tally()) - previous_retired.get(table, {}).get(
-            partition, Tally()
-        )
+    for table, partition in _differences(old, new):
+        removed = new.get(table, {}).get(partition, Tally()) - old.get(table, {}).get(partition, Tally())
         counted += removed.count
         if not _may_go(current, table) or removed.count <= 0:
-            message = (
-                f"{name}: by the seal of run {run} ({current.kind}), {removed.count} rows of {table} were retired."
-            )
-            yield Finding("balance", message, table, partition)
+            text = f"{name}: by the seal of run {run} ({current.kind}), {removed.count} rows of {table} were retired."
+            yield Finding("balance", text, table, partition)
     if current.kind == KIND_DEDUPLICATE and str(counted) != (
         stated := current.sealed.seal.statement.get(seal_keys.DEDUPLICATE_REMOVED)
     ):
-        message = f"{name}: by the seal of run {run}, {stated} rows were there twice, and {counted} were retired."
-        yield Finding("balance", message, name)
+        text = f"{name}: by the seal of run {run}, {stated} rows were there twice, and {counted} were retired."
+        yield Finding("balance", text, name)
 
 
 def _may_go(link: Link, table: str) -> bool:
