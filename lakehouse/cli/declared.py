@@ -38,10 +38,10 @@ def catalog_of(context: Context) -> LakeCatalog:
 
 def plans_of(declarations: Declarations, catalog: LakeCatalog) -> Plans:
     """Compare every declared table with the catalog."""
-    found = Plans([], [])
+    plans = Plans([], [])
     for table in declarations.tables.values():
         try:
-            found.plans.append(plan(table, catalog))
+            plans.plans.append(plan(table, catalog))
         except WouldLoseData as refused:
-            found.refused.append(refused)
-    return found
+            plans.refused.append(refused)
+    return plans

@@ -22,7 +22,7 @@ def duration(text: str, option: str) -> timedelta:
     Raises:
         NoDuration: it is something else.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
+    if match is None:
         raise NoDuration(f"{option} is {text!r}.", remedy="write a number and a unit, such as 90m, 24h or 7d")
-    return timedelta(**{_UNITS[found[2]]: float(found[1])})
+    return timedelta(**{_UNITS[match[2]]: float(match[1])})

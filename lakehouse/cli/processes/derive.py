@@ -25,7 +25,7 @@ def later_assets(declarations: Declarations) -> dg.AssetSelection:
 
 
 def derive_news(
-    lake: Lake, defs: dg.Definitions, run: Run, tell: Callable[[str], None], held_up: Collection[dg.AssetKey] = ()
+    lake: Lake, defs: dg.Definitions, run: Run, inform: Callable[[str], None], held_up: Collection[dg.AssetKey] = ()
 ) -> None:
     """Compute the derived tables that have news, each component in one run with its releases.
 
@@ -33,18 +33,18 @@ def derive_news(
         lake: where they are.
         defs: with all assets.
         run: executes assets.
-        tell: progress.
+        inform: progress.
         held_up: what is not computed, because something before it failed; nor is the rest of its component.
     """
     graph = defs.resolve_asset_graph()
-    for found in news(lake):
-        if waiting := set(_keys(found.tables)).intersection(held_up):
-            tell(
+    for stale in news(lake):
+        if waiting := set(_keys(stale.tables)).intersection(held_up):
+            inform(
                 f"not computed, since what they read failed: {', '.join(name_of(key.path) for key in sorted(waiting))}"
             )
             continue
-        tell(f"{found.why}: computing {len(found.tables)} derived tables")
-        run(sorted(dg.AssetSelection.assets(*_keys(found.tables)).downstream().resolve(graph)))
+        inform(f"{stale.why}: computing {len(stale.tables)} derived tables")
+        run(sorted(dg.AssetSelection.assets(*_keys(stale.tables)).downstream().resolve(graph)))
 
 
 def release_rest(lake: Lake, steps: Collection[str], run: Run) -> None:
@@ -56,7 +56,7 @@ def release_rest(lake: Lake, steps: Collection[str], run: Run) -> None:
         run: executes assets.
     """
     for release in lake.declarations.releases.values():
-        written = all(one.snapshot_id for one in read_group(lake.catalog, release.members).values())
+        written = all(member.snapshot_id for member in read_group(lake.catalog, release.members).values())
         if written and release_step(release) not in steps:
             run(_keys([release.pointer]))
 

@@ -38,8 +38,8 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
     """
     outcome, lag, tags = RunOutcome(), None, {PROCESS_TAG: mark}
     with _dagster(context) as (defs, instance):
-        if told := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):
-            say(context, f"{told} materializations of killed runs were reported to Dagster")
+        if reported := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):
+            say(context, f"{reported} materializations of killed runs were reported to Dagster")
         everything = defs.resolve_implicit_global_asset_job_def()
         later = later_assets(lake.declarations)
         upkeep = dg.AssetSelection.groups(GROUP)  # which has its own sensor, and its own command
@@ -64,7 +64,9 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
         stopped = held_up(defs, outcome.failures.keys() - mirrors)
         derive_news(lake, defs, run, lambda text: say(context, text), stopped)
         stopped = held_up(defs, outcome.failures.keys())
-        waiting = [key for key in _never_made(defs, instance, lake) if key not in stopped] if outcome.skipped else []
+        waiting = (
+            [key for key in _never_materialized(defs, instance, lake) if key not in stopped] if outcome.skipped else []
+        )
         if waiting:
             # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
             say(context, f"computed for the first time: {', '.join(name_of(key.path) for key in waiting)}")
@@ -143,16 +145,16 @@ def _catch_up(
     context: Context, outcome: RunOutcome, defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake, mark: str
 ) -> None:
     """Run the mirrors that are behind, with what is computed from them, as long as that gets them further."""
-    graph, seen = defs.resolve_asset_graph(), dict[str, object]()
+    graph, previous = defs.resolve_asset_graph(), dict[str, object]()
     for _ in range(MOST_ROUNDS):
         behind = {
             name: state
             for name, state in _behind(lake).items()
-            if seen.get(name) != state and mirror_step(lake.declarations.mirrors[name]) not in outcome.failures
+            if previous.get(name) != state and mirror_step(lake.declarations.mirrors[name]) not in outcome.failures
         }
         if not behind:
             return
-        seen |= behind
+        previous |= behind
         say(context, f"not yet in their mirrors: {'; '.join(f'{name}: {state[-1]}' for name, state in behind.items())}")
         keys = [key for name in behind for key in mirror_keys(lake.declarations.mirrors[name])]
         later = later_assets(lake.declarations)
@@ -163,19 +165,19 @@ def _catch_up(
 
 def _behind(lake: Lake) -> dict[str, tuple[object, str]]:
     """Mirror → where it is, and what waits, for those whose changelog holds more."""
-    found: dict[str, tuple[object, str]] = {}
+    waiting: dict[str, tuple[object, str]] = {}
     for name, tables in sorted(lake.declarations.mirrors.items()):
         try:
             standing = mirror_standing(lake.catalog, tables)
         except SealBroken as broken:  # the run will refuse by name
-            found[name] = (None, broken.message)
+            waiting[name] = (None, broken.message)
         else:
             if standing.lags:
-                found[name] = (standing.snapshot_id, standing.doubt or f"{standing.waiting:,} changes")
-    return found
+                waiting[name] = (standing.snapshot_id, standing.doubt or f"{standing.waiting:,} changes")
+    return waiting
 
 
-def _never_made(defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake) -> list[dg.AssetKey]:
+def _never_materialized(defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake) -> list[dg.AssetKey]:
     """Assets beside those of streams and mirrors that have no materialization yet."""
     return [
         key

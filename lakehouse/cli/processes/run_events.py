@@ -10,7 +10,7 @@ from lakehouse.iceberg.names import name_of
 from lakehouse.orchestration.run_context import MIRROR_TAG, STREAM_TAG
 
 _RECENT = 25
-_TOLD = {
+_EVENTS = {
     DagsterRunStatus.STARTED: "running",
     DagsterRunStatus.SUCCESS: "succeeded",
     DagsterRunStatus.FAILURE: "FAILED",
@@ -36,11 +36,11 @@ class Followed:
             if self._known.get(run.run_id) is run.status:
                 continue
             self._known[run.run_id] = run.status
-            if told := _TOLD.get(run.status):
+            if event := _EVENTS.get(run.status):
                 chosen = ", ".join(sorted(name_of(key.path) for key in run.asset_selection or []))
                 stream = run.tags.get(STREAM_TAG) or run.tags.get(MIRROR_TAG) or chosen or "all assets"
                 rows = f": {self._rows(run.run_id)}" if run.status is DagsterRunStatus.SUCCESS else ""
-                say(self._context, f"run {run.run_id[:8]} of {stream} {told}{rows}")
+                say(self._context, f"run {run.run_id[:8]} of {stream} {event}{rows}")
                 if run.status is DagsterRunStatus.FAILURE:
                     for reason in self._reasons(run.run_id):
                         say(self._context, f"  {reason}")
@@ -57,18 +57,20 @@ class Followed:
         """`+842 raw.flights`, `+3 ~12 -1 mirror.flights`, the id of a release; what stayed as it was is left out."""
         logs = self._instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
         # A partitioned table has one materialization for each partition of the run, and all tell of the same commit.
-        told: dict[str, None] = {}
+        summaries: dict[str, None] = {}
         for entry in logs:
-            made = entry.asset_materialization
-            if made and (counts := _counts(made)):
-                told[f"{counts} {name_of(made.asset_key.path)}"] = None
-            if made and (release := made.metadata.get("release")):
-                told[f"released {release.value}"] = None
-        return ", ".join(told) or "nothing new"
+            materialization = entry.asset_materialization
+            if materialization and (counts := _counts(materialization)):
+                summaries[f"{counts} {name_of(materialization.asset_key.path)}"] = None
+            if materialization and (release := materialization.metadata.get("release")):
+                summaries[f"released {release.value}"] = None
+        return ", ".join(summaries) or "nothing new"
 
 
-def _counts(made: dg.AssetMaterialization) -> str:
-    found = [(sign, made.metadata.get(name)) for name, sign in _SIGNS.items()]
-    counts = " ".join(f"{sign}{count.value:,}" for sign, count in found if count and count.value)
+def _counts(materialization: dg.AssetMaterialization) -> str:
+    values = [(sign, materialization.metadata.get(name)) for name, sign in _SIGNS.items()]
+    counts = " ".join(f"{sign}{count.value:,}" for sign, count in values if count and count.value)
     # Maintenance adds no rows, and has its own word.
-    return counts or str(made.metadata["in short"].value) if "in short" in made.metadata else counts
+    return (
+        counts or str(materialization.metadata["in short"].value) if "in short" in materialization.metadata else counts
+    )

@@ -34,44 +34,50 @@ def news(lake: Lake) -> Iterator[StaleTables]:
     One whose inputs nobody has written yet waits for them.
     """
     derived = lake.declarations.derived
-    seen: set[str] = set()
+    visited: set[str] = set()
     for first in order(derived):
-        if first in seen:
+        if first in visited:
             continue
         tables = component_of(first, derived)
-        seen |= set(tables)
+        visited |= set(tables)
         external = external_inputs(tables, derived)
-        found = read_group(lake.catalog, [*tables, *external])
-        if any(found[name].snapshot_id is None for name in external):
+        group = read_group(lake.catalog, [*tables, *external])
+        if any(group[name].snapshot_id is None for name in external):
             continue
-        if why := next(filter(None, (_why(name, lake, found) for name in tables)), "") or _apart(tables, found):
+        if why := next(filter(None, (_why(name, lake, group) for name in tables)), "") or _apart(tables, group):
             yield StaleTables(tuple(tables), why)
 
 
-def _why(name: str, lake: Lake, found: Mapping[str, Pinned]) -> str:
-    one = lake.declarations.derived[name]
-    seal = made(found[name].table, found[name].snapshot_id).seal
-    said = DeriveStatement.from_keys(seal.statement) if seal is not None else None
-    if seal is None or said is None:
+def _why(name: str, lake: Lake, group: Mapping[str, Pinned]) -> str:
+    declared = lake.declarations.derived[name]
+    seal = made(group[name].table, group[name].snapshot_id).seal
+    statement = DeriveStatement.from_keys(seal.statement) if seal is not None else None
+    if seal is None or statement is None:
         return f"{name} was never computed"
-    if seal.code_version != derived_version(one):
+    if seal.code_version != derived_version(declared):
         return f"{name} is declared otherwise by now"
-    if said.parameters != lake.settings.parameters:
+    if statement.parameters != lake.settings.parameters:
         return f"{name} was computed with other parameters"
     # New rows would not mend the old ones of an incremental table; of all others each part has to be as of now.
-    growing = one.mode == "incremental"
-    if not growing and len({each.parameters for each in computations_of(seal)}) > 1:
+    growing = declared.mode == "incremental"
+    if not growing and len({computation.parameters for computation in computations_of(seal)}) > 1:
         return f"parts of {name} were computed with other parameters"
     read = [seal.inputs] if growing else [origin.inputs for origin in origins_of(seal)]
     return next(
-        (f"{given} has news" for given in one.inputs.values() for at in read if _moved(at.get(given), found[given])), ""
+        (
+            f"{given} has news"
+            for given in declared.inputs.values()
+            for inputs in read
+            if _moved(inputs.get(given), group[given])
+        ),
+        "",
     )
 
 
-def _apart(tables: Sequence[str], found: Mapping[str, Pinned]) -> str:
+def _apart(tables: Sequence[str], group: Mapping[str, Pinned]) -> str:
     """Whether tables or partitions were computed for different days: what is computed from both would be refused."""
-    seals = [made(found[name].table, found[name].snapshot_id).seal for name in tables]
-    dates = sorted({each.runtime_date or "many days" for seal in seals for each in computations_of(seal)})
+    seals = [made(group[name].table, group[name].snapshot_id).seal for name in tables]
+    dates = sorted({computation.runtime_date or "many days" for seal in seals for computation in computations_of(seal)})
     return f"derived tables are of {' and '.join(dates)}" if len(dates) > 1 else ""
 
 

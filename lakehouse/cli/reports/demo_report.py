@@ -41,8 +41,8 @@ def flights_line(lake: Lake) -> str:
 
 def mirror_line(lake: Lake) -> str:
     """Every flight that was ever scheduled is in the mirror, unless it was cancelled: flights, not messages of them."""
-    told = lake.arrow("changelog.flights", columns=["operation", "key"], where="operation in ('insert', 'delete')")
-    scheduled, cancelled = (_flights_with(told, operation) for operation in ("insert", "delete"))
+    changes = lake.arrow("changelog.flights", columns=["operation", "key"], where="operation in ('insert', 'delete')")
+    scheduled, cancelled = (_flights_with(changes, operation) for operation in ("insert", "delete"))
     rows = lake.arrow("mirror.flights", columns=["carrier"]).num_rows
     sign = "=" if scheduled == rows + cancelled else "≠"
     return (
@@ -56,8 +56,8 @@ def training_line(lake: Lake) -> str:
     return f"{flights:,} flights in raw.flights {'=' if flights == rows else '≠'} {rows:,} rows in features.training"
 
 
-def _flights_with(told: pa.Table, operation: str) -> int:
-    keys = told.filter(pc.equal(told["operation"], operation)).select(["key"]).flatten()
+def _flights_with(changes: pa.Table, operation: str) -> int:
+    keys = changes.filter(pc.equal(changes["operation"], operation)).select(["key"]).flatten()
     return keys.group_by(keys.column_names).aggregate([]).num_rows
 
 

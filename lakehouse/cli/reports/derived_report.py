@@ -21,10 +21,12 @@ _PICTURE = "](data:image/"
 
 def show_derived(context: Context, lake: Lake, group: Mapping[str, Pinned], outcome: RunOutcome) -> None:
     """Print the derived tables, each after those that it is computed from, and whether they are of one vintage."""
-    found = {name: group[name].sealed for name in order(lake.declarations.derived) if name in group}
-    seals = {name: sealed.seal for name, sealed in found.items() if sealed is not None}
-    said = {name: told for name, seal in seals.items() if (told := DeriveStatement.from_keys(seal.statement))}
-    if not said:
+    tables = {name: group[name].sealed for name in order(lake.declarations.derived) if name in group}
+    seals = {name: sealed.seal for name, sealed in tables.items() if sealed is not None}
+    statements = {
+        name: statement for name, seal in seals.items() if (statement := DeriveStatement.from_keys(seal.statement))
+    }
+    if not statements:
         return
     shown = Table(
         Column("derived table", no_wrap=True),
@@ -32,23 +34,23 @@ def show_derived(context: Context, lake: Lake, group: Mapping[str, Pinned], outc
         Column("seconds", justify="right", no_wrap=True),
         Column("computed from", overflow="fold"),
     )
-    for name, told in said.items():
+    for name, statement in statements.items():
         seconds = f"{outcome.step_seconds[name]:.1f}" if name in outcome.step_seconds else ""
-        shown.add_row(name, f"{told.total:,}", seconds, ", ".join(told.declared.values()))
+        shown.add_row(name, f"{statement.total:,}", seconds, ", ".join(statement.declared.values()))
     context.out.print(shown)
-    for line in vintages(seals, said):
+    for line in vintages(seals, statements):
         _say(context, line)
 
 
-def vintages(seals: Mapping[str, Seal], said: Mapping[str, DeriveStatement]) -> list[str]:
+def vintages(seals: Mapping[str, Seal], statements: Mapping[str, DeriveStatement]) -> list[str]:
     """A line for each runtime date and set of parameters that derived tables are of: one line, if all is well."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for name, told in said.items():
-        parameters = ", ".join(f"{key} = {value}" for key, value in sorted(told.parameters.items()))
+    for name, statement in statements.items():
+        parameters = ", ".join(f"{key} = {value}" for key, value in sorted(statement.parameters.items()))
         groups.setdefault((seals[name].runtime_date, parameters or "no parameters"), []).append(name)
     if len(groups) == 1:
         [(day, parameters)] = groups
-        return [f"All {len(said)} derived tables are of runtime date {day}, computed with {parameters}"]
+        return [f"All {len(statements)} derived tables are of runtime date {day}, computed with {parameters}"]
     return [
         f"Of runtime date {day}, computed with {parameters}: {', '.join(names)}"
         for (day, parameters), names in groups.items()
@@ -82,9 +84,9 @@ def _members(released: OpenRelease) -> Table:
 
 def show_plots(context: Context, outcome: RunOutcome) -> None:
     """Print where Dagster's UI shows the pictures that checks have made."""
-    if found := plots(outcome.checks):
+    if links := plots(outcome.checks):
         _say(context, "Plots, in Dagster's UI (`make dev`, then [Show Markdown] in the check's report):")
-        for link in found:
+        for link in links:
             _say(context, f"  {link}")
 
 

@@ -13,11 +13,11 @@ from lakehouse.orchestration.resources.stream_status import stream_status
 
 def assets_of_steps(defs: dg.Definitions, steps: Collection[str]) -> set[dg.AssetKey]:
     """The assets that these steps write or check."""
-    found: set[dg.AssetKey] = set()
+    assets: set[dg.AssetKey] = set()
     for definition in defs.resolve_asset_graph().assets_defs:
         if definition.is_executable and definition.op.name in steps:  # assets of others are made by no step of ours
-            found |= {*definition.keys, *(check.asset_key for check in definition.check_keys)}
-    return found
+            assets |= {*definition.keys, *(check.asset_key for check in definition.check_keys)}
+    return assets
 
 
 def held_up(defs: dg.Definitions, steps: Collection[str]) -> set[dg.AssetKey]:

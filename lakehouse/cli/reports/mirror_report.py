@@ -61,8 +61,8 @@ def _show_refused(context: Context, lake: Lake, names: Sequence[str]) -> None:
             continue
         kept: pa.Table = lake.arrow(table, columns=["partition", "offset", "reason", "message"])
         for row in kept.sort_by([("partition", "ascending"), ("offset", "ascending")]).slice(0, _SHOWN).to_pylist():
-            place = f"{row['partition']}:{row['offset']}"
-            shown.add_row(table, place, row["reason"], row["message"].replace("[", r"\["))
+            position = f"{row['partition']}:{row['offset']}"
+            shown.add_row(table, position, row["reason"], row["message"].replace("[", r"\["))
         if kept.num_rows > _SHOWN:
             shown.add_row(table, "", "", f"… and {kept.num_rows - _SHOWN:,} more")
     if shown.row_count:

@@ -116,5 +116,5 @@ class RunOutcome:
 
 
 def _number(materialization: dg.AssetMaterialization, name: str) -> float:
-    found = materialization.metadata.get(name)
-    return float(str(found.value)) if found is not None else 0.0
+    value = materialization.metadata.get(name)
+    return float(str(value.value)) if value is not None else 0.0

@@ -61,19 +61,19 @@ class MirrorState:
     problem: str | None = None
 
     @classmethod
-    def of(cls, found: MirrorStanding, changelog: str) -> "MirrorState":
+    def of(cls, standing: MirrorStanding, changelog: str) -> "MirrorState":
         """What a standing says, as data."""
-        late = found.delay
+        late = standing.delay
         return cls(
-            mirror=found.mirror,
+            mirror=standing.mirror,
             changelog=changelog,
-            rows=found.rows,
-            position=str(found.sealed.position) if found.sealed and found.sealed.position else None,
-            source_time=found.source_time.isoformat() if found.source_time else None,
-            unmirrored=None if found.doubt else found.waiting,
-            waiting_since=found.since.isoformat() if found.since and not found.doubt else None,
+            rows=standing.rows,
+            position=str(standing.sealed.position) if standing.sealed and standing.sealed.position else None,
+            source_time=standing.source_time.isoformat() if standing.source_time else None,
+            unmirrored=None if standing.doubt else standing.waiting,
+            waiting_since=standing.since.isoformat() if standing.since and not standing.doubt else None,
             delay_seconds=round(late.total_seconds(), 3) if late is not None else None,
-            problem=found.doubt or None,
+            problem=standing.doubt or None,
         )
 
 

@@ -24,9 +24,9 @@ class Watching(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        said = getattr(record, "dagster_meta", {})
-        text = str(said.get("orig_message", record.getMessage()))
-        if record.levelno < logging.ERROR and (said.get("dagster_event") is not None or text.startswith(_NOISE)):
+        metadata = getattr(record, "dagster_meta", {})
+        text = str(metadata.get("orig_message", record.getMessage()))
+        if record.levelno < logging.ERROR and (metadata.get("dagster_event") is not None or text.startswith(_NOISE)):
             return
         seconds = time.monotonic() - self._began
         style = "red" if record.levelno >= logging.ERROR else "dim"

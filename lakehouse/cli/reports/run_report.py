@@ -44,7 +44,7 @@ def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
     done = f"{added:,} rows added" if added else "Nothing new: every message was read before, no row was added"
     if outcome.failures:
         done = f"{added:,} rows added, and {len(outcome.failures)} steps failed: see above"
-    elif changed := sum(one.updated + one.deleted for one in outcome.mirrored.values()):
+    elif changed := sum(counts.updated + counts.deleted for counts in outcome.mirrored.values()):
         done = f"{added:,} rows added, {changed:,} rows of mirrors updated or deleted"
     runs = f"{len(outcome.runs)} Dagster run{'s' if len(outcome.runs) > 1 else ''}"
     _say(context, f"{done}. {runs}, {outcome.seconds:.0f} s in all.")
@@ -126,13 +126,13 @@ def _show_balance(
     context: Context, group: Mapping[str, Pinned], rows: Mapping[str, int | None], stream: Stream
 ) -> None:
     """Messages of a topic = rows of its tables: the promise in one line."""
-    held = {name: rows[name] or 0 for name in (*stream.tables, stream.quarantine_table) if name in group}
+    counted = {name: rows[name] or 0 for name in (*stream.tables, stream.quarantine_table) if name in group}
     statement = _statement(group, stream)
     if statement is None:
         return
     read = statement.total_counts.read
-    parts = " + ".join(f"{rows:,} in {name}" for name, rows in held.items())
-    _say(context, f"{read:,} messages of topic {stream.topic} {'=' if read == sum(held.values()) else '≠'} {parts}")
+    parts = " + ".join(f"{rows:,} in {name}" for name, rows in counted.items())
+    _say(context, f"{read:,} messages of topic {stream.topic} {'=' if read == sum(counted.values()) else '≠'} {parts}")
 
 
 def _show_quarantine(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
@@ -142,8 +142,8 @@ def _show_quarantine(context: Context, lake: Lake, group: Mapping[str, Pinned]) 
         columns = ["_kafka_partition", "_kafka_offset", "error_class", "error_message"]
         kept: pa.Table = lake.arrow(name, columns=columns).sort_by([("error_class", "ascending")])
         for row in kept.slice(0, _SHOWN).to_pylist():
-            place = f"{row['_kafka_partition']}:{row['_kafka_offset']}"
-            shown.add_row(name, place, row["error_class"], row["error_message"].replace("[", r"\["))
+            position = f"{row['_kafka_partition']}:{row['_kafka_offset']}"
+            shown.add_row(name, position, row["error_class"], row["error_message"].replace("[", r"\["))
         if kept.num_rows > _SHOWN:
             shown.add_row(name, "", "", f"… and {kept.num_rows - _SHOWN:,} more")
     if shown.row_count:

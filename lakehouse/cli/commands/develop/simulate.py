@@ -62,17 +62,17 @@ def changes(
     context = context_of(ctx)
     kafka = context.settings.kafka
     state = create_topic(kafka, topic, 4, config={"retention.ms": "-1"})
-    held = [limits.last_stable for _, limits in sorted(state.partitions.items())]
+    end_offsets = [limits.last_stable for _, limits in sorted(state.partitions.items())]
     feed = FlightChanges(
         message_format="dms" if form is Format.DMS else "debezium",
         flights=flights,
         days=days,
-        partitions=len(held),
+        partitions=len(end_offsets),
         disorder=Disorder(
             late=late, duplicates=duplicates, out_of_order=out_of_order, by=timedelta(hours=by), seed=seed
         ),
     )
-    records = missing_changes(kafka, topic, feed, held)
-    total = sum(max(0, end - there) for end, there in zip(feed.ends, held, strict=True))
+    records = missing_changes(kafka, topic, feed, end_offsets)
+    total = sum(max(0, end - end_offset) for end, end_offset in zip(feed.ends, end_offsets, strict=True))
     sent = send(kafka, topic, records, total=total, console=context.err) if total else 0
     context.out.print(f"{sent:,} messages sent to {topic} at {kafka.bootstrap_servers}", highlight=False)

@@ -41,29 +41,33 @@ def log(
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    told = {name: value.isoformat() if isinstance(value, date | datetime) else value for name, value in row.items()}
-    return {**told, "details": json.loads(row["details"])}
+    values = {name: value.isoformat() if isinstance(value, date | datetime) else value for name, value in row.items()}
+    return {**values, "details": json.loads(row["details"])}
 
 
 def _show(context: Context, rows: list[dict[str, Any]], kind: str) -> None:
     if not rows:
         context.out.print("Nothing of the kind is logged.")
         if kind == "maintenance":
-            told = "Only what deletes is logged here. All of maintenance, with reasons, is in `lakehouse.maintenance`, "
-            context.out.print(f"{told}and in Dagster at the asset maintenance/<namespace>/<table>.", soft_wrap=True)
+            explanation = (
+                "Only what deletes is logged here. All of maintenance, with reasons, is in `lakehouse.maintenance`, "
+            )
+            context.out.print(
+                f"{explanation}and in Dagster at the asset maintenance/<namespace>/<table>.", soft_wrap=True
+            )
         return
     # One line for each event, at any width: a table of so many columns would hide the last ones in a terminal of 80.
-    whats = [_what(row) for row in rows]
-    wide = max(map(len, whats))
+    outcomes = [_event_name(row) for row in rows]
+    wide = max(map(len, outcomes))
     wider = max(len(row["table_name"] or "-") for row in rows)
-    for row, what in zip(rows, whats, strict=True):
+    for row, outcome in zip(rows, outcomes, strict=True):
         line = Text(f"{row['at']:%Y-%m-%d %H:%M:%S}  ")
-        line.append(f"{what:<{wide}}", style=_STYLES.get(row["severity"] or "", ""))
+        line.append(f"{outcome:<{wide}}", style=_STYLES.get(row["severity"] or "", ""))
         line.append(f"  {row['table_name'] or '-':<{wider}}  {(row['run_id'] or '-')[:_SHORT_ID]:<{_SHORT_ID}}")
         line.append(f"  {row['message']}" + (f" ({row['who']})" if row["who"] else ""))
         context.out.print(line, soft_wrap=True, highlight=False)
 
 
-def _what(row: dict[str, Any]) -> str:
+def _event_name(row: dict[str, Any]) -> str:
     warns = " (warning)" if row["severity"] == "WARN" else ""
     return f"{row['kind']} {row['outcome']}{warns}"

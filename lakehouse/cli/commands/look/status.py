@@ -55,30 +55,30 @@ def status(
 ) -> None:
     """Show what runs, where, what the topics hold, and what streams and mirrors have still before them."""
     context = context_of(ctx)
-    found = _status(context)
+    state = _status(context)
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2))
+        typer.echo(json.dumps(asdict(state), indent=2))
         return
     servers = Table("server", "", "where", "process")
-    servers.add_row("Kafka", "up" if found.kafka_up else "down", found.kafka, _number(found.broker_pid))
-    servers.add_row("Spark Connect", "up" if found.connect_pid else "down", "", _number(found.connect_pid))
+    servers.add_row("Kafka", "up" if state.kafka_up else "down", state.kafka, _number(state.broker_pid))
+    servers.add_row("Spark Connect", "up" if state.connect_pid else "down", "", _number(state.connect_pid))
     context.out.print(servers)
-    if found.topics:
-        context.out.print(_topics(found))
-    show_problems(context, found.streams)
-    if found.mirrors:
-        show_mirrors(context, found.mirrors)
-    context.out.print(f"State is in {found.state}", soft_wrap=True)
+    if state.topics:
+        context.out.print(_topics(state))
+    show_problems(context, state.streams)
+    if state.mirrors:
+        show_mirrors(context, state.mirrors)
+    context.out.print(f"State is in {state.state}", soft_wrap=True)
 
 
 def _status(context: Context) -> Status:
     settings = context.settings
     broker, connect = local_broker(context), connect_server_here(context)
-    up, topics = False, list[Topic]()
+    reachable, topics = False, list[Topic]()
     if broker is None or broker.running():
         try:
             topics = [_topic(context, name) for name in topic_names(settings.kafka)]
-            up = True
+            reachable = True
         except BrokerUnreachable as silent:
             context.err.print(silent.message, soft_wrap=True)
     try:
@@ -90,7 +90,7 @@ def _status(context: Context) -> Status:
     return Status(
         state=str(settings.state.root),
         kafka=settings.kafka.bootstrap_servers,
-        kafka_up=up,
+        kafka_up=reachable,
         broker_pid=broker.pid if broker else None,
         connect_pid=connect.pid if connect else None,
         topics=topics,
@@ -104,12 +104,12 @@ def _behind(context: Context) -> tuple[list[StreamState], list[MirrorState]]:
         return [], []
     declarations, catalog = declarations_of(context), catalog_of(context)
     names = [stream.quarantine_table for stream in declarations.streams.values()]
-    there = [name for name in names if catalog.table_exists(identifier_of(name))]
-    group = read_group(catalog, there) if there else {}
+    existing = [name for name in names if catalog.table_exists(identifier_of(name))]
+    group = read_group(catalog, existing) if existing else {}
     return stream_states(context, declarations, group), mirror_states(declarations, catalog)
 
 
-def _topics(found: Status) -> Table:
+def _topics(status_report: Status) -> Table:
     shown = Table(
         Column("topic", no_wrap=True),
         Column("partitions", justify="right"),
@@ -117,8 +117,8 @@ def _topics(found: Status) -> Table:
         "read by",
         Column("unread", justify="right", no_wrap=True),
     )
-    readers = {state.topic: state for state in found.streams}
-    for topic in found.topics:
+    readers = {state.topic: state for state in status_report.streams}
+    for topic in status_report.topics:
         reader = readers.get(topic.topic)
         shown.add_row(
             topic.topic,

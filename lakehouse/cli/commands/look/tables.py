@@ -68,8 +68,8 @@ def tables(
     """Show every declared table with its rows and snapshot, and how far its stream or mirror is."""
     context = context_of(ctx)
     declarations, catalog = declarations_of(context), catalog_of(context)
-    there = [name for name, table in declarations.tables.items() if catalog.table_exists(table.identifier)]
-    group = read_group(catalog, there) if there else {}
+    existing = [name for name, table in declarations.tables.items() if catalog.table_exists(table.identifier)]
+    group = read_group(catalog, existing) if existing else {}
     states = _states(declarations, group)
     streams = stream_states(context, declarations, group)
     mirrors = mirror_states(declarations, catalog)

@@ -45,10 +45,10 @@ def housekeep(
     context = context_of(ctx)
     age = duration(older_than, "--older-than")
     catalog = catalog_of(context)
-    found = _abandoned(catalog, list(declarations_of(context).tables), age)
-    swept = [_sweep(catalog, branch) if yes else _told(branch) for branch in found]
+    abandoned = _abandoned(catalog, list(declarations_of(context).tables), age)
+    swept = [_sweep(catalog, branch) if yes else _not_removed(branch) for branch in abandoned]
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in swept], indent=2))
+        typer.echo(json.dumps([asdict(branch) for branch in swept], indent=2))
     else:
         _show(context, swept, done=yes)
 
@@ -62,12 +62,12 @@ def _abandoned(catalog: LakeCatalog, names: Sequence[str], age: timedelta) -> li
     ]
 
 
-def _told(branch: Abandoned) -> Swept:
+def _not_removed(branch: Abandoned) -> Swept:
     return Swept(branch.table, branch.branch, round(branch.age.total_seconds() / 3600, 2))
 
 
 def _sweep(catalog: LakeCatalog, branch: Abandoned) -> Swept:
-    swept = _told(branch)
+    swept = _not_removed(branch)
     try:
         swept.files = drop_branch(catalog, branch)
         swept.outcome = "removed"
@@ -82,9 +82,9 @@ def _show(context: Context, swept: Sequence[Swept], *, done: bool) -> None:
         context.out.print("Nothing was left behind.")
         return
     lines = Table(Column("table", no_wrap=True), "branch", Column("hours", justify="right"), "outcome")
-    for one in swept:
-        outcome = f"removed with {one.files} files" if one.outcome == "removed" else one.outcome
-        lines.add_row(one.table, one.branch, f"{one.age_hours:,.1f}", outcome)
+    for line in swept:
+        outcome = f"removed with {line.files} files" if line.outcome == "removed" else line.outcome
+        lines.add_row(line.table, line.branch, f"{line.age_hours:,.1f}", outcome)
     context.out.print(lines)
     if not done:
         context.out.print("Nothing was changed. To remove them, say the same with --yes.")

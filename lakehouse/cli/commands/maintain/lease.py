@@ -80,25 +80,33 @@ def take(
     with tables_existing():
         loaded = _load(catalog, table)
         _require_free(table, owner, _readers(catalog, declarations, table))
-        at = head_of(loaded) if snapshot is None else snapshot
-        if at is None:
+        snapshot_id = head_of(loaded) if snapshot is None else snapshot
+        if snapshot_id is None:
             raise NotToLease(
                 f"{table} has no snapshot yet, so there is nothing to hold.",
                 remedy="take it again when something has been written to the table",
             )
-        if loaded.metadata.snapshot_by_id(at) is None:
+        if loaded.metadata.snapshot_by_id(snapshot_id) is None:
             raise NotToLease(
-                f"{table} has no snapshot {at}.", remedy=f"name one that SELECT … FROM {table}.snapshots lists"
+                f"{table} has no snapshot {snapshot_id}.", remedy=f"name one that SELECT … FROM {table}.snapshots lists"
             )
-        held = Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, at, until, reason)
-        if not take_lease(catalog, held):
-            raise NotToLease(f"{table}: snapshot {at} went while it was to be held.", remedy="hold a newer one")
+        new_lease = Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, snapshot_id, until, reason)
+        if not take_lease(catalog, new_lease):
+            raise NotToLease(
+                f"{table}: snapshot {snapshot_id} went while it was to be held.", remedy="hold a newer one"
+            )
     if as_json:
-        taken = {"table": table, "owner": owner, "snapshot_id": at, "until": until.isoformat(), "reason": reason}
-        print_json(taken)
+        summary = {
+            "table": table,
+            "owner": owner,
+            "snapshot_id": snapshot_id,
+            "until": until.isoformat(),
+            "reason": reason,
+        }
+        print_json(summary)
         return
-    told = f"{owner} holds snapshot {at} of {table} and all that follow until {until:%Y-%m-%d %H:%M} UTC."
-    context.out.print(told, highlight=False, markup=False, soft_wrap=True)
+    message = f"{owner} holds snapshot {snapshot_id} of {table} and all that follow until {until:%Y-%m-%d %H:%M} UTC."
+    context.out.print(message, highlight=False, markup=False, soft_wrap=True)
 
 
 @lease.command(name="list")
@@ -114,9 +122,9 @@ def list_leases(
     catalog, declarations = catalog_of(context), declarations_of(context)
     names = [table] if table else [n for n in declarations.tables if catalog.table_exists(identifier_of(n))]
     with tables_existing():
-        shown = [one for name in names for one in _shown(_load(catalog, name), catalog, declarations, every=every)]
+        shown = [line for name in names for line in _shown(_load(catalog, name), catalog, declarations, every=every)]
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in shown], indent=2))
+        typer.echo(json.dumps([asdict(line) for line in shown], indent=2))
     else:
         _print(context, shown)
 
@@ -135,23 +143,25 @@ def release(
     catalog, declarations = catalog_of(context), declarations_of(context)
     with tables_existing():
         loaded = _load(catalog, table)
-        held = [holder for holder in _range_holders(loaded, catalog, declarations) if holder.owner == owner]
-        if not held:
+        holders = [holder for holder in _range_holders(loaded, catalog, declarations) if holder.owner == owner]
+        if not holders:
             raise NoLease(f"{owner} holds nothing of {table}.", remedy="`lakehouse lease list` names everybody")
-        oldest = max((_behind(loaded, holder.snapshot_id) or 0) for holder in held)
-        consumer = next((one for one in _readers(catalog, declarations, table) if one.name == owner), None)
-        told = f"{owner} holds {table} back to snapshot {held[0].snapshot_id}, {oldest} snapshots before the newest"
+        oldest = max((_behind(loaded, holder.snapshot_id) or 0) for holder in holders)
+        consumer = next((reader for reader in _readers(catalog, declarations, table) if reader.name == owner), None)
+        message = (
+            f"{owner} holds {table} back to snapshot {holders[0].snapshot_id}, {oldest} snapshots before the newest"
+        )
         if consumer is not None and oldest:
-            told += f"; what it has not read of them is given up, and {owner} will need a rebuild"
+            message += f"; what it has not read of them is given up, and {owner} will need a rebuild"
         elif consumer is not None:
-            told += f"; what comes before its next run is not kept for it, and {owner} may need a rebuild then"
+            message += f"; what comes before its next run is not kept for it, and {owner} may need a rebuild then"
         if yes:
             _end(catalog, loaded, owner, consumer)
     if as_json:
-        ended = {"table": table, "owner": owner, "snapshot_id": held[0].snapshot_id, "behind": oldest, "done": yes}
+        ended = {"table": table, "owner": owner, "snapshot_id": holders[0].snapshot_id, "behind": oldest, "done": yes}
         print_json({**ended, "needs_rebuild": consumer is not None and bool(oldest)})
         return
-    context.out.print(f"{'Ended: ' if yes else ''}{told}.", highlight=False, markup=False, soft_wrap=True)
+    context.out.print(f"{'Ended: ' if yes else ''}{message}.", highlight=False, markup=False, soft_wrap=True)
     if not yes:
         context.out.print("Nothing was changed. To end this, say the same with --yes.")
 
@@ -197,8 +207,8 @@ def _range_holders(table: IcebergTable, catalog: LakeCatalog, declarations: Decl
 
 
 def _shown(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations, *, every: bool) -> list[HolderLine]:
-    found = (holders_of if every else holding_on)(catalog, declarations, table)
-    overdue = late(found, datetime.now(UTC))
+    holders = (holders_of if every else holding_on)(catalog, declarations, table)
+    overdue = late(holders, datetime.now(UTC))
     return [
         HolderLine(
             table=table_name(table),
@@ -211,7 +221,7 @@ def _shown(table: IcebergTable, catalog: LakeCatalog, declarations: Declarations
             reason=holder.reason,
             command=holder.command,
         )
-        for holder in found
+        for holder in holders
     ]
 
 
@@ -226,8 +236,10 @@ def _print(context: Context, shown: Sequence[HolderLine]) -> None:
         context.out.print("Nobody holds old snapshots.")
         return
     context.out.print("TABLE  STATE  WHO  SNAPSHOT  UNTIL  WHY", highlight=False, soft_wrap=True)
-    for one in shown:
-        until = f"until {one.until[:16]} UTC" if one.until else "without end"
-        behind = f"{one.behind} behind" if one.behind is not None else "not in main"
-        line = f"{one.table}  {one.state:<7}  {one.kind} {one.owner}  snapshot {one.snapshot_id} ({behind})  {until}"
-        context.out.print(f"{line}  {one.reason}".rstrip(), highlight=False, markup=False, soft_wrap=True)
+    for holder in shown:
+        until = f"until {holder.until[:16]} UTC" if holder.until else "without end"
+        behind = f"{holder.behind} behind" if holder.behind is not None else "not in main"
+        line = f"{holder.table}  {holder.state:<7}  {holder.kind} {holder.owner}  snapshot {holder.snapshot_id}"
+        context.out.print(
+            f"{line} ({behind})  {until}  {holder.reason}".rstrip(), highlight=False, markup=False, soft_wrap=True
+        )

@@ -21,7 +21,7 @@ from lakehouse.steps.maintenance.model.action import Operation
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.survey import Surveys, TableSurvey, survey_all
 
-_ASKED = tuple(one for one in Operation if one is not Operation.NOTHING)
+_OPERATIONS = tuple(operation for operation in Operation if operation is not Operation.NOTHING)
 
 
 class UnknownTable(LakehouseError):
@@ -41,7 +41,7 @@ def maintain(
     plan: Annotated[bool, typer.Option("--plan", help="Only say what is due, why, and why not more.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help=f"One of {', '.join(_ASKED)}; may be given several times.")
+        list[str] | None, typer.Option("--only", help=f"One of {', '.join(_OPERATIONS)}; may be given several times.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Also do what deletes; without this, that is only shown.")] = False,
     verbose: Annotated[
@@ -50,27 +50,27 @@ def maintain(
 ) -> None:
     """Look after tables: measure, decide, do what is due, and write down why. With --plan nothing is changed."""
     context = context_of(ctx)
-    asked, declarations = _operations(only or []), declarations_of(context)
+    operations, declarations = _operations(only or []), declarations_of(context)
     _refuse_unknown(declarations, tables or [])
-    found = _survey(context, declarations, tables or [], asked, waits=plan)
-    for name, why in found.trouble.items():
+    surveys = _survey(context, declarations, tables or [], operations, waits=plan)
+    for name, why in surveys.trouble.items():
         context.err.print(f"{name} could not be looked at: {why}", style="bold red", markup=False, soft_wrap=True)
-    wanted = tables or [name for name, one in found.surveyed.items() if not one.plan.nothing]
+    wanted = tables or [name for name, surveyed in surveys.surveyed.items() if not surveyed.plan.nothing]
     if plan:
-        _show(context, found, tables or [], verbose=verbose, quiet=as_json)
+        _show(context, surveys, tables or [], verbose=verbose, quiet=as_json)
     elif wanted:
-        approved = _shown(context, found, wanted) if yes else {}
-        _run(context, wanted, asked, approved, quiet=as_json)
+        approved = _shown(context, surveys, wanted) if yes else {}
+        _run(context, wanted, operations, approved, quiet=as_json)
     elif as_json:
         typer.echo("[]")
     else:
         _print(context, ["Nothing is due. `lakehouse maintain --plan -v` says why."])
-    if found.trouble:
+    if surveys.trouble:
         raise typer.Exit(COULD_NOT_RUN)
 
 
 def _survey(
-    context: Context, declarations: Declarations, names: Sequence[str], asked: Sequence[Operation], *, waits: bool
+    context: Context, declarations: Declarations, names: Sequence[str], operations: Sequence[Operation], *, waits: bool
 ) -> Surveys:
     with context.err.status("reading what was maintained before") as status:
         catalog, now = catalog_of(context), datetime.now(UTC)
@@ -80,37 +80,41 @@ def _survey(
             memory=History.read(catalog, now),
             budget=Budget.of(context.settings.maintenance),  # of each run: only the sensor rations all of them together
             now=now,
-            only=asked,
+            only=operations,
             waits=waits,
         )
         tables = [declarations.tables[name] for name in names or sorted(declarations.tables)]
         return survey_all(survey, tables, begin=lambda name: status.update(f"looking at {name}"))
 
 
-def _show(context: Context, found: Surveys, named: Sequence[str], *, verbose: bool, quiet: bool) -> None:
+def _show(context: Context, surveys: Surveys, named: Sequence[str], *, verbose: bool, quiet: bool) -> None:
     if quiet:
-        told = {name: plan_as_json(one) for name, one in found.surveyed.items()}
-        typer.echo(json.dumps({"tables": told, "trouble": dict(found.trouble)}, indent=2))
+        plans = {name: plan_as_json(surveyed) for name, surveyed in surveys.surveyed.items()}
+        typer.echo(json.dumps({"tables": plans, "trouble": dict(surveys.trouble)}, indent=2))
         return
-    tell = in_words if named or verbose else in_short
-    for one in found.surveyed.values():
-        _print(context, tell(one))
+    render = in_words if named or verbose else in_short
+    for surveyed in surveys.surveyed.values():
+        _print(context, render(surveyed))
     for name in named:
-        if name not in found.surveyed and name not in found.trouble:
+        if name not in surveys.surveyed and name not in surveys.trouble:
             _print(context, [f"{name} does not exist yet."])
     if not named:
-        _print(context, [summary(found.surveyed.values())])
+        _print(context, [summary(surveys.surveyed.values())])
 
 
-def _shown(context: Context, found: Surveys, names: Sequence[str]) -> dict[str, str]:
+def _shown(context: Context, surveys: Surveys, names: Sequence[str]) -> dict[str, str]:
     """Table → digest of its plan, by which its run may do it; written down, or the run would not know it."""
     catalog, writer = catalog_of(context), f"lakehouse maintain {datetime.now(UTC).isoformat()}"
-    due = {name: one for name in names if (one := found.surveyed.get(name)) is not None and not one.plan.nothing}
-    return {name: show(catalog, one, writer=writer) for name, one in due.items()}
+    due = {
+        name: surveyed
+        for name in names
+        if (surveyed := surveys.surveyed.get(name)) is not None and not surveyed.plan.nothing
+    }
+    return {name: show(catalog, surveyed, writer=writer) for name, surveyed in due.items()}
 
 
 def _run(
-    context: Context, names: Sequence[str], asked: Sequence[Operation], approved: Mapping[str, str], *, quiet: bool
+    context: Context, names: Sequence[str], operations: Sequence[Operation], approved: Mapping[str, str], *, quiet: bool
 ) -> None:
     # Dagster takes a second to import, and a slip in the command's words is told without.
     from lakehouse.cli.processes.materialize import maintain as run_maintenance
@@ -119,29 +123,29 @@ def _run(
     from lakehouse.orchestration.run_context import ALLOW_TAG, OPERATIONS_TAG
 
     tags = {
-        name: {OPERATIONS_TAG: ",".join(asked), **({ALLOW_TAG: approved[name]} if name in approved else {})}
+        name: {OPERATIONS_TAG: ",".join(operations), **({ALLOW_TAG: approved[name]} if name in approved else {})}
         for name in names
     }
 
-    def tell(outcome: RunOutcome) -> None:
+    def report(outcome: RunOutcome) -> None:
         rows = [
             row for row in History.read(catalog_of(context), datetime.now(UTC)).rows if row["run_id"] in outcome.runs
         ]
-        told = _as_json(rows)
+        entries = _as_json(rows)
         if quiet:
-            typer.echo(json.dumps(told, indent=2))
+            typer.echo(json.dumps(entries, indent=2))
             return
-        for row in told:
+        for row in entries:
             _print(context, _came_of_it(row))
-        silent = set(names) - {row["table_name"] for row in told} if not outcome.failures else set[str]()
+        silent = set(names) - {row["table_name"] for row in entries} if not outcome.failures else set[str]()
         # That nothing is to be done about one of the lakehouse's own tables is no row.
         _print(context, [f"{name}: nothing; `lakehouse maintain {name} --plan` says why." for name in sorted(silent)])
-        if shown := {row["table_name"]: row for row in told if row["result"] == "dry_run"}:
+        if shown := {row["table_name"]: row for row in entries if row["result"] == "dry_run"}:
             _print(context, ["What deletes was only shown. To do it, say the same with --yes, or run it in Dagster:"])
             lines = [f"  maintenance of {name} with the tag {ALLOW_TAG}={row['plan']}" for name, row in shown.items()]
             _print(context, lines)
 
-    make_run(context, lambda mark: run_maintenance(context, mark, tags), tell, as_json=quiet)
+    make_run(context, lambda mark: run_maintenance(context, mark, tags), report, as_json=quiet)
 
 
 def _as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -165,12 +169,12 @@ def _came_of_it(row: Mapping[str, Any]) -> list[str]:
 
 
 def _operations(words: Sequence[str]) -> tuple[Operation, ...]:
-    unknown = [word for word in words if word not in _ASKED]
+    unknown = [word for word in words if word not in _OPERATIONS]
     if unknown:
         raise UnknownOperation(
-            f"There is no operation {', '.join(unknown)}.", remedy=f"name some of {', '.join(_ASKED)}"
+            f"There is no operation {', '.join(unknown)}.", remedy=f"name some of {', '.join(_OPERATIONS)}"
         )
-    return tuple(Operation(word) for word in words) or _ASKED
+    return tuple(Operation(word) for word in words) or _OPERATIONS
 
 
 def _refuse_unknown(declarations: Declarations, names: Sequence[str]) -> None:

@@ -35,13 +35,13 @@ def checkpoint(
     context = context_of(ctx)
     tables = mirror_of(context, mirror)
     with tables_existing(), context.err.status(f"comparing every row of {mirror} with its changelog"):
-        made = make_checkpoint(catalog_of(context), tables)
-    rows, position = made.statement.rows, made.statement.position
+        checkpointed = make_checkpoint(catalog_of(context), tables)
+    rows, position = checkpointed.statement.rows, checkpointed.statement.position
     if as_json:
-        print_json({"mirror": mirror, "rows": rows, "position": str(position), "tag": made.tag})
+        print_json({"mirror": mirror, "rows": rows, "position": str(position), "tag": checkpointed.tag})
         return
     context.out.print(
-        f"{mirror} is its changelog, {rows:,} rows at position {position}: tagged {made.tag}.",
+        f"{mirror} is its changelog, {rows:,} rows at position {position}: tagged {checkpointed.tag}.",
         highlight=False,
         soft_wrap=True,
     )
@@ -63,23 +63,23 @@ def retire(
         raise UnknownChangelog(f"There is no changelog {changelog}.", remedy=f"name one of {known}")
     if log.retention is None:
         raise NoRetention(f"{changelog} keeps its changes forever.", remedy="declare a retention first")
-    mirrors = [found for found in declarations.mirrors.values() if found.changelog.name == changelog]
+    mirrors = [mirror for mirror in declarations.mirrors.values() if mirror.changelog.name == changelog]
     stream = declarations.streams[log.stream_name]
     with tables_existing():
-        found = find_retirable(catalog, log, stream, mirrors)
-        if found is not None and yes:
+        retirable = find_retirable(catalog, log, stream, mirrors)
+        if retirable is not None and yes:
             today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
             attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
-            retire_found(catalog, log, found, attempt)
+            retire_found(catalog, log, retirable, attempt)
     if as_json:
-        before = dict(sorted(found.before.items())) if found else {}
-        rows, done = found.rows if found else 0, found is not None and yes
+        before = dict(sorted(retirable.before.items())) if retirable else {}
+        rows, done = retirable.rows if retirable else 0, retirable is not None and yes
         print_json({"changelog": changelog, "changes": rows, "before": before, "done": done})
-    elif found is None:
+    elif retirable is None:
         context.out.print(f"{changelog}: no change is older than {log.retention} and in every checkpoint.")
     else:
-        where = ", ".join(f"{partition}:{offset}" for partition, offset in sorted(found.before.items()))
-        message = f"{found.rows:,} changes of {changelog}, in each partition what is before {where}"
+        where = ", ".join(f"{partition}:{offset}" for partition, offset in sorted(retirable.before.items()))
+        message = f"{retirable.rows:,} changes of {changelog}, in each partition what is before {where}"
         context.out.print(f"{'Removed' if yes else 'Would remove'} {message}.", highlight=False, soft_wrap=True)
         if not yes:
             context.out.print("Nothing was changed. To do this, say the same with --yes.")

@@ -90,24 +90,24 @@ def audit(
     """
     context = context_of(ctx)
     proofs = _proofs(context, names or [], scan=scan, full=full)
-    holds = not proofs.unreadable and all(proof.holds for _, made in proofs.made for proof in made)
-    unsure = [told for kind, made in proofs.made for proof in made for told in kind.unsure(proof)]
+    holds = not proofs.unreadable and all(proof.holds for _, of_kind in proofs.made for proof in of_kind)
+    unsure = [doubt for kind, of_kind in proofs.made for proof in of_kind for doubt in kind.unsure(proof)]
     unsure = list(dict.fromkeys((*unsure, *(error.message for error in proofs.errors))))
     if as_json:
-        told = {kind.title: [proof.as_json() for proof in made] for kind, made in proofs.made}
+        by_kind = {kind.title: [proof.as_json() for proof in of_kind] for kind, of_kind in proofs.made}
         errors = [asdict(error) for error in proofs.errors]
         unreadable = [asdict(finding) for finding in proofs.unreadable.values()]
-        verdict = {"holds": holds and not unsure, **told, "unreadable": unreadable, "errors": errors}
+        verdict = {"holds": holds and not unsure, **by_kind, "unreadable": unreadable, "errors": errors}
         typer.echo(json.dumps(verdict, indent=2))
     else:
-        for kind, made in proofs.made:
-            if made:
-                kind.show(context, made)
+        for kind, of_kind in proofs.made:
+            if of_kind:
+                kind.show(context, of_kind)
         for finding in proofs.unreadable.values():
             show_finding(context, finding)
     if not holds:
-        for told in unsure if not as_json else ():
-            context.out.print(f"NOT PROVEN: {told}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+        for doubt in unsure if not as_json else ():
+            context.out.print(f"NOT PROVEN: {doubt}", style="yellow", soft_wrap=True, markup=False, highlight=False)
         _conclude(context, "[bold red]A promise is broken.[/]", quiet=as_json)
         raise typer.Exit(PROMISE_BROKEN)
     if unsure:
@@ -125,18 +125,18 @@ def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -
     _refuse_unknown(auditing.declared, names)
     proofs = Proofs()
     for kind in KINDS:
-        made: list[Any] = []
+        of_kind: list[Any] = []
         for name in kind.names(auditing.declared):
             if names and name not in names:
                 continue
             with context.err.status(f"auditing {name}"):
                 try:
-                    made.append(kind.prove(auditing, name))
+                    of_kind.append(kind.prove(auditing, name))
                 except MetadataFileDamaged as error:
                     _note_unreadable(proofs, error)
                 except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what others have found
                     proofs.errors.append(Unproven(kind.title, name, _why(name, error)))
-        proofs.made.append((kind, made))
+        proofs.made.append((kind, of_kind))
     return proofs
 
 

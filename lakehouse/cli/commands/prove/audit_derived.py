@@ -45,10 +45,10 @@ def _show(context: Context, proofs: Sequence[DerivedProof]) -> None:
         )
     context.out.print(lines)
     for proof in proofs:
-        for found in proof.findings:
-            show_finding(context, Finding(found.kind, found.message, proof.table))
-        for told in proof.differing:
-            line = f"BACKFILL ({proof.backfill}): {proof.table}: {told}"
+        for finding in proof.findings:
+            show_finding(context, Finding(finding.kind, finding.message, proof.table))
+        for difference in proof.differing:
+            line = f"BACKFILL ({proof.backfill}): {proof.table}: {difference}"
             context.out.print(line, style="yellow", soft_wrap=True, markup=False, highlight=False)
 
 

@@ -31,13 +31,13 @@ def _prove(auditing: Auditing, name: str) -> EntryProof:
     try:
         shared = auditing.shared.get(identifier_of(name), ())
     except Exception as error:  # noqa: BLE001 - a catalog that lists nothing hides nothing else that is wrong
-        told = f"The catalog does not list its entries ({type(error).__name__}): nobody can say which share files."
-        return EntryProof(name, errors=(told,))
-    return EntryProof(name, tuple(Finding("shared_files", _told(name, words), name) for words in shared))
+        message = f"The catalog does not list its entries ({type(error).__name__}): nobody can say which share files."
+        return EntryProof(name, errors=(message,))
+    return EntryProof(name, tuple(Finding("shared_files", _sharing_message(name, sharing), name) for sharing in shared))
 
 
-def _told(name: str, words: str) -> str:
-    return f"{name} shares {words}: neither knows what the other needs. Drop one of the two without purging it."
+def _sharing_message(name: str, sharing: str) -> str:
+    return f"{name} shares {sharing}: neither knows what the other needs. Drop one of the two without purging it."
 
 
 def _show(context: Context, proofs: Sequence[EntryProof]) -> None:

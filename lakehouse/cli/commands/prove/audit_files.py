@@ -43,12 +43,12 @@ def _prove(auditing: Auditing, name: str) -> FilesProof:
         table = auditing.catalog.load_table(identifier_of(name))
     except NoSuchTableError:  # what is not there has no files
         return FilesProof(name)
-    found = damages(table, head_of(table), content=False)
+    damaged = damages(table, head_of(table), content=False)
     return FilesProof(
         table=name,
         looked=True,
-        findings=tuple(Finding(one.kind, one.message, one.table) for one in found if one.lost),
-        errors=tuple(one.message for one in found if not one.lost),
+        findings=tuple(Finding(damage.kind, damage.message, damage.table) for damage in damaged if damage.lost),
+        errors=tuple(damage.message for damage in damaged if not damage.lost),
     )
 
 
@@ -72,7 +72,7 @@ def _show(context: Context, proofs: Sequence[FilesProof]) -> None:
 
 def _names(declared: Declarations) -> Iterator[str]:
     """All tables but those of streams, whose rows a scan reads."""
-    streamed = {name for one in declared.streams.values() for name in (*one.tables, one.quarantine_table)}
+    streamed = {name for stream in declared.streams.values() for name in (*stream.tables, stream.quarantine_table)}
     yield from sorted(declared.tables.keys() - streamed)
 
 

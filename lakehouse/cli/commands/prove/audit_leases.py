@@ -50,15 +50,19 @@ def _prove(auditing: Auditing, name: str) -> LeaseProof:
 
 
 def _proof(auditing: Auditing, name: str, table: IcebergTable) -> LeaseProof:
-    found, now = holding_on(auditing.catalog, auditing.declared, table), datetime.now(UTC)
+    holders, now = holding_on(auditing.catalog, auditing.declared, table), datetime.now(UTC)
     return LeaseProof(
         table=name,
-        holders=tuple(f"{one.kind} {one.owner}" for one in found),
+        holders=tuple(f"{holder.kind} {holder.owner}" for holder in holders),
         findings=tuple(
-            Finding("cut_off", f"{one.kind} {one.name} cannot read on: {one.message} {one.remedy}".strip(), name)
-            for one in can_plan(auditing.catalog, auditing.declared, name)
+            Finding(
+                "cut_off",
+                f"{consumer.kind} {consumer.name} cannot read on: {consumer.message} {consumer.remedy}".strip(),
+                name,
+            )
+            for consumer in can_plan(auditing.catalog, auditing.declared, name)
         ),
-        overdue=tuple(warning(holder, now) for holder in late(found, now)),
+        overdue=tuple(warning(holder, now) for holder in late(holders, now)),
     )
 
 
@@ -72,14 +76,14 @@ def _show(context: Context, proofs: Sequence[LeaseProof]) -> None:
     )
     for proof in proofs:
         if proof.holders or not proof.holds:
-            who = plain(", ".join(proof.holders)) or "nobody"
-            lines.add_row(proof.table, who, "all" if proof.holds else f"not {len(proof.findings)}")
+            holders = plain(", ".join(proof.holders)) or "nobody"
+            lines.add_row(proof.table, holders, "all" if proof.holds else f"not {len(proof.findings)}")
     if not lines.row_count:
         return
     context.out.print(lines)
     for proof in proofs:
-        for told in proof.overdue:
-            context.out.print(f"{proof.table}: {told}", highlight=False, markup=False, soft_wrap=True)
+        for message in proof.overdue:
+            context.out.print(f"{proof.table}: {message}", highlight=False, markup=False, soft_wrap=True)
         for finding in proof.findings:
             show_finding(context, finding)
 

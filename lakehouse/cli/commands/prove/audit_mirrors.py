@@ -38,8 +38,8 @@ def _show(context: Context, proofs: Sequence[MirrorProof]) -> None:
         for finding in proof.findings:
             show_finding(context, finding)
         if proof.doubt.count and proof.doubt.bearable:
-            told = f"IN DOUBT {proof.doubt}: {'; '.join(proof.doubt.examples)}."
-            context.out.print(told, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            message = f"IN DOUBT {proof.doubt}: {'; '.join(proof.doubt.examples)}."
+            context.out.print(message, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 MIRRORS = Kind("mirrors", lambda declared: sorted(declared.mirrors), _prove, _show, unsure=lambda proof: proof.errors)

@@ -29,8 +29,8 @@ def _show(context: Context, proofs: Sequence[ReleaseProof]) -> None:
     context.out.print(lines)
     for proof in proofs:
         # Proven when it was released; that nobody can tell any more is no broken promise.
-        for told in proof.undecided:
-            context.out.print(f"{proof.group}: {told}", highlight=False, markup=False, soft_wrap=True)
+        for message in proof.undecided:
+            context.out.print(f"{proof.group}: {message}", highlight=False, markup=False, soft_wrap=True)
         for finding in proof.findings:
             show_finding(context, finding)
 

@@ -47,9 +47,9 @@ def replay(
 
     with tables_existing():
         step = step_of(context, stream, "replay", session)
-        wanted = _ranges(ranges)
+        requested = _ranges(ranges)
         try:
-            compared = read_again(step, wanted, keep=keep)
+            compared = read_again(step, requested, keep=keep)
         except LakehouseError:
             raise
         except Exception as error:
@@ -57,40 +57,42 @@ def replay(
             raise CouldNotReplay(f"The replay failed: {type(error).__name__}: {error}") from error
     if as_json:
         branch = step.attempt.branch if keep else None
-        typer.echo(json.dumps({"branch": branch, "tables": [_as_data(one) for one in compared]}, indent=2))
+        typer.echo(json.dumps({"branch": branch, "tables": [_as_data(result) for result in compared]}, indent=2))
     else:
         _show(context, compared)
         if keep:
             context.out.print(f"Kept as branch {step.attempt.branch}.", highlight=False, soft_wrap=True)
-    if not all(one.equal for one in compared):
+    if not all(result.equal for result in compared):
         raise typer.Exit(PROMISE_BROKEN)
 
 
-def _ranges(texts: Sequence[str]) -> dict[int, tuple[int, int]]:
-    found: dict[int, tuple[int, int]] = {}
-    for partition, span in map(_range, texts):
-        if partition in found:
+def _ranges(options: Sequence[str]) -> dict[int, tuple[int, int]]:
+    spans: dict[int, tuple[int, int]] = {}
+    for partition, span in map(_range, options):
+        if partition in spans:
             raise NoRange(f"--range: partition {partition} is named twice.", remedy="give each partition one range")
-        found[partition] = span
-    return found
+        spans[partition] = span
+    return spans
 
 
 def _range(text: str) -> tuple[int, tuple[int, int]]:
-    found = re.fullmatch(r"(\d+):(\d+):(\d+)", text)
-    if found is None:
+    match = re.fullmatch(r"(\d+):(\d+):(\d+)", text)
+    if match is None:
         raise NoRange(f"--range is {text!r}.", remedy="write partition:start:end, such as 0:100:200")
-    return int(found[1]), (int(found[2]), int(found[3]))
+    return int(match[1]), (int(match[2]), int(match[3]))
 
 
-def _as_data(one: ReplayResult) -> dict[str, Any]:
+def _as_data(result: ReplayResult) -> dict[str, Any]:
     return {
-        "table": one.table,
-        "held": one.held,
-        "replayed": one.replayed,
-        "equal": one.equal,
-        "missing": one.missing,
-        "extra": one.extra,
-        "different": [{"place": place, "columns": columns} for place, columns in sorted(one.different.items())],
+        "table": result.table,
+        "held": result.held,
+        "replayed": result.replayed,
+        "equal": result.equal,
+        "missing": result.missing,
+        "extra": result.extra,
+        "different": [
+            {"place": position, "columns": columns} for position, columns in sorted(result.different.items())
+        ],
     }
 
 
@@ -98,21 +100,26 @@ def _show(context: Context, compared: Sequence[ReplayResult]) -> None:
     lines = Table(
         Column("table", no_wrap=True), Column("rows", justify="right"), Column("read again", justify="right"), "verdict"
     )
-    for one in compared:
-        verdict = "[green]equal[/]" if one.equal else "[bold red]different[/]"
-        lines.add_row(one.table, f"{one.held:,}", f"{one.replayed:,}", verdict)
+    for result in compared:
+        verdict = "[green]equal[/]" if result.equal else "[bold red]different[/]"
+        lines.add_row(result.table, f"{result.held:,}", f"{result.replayed:,}", verdict)
     context.out.print(lines)
-    for one in compared:
-        told = [
-            *(f"{_at(place)} is missing" for place in one.missing),
-            *(f"{_at(place)} should not be there, or not so often" for place in one.extra),
-            *(f"{_at(place)} differs in {', '.join(columns)}" for place, columns in sorted(one.different.items())),
+    for result in compared:
+        differences = [
+            *(f"{_position_name(position)} is missing" for position in result.missing),
+            *(f"{_position_name(position)} should not be there, or not so often" for position in result.extra),
+            *(
+                f"{_position_name(position)} differs in {', '.join(columns)}"
+                for position, columns in sorted(result.different.items())
+            ),
         ]
-        for line in told[:_SHOWN]:
-            context.out.print(f"{one.table}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
-        if len(told) > _SHOWN:
-            context.out.print(f"{one.table}: and {len(told) - _SHOWN} more rows", style="red", highlight=False)
+        for line in differences[:_SHOWN]:
+            context.out.print(f"{result.table}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+        if len(differences) > _SHOWN:
+            context.out.print(
+                f"{result.table}: and {len(differences) - _SHOWN} more rows", style="red", highlight=False
+            )
 
 
-def _at(place: Place) -> str:
-    return f"partition {place[0]} offset {place[1]}"
+def _position_name(position: Place) -> str:
+    return f"partition {position[0]} offset {position[1]}"

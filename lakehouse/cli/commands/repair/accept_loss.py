@@ -95,9 +95,9 @@ def _show(context: Context, stream: str, loss: Loss) -> None:
     context.out.print(lines)
     context.out.print(f"{stream} gives up {loss.offsets:,} offsets ({loss.reason}).", highlight=False, markup=False)
     if ahead := [f"partition {p} [{start}, {end})" for p, spans in loss.ahead.items() for start, end in spans]:
-        told = (
+        message = (
             f"Not reached yet: {', '.join(ahead)}. The run that gets there lands what lies before, and steps over it."
         )
-        context.out.print(told, highlight=False, markup=False, soft_wrap=True)
+        context.out.print(message, highlight=False, markup=False, soft_wrap=True)
     if loss.doubtful:
         context.out.print(f"In doubt and not counted: {shown(loss.doubtful)}.", highlight=False, markup=False)

@@ -43,42 +43,42 @@ def reprocess(
                 remedy="let the source write these rows again: a later change heals them",
             )
         bases = read_bases(step.catalog, step.tables)
-        found = find_reprocess(step, bases, parse_offsets(offsets) if offsets else None, reason=reason)
+        records = find_reprocess(step, bases, parse_offsets(offsets) if offsets else None, reason=reason)
         if not as_json:
-            _show(context, stream, found)
-        published = take_up(step, bases, found) if yes and found.count else None
+            _show(context, stream, records)
+        published = take_up(step, bases, records) if yes and records.count else None
     if as_json:
-        print_json({**_as_data(stream, found), **sealed_by(step, published)})
+        print_json({**_as_data(stream, records), **sealed_by(step, published)})
     elif published is None:
         context.out.print(
-            "Nothing was changed. To do this, say the same with --yes." if found.count else "Nothing was changed."
+            "Nothing was changed. To do this, say the same with --yes." if records.count else "Nothing was changed."
         )
     else:
         context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
 
 
-def _as_data(stream: str, found: Reprocess) -> dict[str, Any]:
+def _as_data(stream: str, records: Reprocess) -> dict[str, Any]:
     return {
         "stream": stream,
-        "records": found.count,
-        "acceptable": {p: [list(span) for span in spans] for p, spans in found.places.spans.items()},
-        "refused": dict(sorted(found.refused.items())),
-        "left": found.left,
-        "shared": found.shared,
+        "records": records.count,
+        "acceptable": {p: [list(span) for span in spans] for p, spans in records.places.spans.items()},
+        "refused": dict(sorted(records.refused.items())),
+        "left": records.left,
+        "shared": records.shared,
     }
 
 
-def _show(context: Context, stream: str, found: Reprocess) -> None:
+def _show(context: Context, stream: str, records: Reprocess) -> None:
     lines = Table(Column("partition", justify="right"), "acceptable now", Column("records", justify="right"))
-    for partition, spans in found.places.spans.items():
-        told = ", ".join(str(start) if end == start + 1 else f"{start}-{end - 1}" for start, end in spans[:10])
+    for partition, spans in records.places.spans.items():
+        ranges = ", ".join(str(start) if end == start + 1 else f"{start}-{end - 1}" for start, end in spans[:10])
         more = f" and {len(spans) - 10} more ranges" if len(spans) > 10 else ""
-        lines.add_row(str(partition), told + more, f"{len(found.places.offsets[partition]):,}")
+        lines.add_row(str(partition), ranges + more, f"{len(records.places.offsets[partition]):,}")
     context.out.print(lines)
-    stays = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(found.refused.items())) or "none"
-    told = f"{stream}: {found.count:,} records can leave the quarantine; still refused and staying: {stays}."
-    if found.left:
-        told += f" {found.left:,} more were not looked at: say the same again afterwards."
-    if found.shared:
-        told += f" {found.shared:,} stay, as their offsets are of two logs, and nobody can tell which is meant."
-    context.out.print(told, highlight=False, markup=False, soft_wrap=True)
+    stays = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(records.refused.items())) or "none"
+    message = f"{stream}: {records.count:,} records can leave the quarantine; still refused and staying: {stays}."
+    if records.left:
+        message += f" {records.left:,} more were not looked at: say the same again afterwards."
+    if records.shared:
+        message += f" {records.shared:,} stay, as their offsets are of two logs, and nobody can tell which is meant."
+    context.out.print(message, highlight=False, markup=False, soft_wrap=True)

@@ -20,14 +20,14 @@ def apply(
     """Create, extend and widen tables as declared; nothing is touched if one difference would lose data."""
     context = context_of(ctx)
     catalog = catalog_of(context)
-    found = plans_of(declarations_of(context), catalog)
-    if not found.refused:
-        for planned in found.to_do:
+    plans = plans_of(declarations_of(context), catalog)
+    if not plans.refused:
+        for planned in plans.to_do:
             apply_plan(planned, catalog)
     if as_json:
-        typer.echo(json.dumps(as_data(found), indent=2))
+        typer.echo(json.dumps(as_data(plans), indent=2))
     else:
-        show(context, found)
-    if found.refused:
+        show(context, plans)
+    if plans.refused:
         context.err.print("Nothing was changed.")
         raise typer.Exit(COULD_NOT_RUN)

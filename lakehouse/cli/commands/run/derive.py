@@ -50,13 +50,13 @@ def derive(
     context = context_of(ctx)
     chosen = _chosen(tables or [], declarations_of(context).derived, upstream=upstream)
     given = parsed_parameters(parameter or [], context.settings.parameters)
-    asked = {
+    requested = {
         RUNTIME_DATE_TAG: parsed_date(runtime_date).isoformat() if runtime_date else "",
         PARAMETERS_TAG: msgspec.json.encode(given).decode() if given else "",
         BACKFILL_TAG: backfill,
         REBUILD_TAG: "true" if rebuild else "",
     }
-    tags = {key: value for key, value in asked.items() if value}
+    tags = {key: value for key, value in requested.items() if value}
     _run(context, chosen, tags, downstream=downstream, as_json=as_json)
 
 
@@ -109,10 +109,10 @@ def parsed_parameters(words: Sequence[str], declared: Parameters) -> dict[str, P
         if not equals:
             raise UnknownParameter(f"'{word}' is no parameter.", remedy="write it as name=value")
         given[name] = text if isinstance(declared.get(name, ""), str) else _number_or_flag(text)
-    found = laid_over(declared, given)
-    if isinstance(found, list):
-        raise UnknownParameter(f"{'; '.join(found)}.", remedy="write one that conf/lakehouse.yaml declares")
-    return {name: found[name] for name in given}
+    parameters = laid_over(declared, given)
+    if isinstance(parameters, list):
+        raise UnknownParameter(f"{'; '.join(parameters)}.", remedy="write one that conf/lakehouse.yaml declares")
+    return {name: parameters[name] for name in given}
 
 
 def _number_or_flag(text: str) -> object:

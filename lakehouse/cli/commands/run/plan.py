@@ -21,18 +21,18 @@ def plan(
 ) -> None:
     """Show how the tables differ from their declarations; exit with 2 if a difference would lose data."""
     context = context_of(ctx)
-    found = plans_of(declarations_of(context), catalog_of(context))
+    plans = plans_of(declarations_of(context), catalog_of(context))
     if as_json:
-        typer.echo(json.dumps(as_data(found), indent=2))
+        typer.echo(json.dumps(as_data(plans), indent=2))
     else:
-        show(context, found)
-    if found.refused:
+        show(context, plans)
+    if plans.refused:
         raise typer.Exit(COULD_NOT_RUN)
-    if exit_code and found.to_do:
+    if exit_code and plans.to_do:
         raise typer.Exit(CHANGES)
 
 
-def as_data(found: Plans) -> list[dict[str, object]]:
+def as_data(plans: Plans) -> list[dict[str, object]]:
     """The plans as JSON data."""
     good: list[dict[str, object]] = [
         {
@@ -41,7 +41,7 @@ def as_data(found: Plans) -> list[dict[str, object]]:
             "changes": [{"kind": type(change).__name__, "text": str(change)} for change in planned.changes],
             "refused": [],
         }
-        for planned in found.plans
+        for planned in plans.plans
     ]
     bad: list[dict[str, object]] = [
         {
@@ -50,22 +50,22 @@ def as_data(found: Plans) -> list[dict[str, object]]:
             "changes": [],
             "refused": [{"problem": p.message, "remedy": p.remedy} for p in refused.problems],
         }
-        for refused in found.refused
+        for refused in plans.refused
     ]
-    return sorted([*good, *bad], key=lambda one: str(one["table"]))
+    return sorted([*good, *bad], key=lambda entry: str(entry["table"]))
 
 
-def show(context: Context, found: Plans) -> None:
+def show(context: Context, plans: Plans) -> None:
     """Print the plans as a table, and refusals after it."""
-    if found.to_do:
+    if plans.to_do:
         shown = Table("table", "change")
-        for planned in found.to_do:
+        for planned in plans.to_do:
             for position, change in enumerate(planned.changes):
                 shown.add_row("" if position else planned.table.name, str(change))
         context.out.print(shown)
-    elif not found.refused:
-        context.out.print(f"{len(found.plans)} tables are as declared.", highlight=False)
-    for refused in found.refused:
+    elif not plans.refused:
+        context.out.print(f"{len(plans.plans)} tables are as declared.", highlight=False)
+    for refused in plans.refused:
         for problem in refused.problems:
             context.err.print(
                 f"refused: {refused.table}: {problem.message}. Remedy: {problem.remedy}",

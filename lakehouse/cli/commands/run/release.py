@@ -57,11 +57,11 @@ def show(
     for name in opened.tables:
         opened.table(name)
     pointer = load_pointer(catalog, declared.name)
-    made = next((move for move in moves(pointer.base.table) if move.id == opened.id), None)
+    released = next((move for move in moves(pointer.base.table) if move.id == opened.id), None)
     if as_json:
-        typer.echo(json.dumps(_as_json(opened, made, current=pointer.current.current), indent=2))
+        typer.echo(json.dumps(_as_json(opened, released, current=pointer.current.current), indent=2))
     else:
-        _show(context, opened, made)
+        _show(context, opened, released)
 
 
 @release.command(name="list")
@@ -75,11 +75,11 @@ def list_releases(
     context = context_of(ctx)
     declared = [_declared(context, group)] if group else list(declarations_of(context).releases.values())
     catalog = catalog_of(context)
-    found = {one.name: _history(catalog, one) for one in declared}
+    histories = {group_release.name: _history(catalog, group_release) for group_release in declared}
     if as_json:
-        typer.echo(json.dumps({name: history for name, (_, history) in found.items()}, indent=2))
+        typer.echo(json.dumps({name: history for name, (_, history) in histories.items()}, indent=2))
         return
-    for name, (current, history) in found.items():
+    for name, (current, history) in histories.items():
         _show_history(context, name, current, history)
 
 
@@ -100,8 +100,8 @@ def rollback(
     if release_id != now and yes:
         today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
         attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"release:{declared.name}", runtime_date=today)
-        who = f"{getpass.getuser()}@{socket.gethostname()}"
-        move_back(catalog, declared.name, release_id, attempt, by=who, why=why)
+        operator = f"{getpass.getuser()}@{socket.gethostname()}"
+        move_back(catalog, declared.name, release_id, attempt, by=operator, why=why)
     elif release_id != now:
         target = open_release(catalog, declared.name, release_id)
         for name in target.tables:
@@ -139,12 +139,12 @@ def _history(catalog: LakeCatalog, declared: Release) -> tuple[str, list[dict[st
         return "", []
     history: list[dict[str, Any]] = []
     for move in moves(pointer.base.table):
-        told = msgspec.to_builtins(move)
-        history.append({**told, "current": move.id == now.current, "readable": move.id in now.kept})
+        entry = msgspec.to_builtins(move)
+        history.append({**entry, "current": move.id == now.current, "readable": move.id in now.kept})
     return now.current, history
 
 
-def _as_json(opened: OpenRelease, made: PointerRow | None, *, current: str) -> dict[str, Any]:
+def _as_json(opened: OpenRelease, released: PointerRow | None, *, current: str) -> dict[str, Any]:
     return {
         "group": opened.group,
         "id": opened.id,
@@ -152,14 +152,14 @@ def _as_json(opened: OpenRelease, made: PointerRow | None, *, current: str) -> d
         "tag": tag_of(opened.id),
         "members": msgspec.to_builtins(opened.members),
         **(
-            {key: value for key, value in msgspec.to_builtins(made).items() if key not in ("id", "members")}
-            if made
+            {key: value for key, value in msgspec.to_builtins(released).items() if key not in ("id", "members")}
+            if released
             else {}
         ),
     }
 
 
-def _show(context: Context, opened: OpenRelease, made: PointerRow | None) -> None:
+def _show(context: Context, opened: OpenRelease, released: PointerRow | None) -> None:
     lines = Table(
         Column("table", no_wrap=True),
         Column("snapshot", no_wrap=True),
@@ -172,12 +172,14 @@ def _show(context: Context, opened: OpenRelease, made: PointerRow | None) -> Non
         rows = "?" if member.rows is None else f"{member.rows:,}"
         lines.add_row(member.table, str(member.snapshot_id), member.runtime_date or "dateless", rows)
     context.out.print(lines)
-    told = [f"Read each by its tag: SELECT … FROM lake.{opened.tables[0]} VERSION AS OF '{opened.tag}'"]
-    if made:
-        told.insert(
-            0, f"{made.kind} of {_time(context, made.at)} by {made.moved_by}: {made.why}. Parameters: {made.parameters}"
+    notes = [f"Read each by its tag: SELECT … FROM lake.{opened.tables[0]} VERSION AS OF '{opened.tag}'"]
+    if released:
+        notes.insert(
+            0,
+            f"{released.kind} of {_time(context, released.at)} by {released.moved_by}: {released.why}. "
+            f"Parameters: {released.parameters}",
         )
-    for line in told:
+    for line in notes:
         context.out.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
