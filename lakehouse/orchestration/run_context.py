@@ -97,15 +97,15 @@ def parsed_date(text: str) -> date:
         RuntimeDateInvalid: it is no ISO date.
     """
     try:
-        found = date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
-        found = None
+        day = None
     # Python also reads 20130514 and 2013-W20-2, which would compare as other texts in seals and tags.
-    if found is None or found.isoformat() != text:
+    if day is None or day.isoformat() != text:
         raise RuntimeDateInvalid(
             f"The run tag {RUNTIME_DATE_TAG} is {text!r}, which is no date.", remedy="write it as 2013-05-14."
         )
-    return found
+    return day
 
 
 def asks_for_rebuild(run: DagsterRun) -> bool:
@@ -223,22 +223,22 @@ def run_parameters(run: DagsterRun, settings: Settings) -> dict[str, Parameter]:
     """
     given = run.tags.get(PARAMETERS_TAG, "{}")
     try:
-        found = laid_over(settings.parameters, msgspec.json.decode(given, type=dict[str, Any]))
+        parameters = laid_over(settings.parameters, msgspec.json.decode(given, type=dict[str, Any]))
     except msgspec.DecodeError:
-        found = ["it is no JSON object"]
-    if isinstance(found, list):
+        parameters = ["it is no JSON object"]
+    if isinstance(parameters, list):
         raise ParametersInvalid(
-            f"The run tag {PARAMETERS_TAG} cannot be used: {'; '.join(found)}.",
+            f"The run tag {PARAMETERS_TAG} cannot be used: {'; '.join(parameters)}.",
             remedy=f"write it as a JSON object of parameters that {settings.conf / 'lakehouse.yaml'} declares.",
         )
-    return found
+    return parameters
 
 
 def parameters_digest(run: DagsterRun, parameters: Parameters) -> str:
     """A short name for what a run was asked to compute: its parameters, and its configuration where it has one."""
     config = {key: value for key, value in run.run_config.items() if key not in _NO_PARAMETERS and value}
-    asked = [parameters, config] if config else parameters
-    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()[:16]
+    content = [parameters, config] if config else parameters
+    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
 
 
 def backfill_reason(run: DagsterRun) -> str:

@@ -69,8 +69,8 @@ class Bins:
         """Number of a bin → share of all values, in order; what lies outside is one bin more at either end."""
         total = self.total
         ends = {self.lowest - 1: self.beneath, self.highest + 1: self.beyond}
-        found = {**self.counts, **{number: count for number, count in ends.items() if count}}
-        return {number: found[number] / total for number in sorted(found)}
+        counts = {**self.counts, **{number: count for number, count in ends.items() if count}}
+        return {number: counts[number] / total for number in sorted(counts)}
 
 
 def grid_for(low: float, middle: float, high: float, *, whole: bool) -> Bins:

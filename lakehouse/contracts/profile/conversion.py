@@ -72,15 +72,15 @@ class ConversionResult:
 
 
 def compare(
-    here: DataFrame, there: DataFrame, key: Sequence[str], pairs: Sequence[Pair], *, names: tuple[str, str]
+    converted: DataFrame, original: DataFrame, key: Sequence[str], pairs: Sequence[Pair], *, names: tuple[str, str]
 ) -> dict[str, ConversionResult]:
     """Compare columns.
 
     Rows without a complete key are left out, as are those without a partner, which are counted.
 
     Args:
-        here: the converted table, pinned.
-        there: the original, pinned.
+        converted: the converted table, pinned.
+        original: the original, pinned.
         key: columns of both.
         pairs: what to compare.
         names: of the tables, for the error.
@@ -88,11 +88,11 @@ def compare(
     Raises:
         KeyNotUnique: a key is there twice in one of them.
     """
-    mine = _side(here, key, [(f"_here_{pair.column}", pair.column) for pair in pairs], _HERE)
-    theirs = _side(there, key, [(f"_there_{pair.column}", pair.to) for pair in pairs], _THERE)
+    converted_rows = _side(converted, key, [(f"_here_{pair.column}", pair.column) for pair in pairs], _HERE)
+    original_rows = _side(original, key, [(f"_there_{pair.column}", pair.to) for pair in pairs], _THERE)
     values = [f"_{side}_{pair.column}" for pair in pairs for side in ("here", "there")]
     matched = (
-        mine.unionByName(theirs, allowMissingColumns=True)
+        converted_rows.unionByName(original_rows, allowMissingColumns=True)
         .groupBy(*map(quoted_name, key))
         .agg(
             *(sql.count(side).alias(side) for side in (_HERE, _THERE)),
@@ -100,7 +100,7 @@ def compare(
         )
     )
     both = (sql.col(_HERE) > 0) & (sql.col(_THERE) > 0)
-    asked: dict[str, SparkColumn] = {
+    aggregates: dict[str, SparkColumn] = {
         "rows": sql.coalesce(sql.sum(_HERE), sql.lit(0)),
         "partners": sql.count_if(both),
         "originals": sql.count_if(sql.col(_HERE) == 0),
@@ -108,16 +108,16 @@ def compare(
         "twice_there": sql.count_if(sql.col(_THERE) > 1),
     }
     for pair in pairs:
-        asked |= _questions(pair, key, both)
-    [row] = matched.agg(*(column.alias(name) for name, column in asked.items())).collect()
-    found = row.asDict()
+        aggregates |= _questions(pair, key, both)
+    [row] = matched.agg(*(column.alias(name) for name, column in aggregates.items())).collect()
+    counts = row.asDict()
     for side, name in zip(("twice_here", "twice_there"), names, strict=True):
-        if found[side]:
+        if counts[side]:
             raise KeyNotUnique(
-                f"{name}: {found[side]:,} keys ({', '.join(key)}) are there more than once.",
+                f"{name}: {counts[side]:,} keys ({', '.join(key)}) are there more than once.",
                 remedy="match by columns that identify a row in both tables.",
             )
-    return {pair.column: _result(pair, found) for pair in pairs}
+    return {pair.column: _result(pair, counts) for pair in pairs}
 
 
 def _side(frame: DataFrame, key: Sequence[str], values: Sequence[tuple[str, str]], mark: str) -> DataFrame:
@@ -128,35 +128,38 @@ def _side(frame: DataFrame, key: Sequence[str], values: Sequence[tuple[str, str]
 
 
 def _questions(pair: Pair, key: Sequence[str], both: SparkColumn) -> dict[str, SparkColumn]:
-    here, there = sql.col(f"_here_{pair.column}"), sql.col(f"_there_{pair.column}")
-    agree = same(TypedValue(here, pair.type), TypedValue(there, pair.to_type))
+    converted, original = sql.col(f"_here_{pair.column}"), sql.col(f"_there_{pair.column}")
+    agree = same(TypedValue(converted, pair.type), TypedValue(original, pair.to_type))
     outcome = (
-        sql.when(here.isNull() & there.isNull(), "same")
-        .when(here.isNull(), "lost")
-        .when(there.isNull(), "invented")
+        sql.when(converted.isNull() & original.isNull(), "same")
+        .when(converted.isNull(), "lost")
+        .when(original.isNull(), "invented")
         .when(agree, "same")
         .otherwise("changed")
     )
-    asked = {f"{pair.column}_{name}": sql.count_if(both & (outcome == name)) for name in _OUTCOMES}
+    aggregates = {f"{pair.column}_{name}": sql.count_if(both & (outcome == name)) for name in _OUTCOMES}
     if pair.visible:
-        place = sql.concat_ws(", ", *(sql.col(quoted_name(name)).cast("string") for name in key))
-        example = sql.struct(place, there.cast("string"), here.cast("string"))
+        row_key = sql.concat_ws(", ", *(sql.col(quoted_name(name)).cast("string") for name in key))
+        example = sql.struct(row_key, original.cast("string"), converted.cast("string"))
         for name in _OUTCOMES[1:]:
-            told = sql.when(both & (outcome == name), example)
-            asked |= {f"{pair.column}_{name}_first": sql.min(told), f"{pair.column}_{name}_last": sql.max(told)}
-    return asked
+            candidate = sql.when(both & (outcome == name), example)
+            aggregates |= {
+                f"{pair.column}_{name}_first": sql.min(candidate),
+                f"{pair.column}_{name}_last": sql.max(candidate),
+            }
+    return aggregates
 
 
-def _result(pair: Pair, found: Mapping[str, Any]) -> ConversionResult:
+def _result(pair: Pair, row: Mapping[str, Any]) -> ConversionResult:
     examples = {
-        (name, _cut(place), _cut(original), _cut(converted)): None
+        (name, _cut(row_key), _cut(original), _cut(converted)): None
         for name in _OUTCOMES[1:]
         for end in ("first", "last")
-        if (told := found.get(f"{pair.column}_{name}_{end}")) is not None
-        for place, original, converted in [told]
+        if (example := row.get(f"{pair.column}_{name}_{end}")) is not None
+        for row_key, original, converted in [example]
     }
-    counts = {name: int(found[f"{pair.column}_{name}"]) for name in _OUTCOMES}
-    sizes = {name: int(found[name]) for name in ("rows", "partners", "originals")}
+    counts = {name: int(row[f"{pair.column}_{name}"]) for name in _OUTCOMES}
+    sizes = {name: int(row[name]) for name in ("rows", "partners", "originals")}
     return ConversionResult(**sizes, **counts, examples=tuple(examples))
 
 

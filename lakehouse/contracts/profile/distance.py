@@ -45,30 +45,30 @@ class Distance:
     worst: tuple[ShareGap, ...]
 
 
-def distance(here: ColumnProfile, there: ColumnProfile) -> Distance:
+def distance(profile: ColumnProfile, other: ColumnProfile) -> Distance:
     """Compare two columns that both have values."""
-    if here.spread is not None and there.spread is not None:
-        bins, others = aligned([here.spread.bins, there.spread.bins])
-        gaps = bin_gaps(bins, others, here.kind)
+    if profile.spread is not None and other.spread is not None:
+        bins, others = aligned([profile.spread.bins, other.spread.bins])
+        gaps = bin_gaps(bins, others, profile.kind)
         return Distance(kolmogorov_smirnov(bins, others), at_least=False, worst=worst_of(gaps))
-    mine, theirs = shares_of_texts(here, there)
-    gaps = [ShareGap(name, mine.get(name, 0.0), theirs.get(name, 0.0)) for name in {**mine, **theirs}]
-    return Distance(sum(gap.size for gap in gaps) / 2, bool(here.others or there.others), worst_of(gaps))
+    shares, other_shares = shares_of_texts(profile, other)
+    gaps = [ShareGap(name, shares.get(name, 0.0), other_shares.get(name, 0.0)) for name in {**shares, **other_shares}]
+    return Distance(sum(gap.size for gap in gaps) / 2, bool(profile.others or other.others), worst_of(gaps))
 
 
 def kolmogorov_smirnov(bins: Bins, others: Bins) -> float:
     """The largest difference of the shares of values below a point, among the edges of aligned bins."""
-    mine, theirs = bins.shares(), others.shares()
-    steps = (mine.get(number, 0.0) - theirs.get(number, 0.0) for number in sorted({*mine, *theirs}))
+    shares, other_shares = bins.shares(), others.shares()
+    steps = (shares.get(number, 0.0) - other_shares.get(number, 0.0) for number in sorted({*shares, *other_shares}))
     return min(1.0, max(map(abs, accumulate(steps)), default=0.0))
 
 
 def bin_gaps(bins: Bins, others: Bins, kind: Kind) -> list[ShareGap]:
     """Aligned bins with their two shares, in order."""
-    mine, theirs = bins.shares(), others.shares()
+    shares, other_shares = bins.shares(), others.shares()
     return [
-        ShareGap(bin_name(bins, number, kind), mine.get(number, 0.0), theirs.get(number, 0.0))
-        for number in sorted({*mine, *theirs})
+        ShareGap(bin_name(bins, number, kind), shares.get(number, 0.0), other_shares.get(number, 0.0))
+        for number in sorted({*shares, *other_shares})
     ]
 
 
@@ -82,14 +82,14 @@ def bin_name(bins: Bins, number: int, kind: Kind) -> str:
     return start if bins.width == 1 and kind in ("number", "date") else f"{start} to {end}"
 
 
-def shares_of_texts(here: ColumnProfile, there: ColumnProfile) -> tuple[dict[str, float], dict[str, float]]:
+def shares_of_texts(profile: ColumnProfile, other: ColumnProfile) -> tuple[dict[str, float], dict[str, float]]:
     """Shares of the texts whose count is known on both sides; all others are one, so that nothing is overestimated."""
-    names = {*here.categories, *there.categories}
-    if here.others:
-        names &= here.categories.keys()
-    if there.others:
-        names &= there.categories.keys()
-    return _with_others(here.categories, here.values, names), _with_others(there.categories, there.values, names)
+    names = {*profile.categories, *other.categories}
+    if profile.others:
+        names &= profile.categories.keys()
+    if other.others:
+        names &= other.categories.keys()
+    return _with_others(profile.categories, profile.values, names), _with_others(other.categories, other.values, names)
 
 
 def worst_of(gaps: list[ShareGap]) -> tuple[ShareGap, ...]:

@@ -66,40 +66,40 @@ class Drifted:
     @property
     def outside(self) -> tuple[Banded, ...]:
         """The statistics that are not as they used to be."""
-        return tuple(one for one in self.banded if not one.inside)
+        return tuple(statistic for statistic in self.banded if not statistic.inside)
 
 
 def compare_with_past(now: ColumnProfile, past: Sequence[ColumnProfile], tolerance: float) -> Drifted:
     """Compare a column with its history, oldest first."""
-    past = [one for one in past if one.rows and one.kind == now.kind]
+    past = [profile for profile in past if profile.rows and profile.kind == now.kind]
     if len(past) < ENOUGH or not now.rows:
         return Drifted(len(past))
-    missing = [one.missing_share for one in past]
+    missing = [profile.missing_share for profile in past]
     usual = median(missing)
     chance = math.sqrt(usual * (1 - usual) / now.rows)
-    found = [_banded("share missing", missing, now.missing_share, tolerance, max(_SHARE_FLOOR, chance), share=True)]
-    filled = [one for one in past if one.values]
+    banded = [_banded("share missing", missing, now.missing_share, tolerance, max(_SHARE_FLOOR, chance), share=True)]
+    filled = [profile for profile in past if profile.values]
     if len(filled) < ENOUGH or not now.values:
-        return Drifted(len(past), tuple(found))
+        return Drifted(len(past), tuple(banded))
     if now.spread is None:
         far, worst = _texts(now, filled, tolerance)
-        return Drifted(len(past), (*found, far), worst)
-    spreads = [one.spread for one in filled if one.spread is not None]
+        return Drifted(len(past), (*banded, far), worst)
+    spreads = [profile.spread for profile in filled if profile.spread is not None]
     far, worst = _ordered(now, spreads, tolerance)
-    return Drifted(len(past), (*_places(now.spread, spreads, now.values, tolerance), *found, far), worst)
+    return Drifted(len(past), (*_quantile_bands(now.spread, spreads, now.values, tolerance), *banded, far), worst)
 
 
-def _places(now: Spread, past: Sequence[Spread], values: int, tolerance: float) -> list[Banded]:
-    usual = median(_scale(one) for one in past)
+def _quantile_bands(now: Spread, past: Sequence[Spread], values: int, tolerance: float) -> list[Banded]:
+    usual = median(_scale(spread) for spread in past)
     # The standard error of a median of normal values is 0.93 interquartile ranges over the root of their number.
     floor = usual * max(_SPREAD_FLOOR, 0.93 / math.sqrt(values))
-    asked: list[tuple[str, Callable[[Spread], float], bool]] = [
-        ("median", lambda one: one.median, False),
-        ("middle half", lambda one: one.middle_half, True),
+    ordered: list[tuple[str, Callable[[Spread], float], bool]] = [
+        ("median", lambda spread: spread.median, False),
+        ("middle half", lambda spread: spread.middle_half, True),
     ]
     return [
-        _banded(name, [take(one) for one in past], take(now), tolerance, floor, width=width)
-        for name, take, width in asked
+        _banded(name, [take(spread) for spread in past], take(now), tolerance, floor, width=width)
+        for name, take, width in ordered
     ]
 
 
@@ -110,23 +110,27 @@ def _scale(spread: Spread) -> float:
 
 def _ordered(now: ColumnProfile, past: Sequence[Spread], tolerance: float) -> tuple[Banded, tuple[ShareGap, ...]]:
     assert now.spread is not None
-    mine, usual, *each = aligned([now.spread.bins, pooled(one.bins for one in past), *(one.bins for one in past)])
-    distances = [kolmogorov_smirnov(one, usual) for one in each]
+    bins, usual, *earlier_bins = aligned(
+        [now.spread.bins, pooled(earlier.bins for earlier in past), *(earlier.bins for earlier in past)]
+    )
+    distances = [kolmogorov_smirnov(earlier, usual) for earlier in earlier_bins]
     floor = max(_DISTANCE_FLOOR, 0.5 / math.sqrt(now.values))
     far = _banded(
-        "distance from usual", distances, kolmogorov_smirnov(mine, usual), tolerance, floor, share=True, one_sided=True
+        "distance from usual", distances, kolmogorov_smirnov(bins, usual), tolerance, floor, share=True, one_sided=True
     )
-    return far, worst_of(bin_gaps(mine, usual, now.kind))
+    return far, worst_of(bin_gaps(bins, usual, now.kind))
 
 
 def _texts(now: ColumnProfile, past: Sequence[ColumnProfile], tolerance: float) -> tuple[Banded, tuple[ShareGap, ...]]:
-    names = sorted({name for one in (now, *past) for name in one.categories})
-    usual = {name: median(_share(one, name) for one in past) for name in names}
-    mine = [ShareGap(name, _share(now, name), usual[name]) for name in names]
-    distances = [sum(abs(_share(one, name) - usual[name]) for name in names) / 2 for one in past]
+    names = sorted({name for profile in (now, *past) for name in profile.categories})
+    usual = {name: median(_share(profile, name) for profile in past) for name in names}
+    gaps = [ShareGap(name, _share(now, name), usual[name]) for name in names]
+    distances = [sum(abs(_share(profile, name) - usual[name]) for name in names) / 2 for profile in past]
     floor = max(_DISTANCE_FLOOR, 0.4 * math.sqrt(len(names) / now.values))
-    here = sum(gap.size for gap in mine) / 2
-    return _banded("distance from usual", distances, here, tolerance, floor, share=True, one_sided=True), worst_of(mine)
+    distance = sum(gap.size for gap in gaps) / 2
+    return _banded("distance from usual", distances, distance, tolerance, floor, share=True, one_sided=True), worst_of(
+        gaps
+    )
 
 
 def _share(column: ColumnProfile, name: str) -> float:
@@ -145,7 +149,7 @@ def _banded(
     one_sided: bool = False,
 ) -> Banded:
     middle = median(past)
-    deviation = max(_MAD_TO_DEVIATION * median(abs(one - middle) for one in past), floor)
+    deviation = max(_MAD_TO_DEVIATION * median(abs(value - middle) for value in past), floor)
     low, high = middle - tolerance * deviation, middle + tolerance * deviation
     if share:
         low, high = max(low, 0.0), min(high, 1.0)

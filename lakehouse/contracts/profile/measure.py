@@ -33,15 +33,15 @@ def measure(frame: DataFrame, columns: Mapping[str, Column]) -> dict[str, Column
             written after it was added, is missing in every row.
     """
     kinds: dict[str, Kind] = {n: kind for n, column in columns.items() if (kind := kind_of(column.type)) is not None}
-    there: dict[str, Kind] = {name: kind for name, kind in kinds.items() if name in frame.columns}
-    first = _row(frame, {"rows": "count(*)", **_entries(there, _first_pass)})
-    ordered: dict[str, Kind] = {n: kind for n, kind in there.items() if kind in ORDERED and first[f"{n}_quantiles"]}
+    present: dict[str, Kind] = {name: kind for name, kind in kinds.items() if name in frame.columns}
+    first = _row(frame, {"rows": "count(*)", **_entries(present, _first_pass)})
+    ordered: dict[str, Kind] = {n: kind for n, kind in present.items() if kind in ORDERED and first[f"{n}_quantiles"]}
     grids = {name: _grid(first, name, kind) for name, kind in ordered.items()}
     second = _row(frame, _entries(ordered, lambda name, kind: _second_pass(name, kind, grids[name]))) if grids else {}
     rows = int(first["rows"])
     return {
         name: _profile(rows, name, kind, first, _spread(grids[name], first, second, name) if name in grids else None)
-        if name in there
+        if name in present
         else ColumnProfile(kind, rows, missing=rows)
         for name, kind in kinds.items()
     }
@@ -53,7 +53,7 @@ def _row(frame: DataFrame, expressions: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _entries(kinds: Mapping[str, Kind], make: Callable[[str, Kind], dict[str, str]]) -> dict[str, str]:
-    return {f"{name}_{what}": text for name, kind in kinds.items() for what, text in make(name, kind).items()}
+    return {f"{name}_{label}": text for name, kind in kinds.items() for label, text in make(name, kind).items()}
 
 
 def _first_pass(name: str, kind: Kind) -> dict[str, str]:
@@ -89,15 +89,15 @@ def _grid(first: Mapping[str, Any], name: str, kind: Kind) -> Spread:
     )
 
 
-def _second_pass(name: str, kind: Kind, found: Spread) -> dict[str, str]:
-    position, bins = position_sql(quoted_name(name), kind), found.bins
+def _second_pass(name: str, kind: Kind, grid: Spread) -> dict[str, str]:
+    position, bins = position_sql(quoted_name(name), kind), grid.bins
     # In doubles up to the end: what lies far out would overflow a number of a bin.
     inside = f"least(greatest(floor({position} / {bins.width!r}D), {bins.lowest - 1}D), {bins.highest + 1}D)"
     number = f"CAST({inside} AS BIGINT)"
     counted = f"approx_top_k({number}, {2 * REACH + 3}, {_TRACKED_BINS}) FILTER (WHERE {position} IS NOT NULL)"
-    if found.fences is None:
+    if grid.fences is None:
         return {"bins": counted}
-    low, high = found.fences
+    low, high = grid.fences
     return {
         "bins": counted,
         "below": f"count_if({position} < {low!r}D)",
@@ -105,15 +105,15 @@ def _second_pass(name: str, kind: Kind, found: Spread) -> dict[str, str]:
     }
 
 
-def _spread(found: Spread, first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> Spread:
+def _spread(grid: Spread, first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> Spread:
     counts = {int(entry["item"]): int(entry["count"]) for entry in second[f"{name}_bins"]}
-    bins = found.bins.filled(counts)
+    bins = grid.bins.filled(counts)
     assert bins.total == first[f"{name}_placed"], "all bins are tracked, so every value is counted"
     return Spread(
-        found.least,
-        found.greatest,
-        found.mean,
-        found.quantiles,
+        grid.least,
+        grid.greatest,
+        grid.mean,
+        grid.quantiles,
         bins,
         below=int(second.get(f"{name}_below") or 0),
         above=int(second.get(f"{name}_above") or 0),
@@ -124,6 +124,6 @@ def _profile(rows: int, name: str, kind: Kind, first: Mapping[str, Any], spread:
     present = int(first[f"{name}_present"])
     if kind in ORDERED:
         return ColumnProfile(kind, rows, rows - present, present - int(first[f"{name}_placed"]), spread)
-    found = {str(entry["item"]): int(entry["count"]) for entry in first[f"{name}_top"] or ()}
-    frequent = dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0])))
+    frequencies = {str(entry["item"]): int(entry["count"]) for entry in first[f"{name}_top"] or ()}
+    frequent = dict(sorted(frequencies.items(), key=lambda entry: (-entry[1], entry[0])))
     return ColumnProfile(kind, rows, rows - present, categories=frequent)

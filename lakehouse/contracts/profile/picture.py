@@ -73,12 +73,12 @@ def png(figure: "Figure") -> bytes:
     return small.getvalue()
 
 
-def markdown(figure: "Figure", *, alt: str, said: str) -> str:
+def markdown(figure: "Figure", *, alt: str, caption: str) -> str:
     """Markdown with the picture in it, for the click on "Show Markdown".
 
     Args:
         figure: what was drawn.
         alt: what the picture shows, for those who do not see it.
-        said: a line above it.
+        caption: a line above it.
     """
-    return f"{said}\n\n![{alt}](data:image/png;base64,{base64.b64encode(png(figure)).decode()})"
+    return f"{caption}\n\n![{alt}](data:image/png;base64,{base64.b64encode(png(figure)).decode()})"

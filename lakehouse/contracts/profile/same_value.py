@@ -54,21 +54,21 @@ class TypedValue:
         return isinstance(self.type, spark.DoubleType | spark.FloatType)
 
 
-def same(here: TypedValue, there: TypedValue) -> SparkColumn:
+def same(left: TypedValue, right: TypedValue) -> SparkColumn:
     """Whether two values, none of them null, are the same; never null itself.
 
     Raises:
         ValueError: the kinds cannot be compared; declarations are refused before this.
     """
-    return sql.coalesce(_same(here, there), sql.lit(False))
+    return sql.coalesce(_same(left, right), sql.lit(False))
 
 
-def _same(here: TypedValue, there: TypedValue) -> SparkColumn:
-    if here.kind == there.kind:
-        return _same_number(here, there) if here.kind == "number" else here.value == there.value
-    text, other = (here, there) if here.kind == "text" else (there, here)
+def _same(left: TypedValue, right: TypedValue) -> SparkColumn:
+    if left.kind == right.kind:
+        return _same_number(left, right) if left.kind == "number" else left.value == right.value
+    text, other = (left, right) if left.kind == "text" else (right, left)
     if text.kind != "text":
-        raise ValueError(f"{here.type.simpleString()} cannot be compared with {there.type.simpleString()}.")
+        raise ValueError(f"{left.type.simpleString()} cannot be compared with {right.type.simpleString()}.")
     words = sql.trim(text.value)
     match other.kind:
         case "number":
@@ -85,13 +85,13 @@ def _same(here: TypedValue, there: TypedValue) -> SparkColumn:
             return words.try_cast("boolean") == other.value
 
 
-def _same_number(here: TypedValue, there: TypedValue) -> SparkColumn:
-    if here.is_float and there.is_float:
-        return here.value.cast("double") == there.value.cast("double")
-    if here.is_float or there.is_float:
-        floating, exact = (here, there) if here.is_float else (there, here)
+def _same_number(left: TypedValue, right: TypedValue) -> SparkColumn:
+    if left.is_float and right.is_float:
+        return left.value.cast("double") == right.value.cast("double")
+    if left.is_float or right.is_float:
+        floating, exact = (left, right) if left.is_float else (right, left)
         return _reads_as_number(_text(exact), floating)
-    return canonical(_text(here)) == canonical(_text(there))
+    return canonical(_text(left)) == canonical(_text(right))
 
 
 def _reads_as_number(words: SparkColumn, number: TypedValue) -> SparkColumn:

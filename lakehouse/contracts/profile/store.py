@@ -50,8 +50,8 @@ class Kept:
 
     def at(self, column: str, snapshot_id: int) -> ColumnProfile | None:
         """Statistics of a column at a snapshot, if they were kept."""
-        found = self.rows.get(column, {}).get(snapshot_id)
-        return msgspec.json.decode(found[1], type=ColumnProfile) if found else None
+        stored = self.rows.get(column, {}).get(snapshot_id)
+        return msgspec.json.decode(stored[1], type=ColumnProfile) if stored else None
 
     def before(self, column: str, snapshot: Snapshot, most: int) -> list[Point]:
         """The newest points of a column's history before a snapshot, oldest first."""
@@ -70,11 +70,11 @@ class Kept:
 
 def content_of(table: IcebergTable, snapshot_id: int | None) -> Snapshot | None:
     """The newest snapshot, at or before this one, that changed rows: seals and rewrites have the statistics of it."""
-    found = None
-    for found in ancestry(table, snapshot_id):
-        if not (is_rewrite(found) or is_seal_only(found)):
+    snapshot = None
+    for snapshot in ancestry(table, snapshot_id):
+        if not (is_rewrite(snapshot) or is_seal_only(snapshot)):
             break
-    return found
+    return snapshot
 
 
 def kept_statistics(catalog: LakeCatalog, table: IcebergTable, snapshot_id: int | None) -> Kept:
@@ -128,7 +128,7 @@ def _unkept(
     base: Base, table: IcebergTable, content: Snapshot, measured: Mapping[str, ColumnProfile], run_id: str
 ) -> Missing:
     name, uuid = table_name(table), str(table.metadata.table_uuid)
-    there = {
+    kept_columns = {
         row["column_name"]
         for row in _rows(base, name, "table_uuid", "column_name", "snapshot_id")
         if (row["table_uuid"], row["snapshot_id"]) == (uuid, content.snapshot_id)
@@ -144,7 +144,7 @@ def _unkept(
             "run_id": run_id,
         }
         for column, statistics in measured.items()
-        if column not in there
+        if column not in kept_columns
     ]
     return Missing(rows, {seal_keys.STATISTICS_ADDED: str(len(rows))})
 

@@ -57,8 +57,8 @@ class MemberCondition:
         if pa.types.is_floating(column.type):
             # Sets are looked up by bits, and zero has two: added to one, both are the other.
             column = pc.add(column, pa.scalar(0.0, column.type))
-        found = pc.is_in(column, value_set=self.values)
-        answer = found if self.wanted else pc.invert(found)
+        is_member = pc.is_in(column, value_set=self.values)
+        answer = is_member if self.wanted else pc.invert(is_member)
         return pc.if_else(column.is_valid(), answer, pa.scalar(None, pa.bool_())) if column.null_count else answer
 
 

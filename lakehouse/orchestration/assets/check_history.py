@@ -45,9 +45,9 @@ def _result(instance: DagsterInstance, record: AssetCheckExecutionRecord) -> Res
         run_id=record.run_id,
         told=evaluation.description or "",
         elsewhere={
-            label.removeprefix(_ELSEWHERE): at
+            label.removeprefix(_ELSEWHERE): snapshot_id
             for label in evaluation.metadata
-            if label.startswith(_ELSEWHERE) and (at := _snapshot(evaluation, label)) is not None
+            if label.startswith(_ELSEWHERE) and (snapshot_id := _snapshot(evaluation, label)) is not None
         },
     )
 

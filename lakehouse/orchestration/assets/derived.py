@@ -34,18 +34,18 @@ from lakehouse.steps.derived.version import derivation_digest
 KINDS = ("iceberg", "spark")
 
 
-def derived_step(one: Derived) -> str:
+def derived_step(declared: Derived) -> str:
     """Name of the step and of its pool: `derive_features__training`."""
-    return f"derive_{'__'.join(one.table.identifier)}"
+    return f"derive_{'__'.join(declared.table.identifier)}"
 
 
-def derived_version(one: Derived) -> str:
+def derived_version(declared: Derived) -> str:
     """A version of the declared table, and of how it is computed."""
-    return f"{declaration_digest(one.table)[:8]}-{derivation_digest(one)[:8]}"
+    return f"{declaration_digest(declared.table)[:8]}-{derivation_digest(declared)[:8]}"
 
 
 def derived_asset(
-    one: Derived, declarations: Declarations, *, automation_condition: dg.AutomationCondition[Any] | None = None
+    declared: Derived, declarations: Declarations, *, automation_condition: dg.AutomationCondition[Any] | None = None
 ) -> dg.AssetsDefinition:
     """Make the asset of one derived table.
 
@@ -53,35 +53,35 @@ def derived_asset(
     from the table is skipped. One whose twin (the same date and parameters) was quicker materializes nothing.
 
     Args:
-        one: the derived table.
+        declared: the derived table.
         declarations: all others.
         automation_condition: when Dagster asks for it by itself.
     """
-    step, version = derived_step(one), derived_version(one)
+    step, version = derived_step(declared), derived_version(declared)
 
     @dg.multi_asset(
         name=step,
-        specs=[_spec(one, declarations, automation_condition)],
-        partitions_def=partitions_definition(one.partitions) if one.partitions else None,
+        specs=[_spec(declared, declarations, automation_condition)],
+        partitions_def=partitions_definition(declared.partitions) if declared.partitions else None,
         # Spark computes a year as well as a day: a backfill is one run, and one commit.
-        backfill_policy=dg.BackfillPolicy.single_run() if one.partitions else None,
+        backfill_policy=dg.BackfillPolicy.single_run() if declared.partitions else None,
         pool=step,
-        description=f"Computes {one.name} from {', '.join(one.inputs.values())}.",
+        description=f"Computes {declared.name} from {', '.join(declared.inputs.values())}.",
     )
     def derive_table(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
         failpoint("dagster.derived.begin")
-        attempt = attempt_of(context, lake.settings, step=f"derive:{one.name}", code_version=version)
-        for name in lake.ensure([one.name]):
+        attempt = attempt_of(context, lake.settings, step=f"derive:{declared.name}", code_version=version)
+        for name in lake.ensure([declared.name]):
             context.log.info(f"created table {name}")
-        report = _derive(context, one, lake, spark, attempt)
+        report = _derive(context, declared, lake, spark, attempt)
         if report is None:
             return
         failpoint("dagster.derived.before")
-        if one.partitions is not None and not (report.statement.partition or _partitioned(context)):
-            _tell_all_partitions(context, one, report, attempt)
-        yield derived_result(report, one, attempt)
+        if declared.partitions is not None and not (report.statement.partition or _partitioned(context)):
+            _report_all_partitions(context, declared, report, attempt)
+        yield derived_result(report, declared, attempt)
 
     return derive_table
 
@@ -98,15 +98,15 @@ def partitions_definition(by: Partitions) -> dg.PartitionsDefinition[str]:
             return dg.StaticPartitionsDefinition(list(values))
 
 
-def _tell_all_partitions(
-    context: dg.AssetExecutionContext, one: Derived, report: DeriveReport, attempt: Attempt
+def _report_all_partitions(
+    context: dg.AssetExecutionContext, declared: Derived, report: DeriveReport, attempt: Attempt
 ) -> None:
     """After a run of the whole table no partition is missing, which Dagster would not conclude by itself."""
-    assert one.partitions is not None
-    for partition in partitions_definition(one.partitions).get_partition_keys():
+    assert declared.partitions is not None
+    for partition in partitions_definition(declared.partitions).get_partition_keys():
         context.log_event(
             dg.AssetMaterialization(
-                dg.AssetKey(list(one.table.identifier)),
+                dg.AssetKey(list(declared.table.identifier)),
                 partition=partition,
                 metadata={"snapshot id": str(report.snapshot_id), "runtime date": attempt.runtime_date},
                 tags=write_tags(attempt),
@@ -118,39 +118,39 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def _spec(one: Derived, declarations: Declarations, condition: dg.AutomationCondition[Any] | None) -> dg.AssetSpec:
-    spec = table_spec(one.table, group=one.table.identifier[0], kinds=KINDS, skippable=True)
+def _spec(declared: Derived, declarations: Declarations, condition: dg.AutomationCondition[Any] | None) -> dg.AssetSpec:
+    spec = table_spec(declared.table, group=declared.table.identifier[0], kinds=KINDS, skippable=True)
     return spec.replace_attributes(
-        deps=[_dep(name, declarations) for name in one.inputs.values()],
-        code_version=derived_version(one),
+        deps=[_dep(name, declarations) for name in declared.inputs.values()],
+        code_version=derived_version(declared),
         automation_condition=condition,
     )
 
 
 def _dep(name: str, declarations: Declarations) -> dg.AssetDep:
-    found = declarations.derived.get(name)
+    derived = declarations.derived.get(name)
     key = dg.AssetKey(identifier_of(name))
     # A function sees its inputs whole, whatever part of its own table it is asked for.
-    return dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping() if found and found.partitions else None)
+    return dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping() if derived and derived.partitions else None)
 
 
 @repeated_when_spark_is_lost()
 def _derive(
-    context: dg.AssetExecutionContext, one: Derived, lake: Lake, spark: LakehouseSpark, attempt: Attempt
+    context: dg.AssetExecutionContext, declared: Derived, lake: Lake, spark: LakehouseSpark, attempt: Attempt
 ) -> DeriveReport | None:
     """Run the step; None if another run has published the same first, which is a good end and no error."""
     execution = execution_of(context)
-    keys = _keys(context, one, datetime.fromtimestamp(execution.begun_ms / 1000, UTC))
+    keys = _keys(context, declared, datetime.fromtimestamp(execution.begun_ms / 1000, UTC))
     try:
         step = DeriveStep(
-            derived=one,
+            derived=declared,
             declarations=lake.declarations,
             catalog=lake.catalog,
-            session=lambda: spark.session(f"derive {one.name}"),
+            session=lambda: spark.session(f"derive {declared.name}"),
             attempt=attempt,
             pin=Pin(execution.id, execution.begun_ms),
             parameters=run_parameters(context.run, lake.settings),
-            part=part_of(one, keys),
+            part=part_of(declared, keys),
             backfill=backfill_reason(context.run),
             rebuild=asks_for_rebuild(context.run),
             inform=context.log.info,
@@ -167,17 +167,17 @@ def _partitioned(context: dg.AssetExecutionContext) -> bool:
     return context.has_partition_key or context.has_partition_key_range
 
 
-def _keys(context: dg.AssetExecutionContext, one: Derived, begun: datetime) -> Sequence[str]:
+def _keys(context: dg.AssetExecutionContext, declared: Derived, begun: datetime) -> Sequence[str]:
     """The partitions that a run is for; none, which is the whole table, if there were no others when it was asked for.
 
     Where partitions have no end, rows may lie behind the newest one: a run of the whole table has put them there. If
     they stayed when all partitions are computed, the table would be of two versions of its inputs for ever.
     """
-    if one.partitions is None or not _partitioned(context):
+    if declared.partitions is None or not _partitioned(context):
         return ()
     keys = context.partition_keys
-    known = partitions_definition(one.partitions).get_partition_keys(current_time=begun)
-    endless = not isinstance(one.partitions, ByValue) and one.partitions.end is None
+    known = partitions_definition(declared.partitions).get_partition_keys(current_time=begun)
+    endless = not isinstance(declared.partitions, ByValue) and declared.partitions.end is None
     return () if endless and set(known) <= set(keys) else keys
 
 

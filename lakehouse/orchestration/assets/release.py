@@ -29,8 +29,8 @@ def release_step(declared: Release) -> str:
 
 def release_version(declared: Release) -> str:
     """A version of what is declared of a release."""
-    said = (declared.name, declared.members)
-    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]
+    content = (declared.name, declared.members)
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
 
 def release_asset(
@@ -87,9 +87,9 @@ def release_asset(
 
 
 def _dep(member: str, declarations: Declarations) -> dg.AssetDep:
-    found = declarations.derived.get(member)
+    derived = declarations.derived.get(member)
     # A release is of all of a table, whatever part of it was computed last.
-    whole = dg.AllPartitionMapping() if found and found.partitions else None
+    whole = dg.AllPartitionMapping() if derived and derived.partitions else None
     return dg.AssetDep(dg.AssetKey(identifier_of(member)), partition_mapping=whole)
 
 
@@ -100,21 +100,21 @@ def _release(context: dg.AssetExecutionContext, step: ReleaseStep) -> Released |
     except Superseded as superseded:
         context.log.info(f"superseded, nothing to materialize: {superseded.message}")
         return None
-    except ReleaseHeld as held:
-        raise _failure(held) from None
+    except ReleaseHeld as refusal:
+        raise _failure(refusal) from None
     if done.outcome == "unchanged":
         context.log.info(f"nothing to release: {done.note}")
         return None
     return done
 
 
-def _failure(held: ReleaseHeld) -> dg.Failure:
+def _failure(refusal: ReleaseHeld) -> dg.Failure:
     """A held release as Dagster shows it. To try the same again would end the same way."""
     columns = {"table": "string", "what is wrong": "string", "to repair": "string"}
-    reasons = [(reason.table, reason.problem, reason.remedy) for reason in held.reasons]
+    reasons = [(reason.table, reason.problem, reason.remedy) for reason in refusal.reasons]
     return dg.Failure(
-        description=held.message,
-        metadata={"refused": type(held).__name__, "reasons": rows_shown(columns, reasons)},
+        description=refusal.message,
+        metadata={"refused": type(refusal).__name__, "reasons": rows_shown(columns, reasons)},
         allow_retries=False,
     )
 

@@ -66,8 +66,15 @@ def mirror_step(tables: MirrorTables) -> str:
 def mirror_digest(tables: MirrorTables) -> str:
     """A version of everything declared that decides how changes become rows of a mirror."""
     mirror, log = tables.mirror, tables.changelog
-    said = (mirror.deletes, mirror.lateness.total_seconds(), mirror.initial, log.name, repr(log.format), log.null_keys)
-    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]
+    content = (
+        mirror.deletes,
+        mirror.lateness.total_seconds(),
+        mirror.initial,
+        log.name,
+        repr(log.format),
+        log.null_keys,
+    )
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
 
 def owner_of(table: Table) -> str:
@@ -78,7 +85,7 @@ def owner_of(table: Table) -> str:
 
 def declaration_digest(table: Table, stream: Stream | None = None) -> str:
     """A version of everything declared that decides what lands in a table; documentation is not part of it."""
-    said: list[object] = [
+    content: list[object] = [
         table.name,
         [
             (column.name, column.type.json(), column.required, column.severity, column.expected, _rules(column.checks))
@@ -88,8 +95,8 @@ def declaration_digest(table: Table, stream: Stream | None = None) -> str:
         sorted(table.properties.items()),
     ]
     if stream is not None:
-        said.append((stream.topic, stream.format, repr(stream.route), repr(stream.start)))
-    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:16]
+        content.append((stream.topic, stream.format, repr(stream.route), repr(stream.start)))
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
 
 def _rules(checks: Iterable[object]) -> list[str]:

@@ -125,8 +125,8 @@ def row_counts(lake: Lake, published: Published, sealed: Mapping[str, int] | Non
         name = table_name(table)
         snapshot = table.metadata.snapshot_by_id(published.snapshots[name])
         # It may be expired already: then the newest one counts, which is what a reader sees.
-        found = snapshot or table.current_snapshot()
-        rows = sealed[name] if sealed and name in sealed else row_count(table, found.snapshot_id if found else None)
+        visible = snapshot or table.current_snapshot()
+        rows = sealed[name] if sealed and name in sealed else row_count(table, visible.snapshot_id if visible else None)
         if rows is not None:
             counts[name] = rows
     return counts

@@ -29,14 +29,14 @@ EVERY_SECONDS = 10
 Condition: TypeAlias = "BuiltinAutomationCondition[Any]"
 
 
-def following(one: Derived, declarations: Declarations) -> Condition:
+def following(derived: Derived, declarations: Declarations) -> Condition:
     """When a derived table is asked for: something that its group is computed from has news, and nothing is in the way.
 
     Of a table in partitions, that is all of them, in one run: its functions see their inputs whole, so nobody can tell
     which partitions some news leaves as they are.
     """
-    group = group_of(one, declarations)
-    upstream = group.upstream(one.name)
+    group = group_of(derived, declarations)
+    upstream = group.upstream(derived.name)
     return (
         _pending(group)
         & ~_any(group.tables, AutomationCondition.in_progress()).with_label("a run computes the group")
@@ -114,10 +114,11 @@ def _others_done(tables: Iterable[str], declarations: Declarations) -> Condition
     """Those of some tables that are computed in runs of their own have no news to wait for."""
     conditions = [
         AutomationCondition.asset_matches(
-            dg.AssetKey(identifier_of(name)), _pending(group_of(one, declarations)) | AutomationCondition.in_progress()
+            dg.AssetKey(identifier_of(name)),
+            _pending(group_of(derived, declarations)) | AutomationCondition.in_progress(),
         )
         for name in tables
-        if (one := declarations.derived.get(name)) is not None
+        if (derived := declarations.derived.get(name)) is not None
     ]
     if not conditions:
         return ~AutomationCondition.in_progress()

@@ -37,8 +37,8 @@ class Interrupted(AutomationCondition[AssetKey]):
 
     @override
     def evaluate(self, context: AutomationContext[AssetKey]) -> AutomationResult[AssetKey]:
-        found = _interrupted(context)
-        true = found is not None and not (self.lately and context.evaluation_time - found >= REST)
+        interrupted_at = _interrupted(context)
+        true = interrupted_at is not None and not (self.lately and context.evaluation_time - interrupted_at >= REST)
         return AutomationResult(context, context.candidate_subset if true else context.get_empty_subset())
 
 
@@ -54,19 +54,19 @@ def _interrupted(context: AutomationContext[AssetKey]) -> datetime | None:
     return datetime.fromtimestamp(run.end_time or run.update_timestamp.timestamp(), UTC)
 
 
-def _cut_short(run: RunRecord) -> bool:
-    found = run.dagster_run
-    if FOLLOWING_TAG not in found.tags:
+def _cut_short(record: RunRecord) -> bool:
+    run = record.dagster_run
+    if FOLLOWING_TAG not in run.tags:
         return False
-    if found.status is DagsterRunStatus.FAILURE:
-        return found.tags.get(RUN_FAILURE_REASON_TAG) != RunFailureReason.STEP_FAILURE.value
-    return found.status is DagsterRunStatus.CANCELED
+    if run.status is DagsterRunStatus.FAILURE:
+        return run.tags.get(RUN_FAILURE_REASON_TAG) != RunFailureReason.STEP_FAILURE.value
+    return run.status is DagsterRunStatus.CANCELED
 
 
 def _made(asset: AssetRecord, run_id: str) -> bool:
     """Whether the run has made it, also if Dagster was told so afterwards (see `unheard`)."""
-    made = asset.asset_entry.last_materialization
-    if made is None or made.asset_materialization is None:
+    materialization = asset.asset_entry.last_materialization
+    if materialization is None or materialization.asset_materialization is None:
         return False
-    told = made.asset_materialization.metadata.get("published by run")
-    return run_id in (made.run_id, told.value if told is not None else None)
+    publisher = materialization.asset_materialization.metadata.get("published by run")
+    return run_id in (materialization.run_id, publisher.value if publisher is not None else None)

@@ -58,10 +58,10 @@ def journal_sensor() -> dg.SensorDefinition:
             context.log.error(f"{name} could not be looked at, all others are logged: {why}")
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
-        found = unheard(lake.catalog, lake.declarations, context.instance, assets)
+        unreported = unheard(lake.catalog, lake.declarations, context.instance, assets)
         return dg.SensorResult(
-            asset_events=list(found),
-            skip_reason=_summary(added, len(found)),
+            asset_events=list(unreported),
+            skip_reason=_summary(added, len(unreported)),
             # What is left for the next look must not pass for seen.
             cursor=json.dumps(asdict(JournalCursor() if added.more else now)),
         )
@@ -95,21 +95,21 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
 
 def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.AssetKey]) -> int:
     """Report what Dagster never heard of, outside of a sensor; returns how many materializations that were."""
-    found = unheard(lake.catalog, lake.declarations, instance, assets)
-    for materialization in found:
+    unreported = unheard(lake.catalog, lake.declarations, instance, assets)
+    for materialization in unreported:
         instance.report_runless_asset_event(materialization)
-    return len(found)
+    return len(unreported)
 
 
 def _where_tables_are(lake: Lake) -> str:
     names = [name for name in sorted(lake.declarations.tables) if name != AUDIT_LOG.name]
-    places = lake.catalog.locations([identifier_of(name) for name in names])
-    said = [(name_of(identifier), location) for identifier, location in sorted(places.known.items())]
-    said += [(name_of(identifier), "refused") for identifier in sorted(places.refused)]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    locations = lake.catalog.locations([identifier_of(name) for name in names])
+    rows = [(name_of(identifier), location) for identifier, location in sorted(locations.known.items())]
+    rows += [(name_of(identifier), "refused") for identifier in sorted(locations.refused)]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
-def _summary(added: Appended, told: int) -> str:
-    said = [f"{len(added.events)} events logged", *([f"{told} materializations reported"] if told else [])]
-    said += [f"{name} could not be looked at: {why}" for name, why in sorted(added.trouble.items())]
-    return ", ".join(said)
+def _summary(added: Appended, reported: int) -> str:
+    parts = [f"{len(added.events)} events logged", *([f"{reported} materializations reported"] if reported else [])]
+    parts += [f"{name} could not be looked at: {why}" for name, why in sorted(added.trouble.items())]
+    return ", ".join(parts)

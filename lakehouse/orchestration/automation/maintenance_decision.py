@@ -57,8 +57,8 @@ def reason_to_wait(died: Sequence[datetime], now: datetime) -> str:
     """
     if not died or now >= (again := died[0] + pause(len(died), "failed")):
         return ""
-    told = "the last run died" if len(died) == 1 else f"the last {len(died)} runs died"
-    return f"{told}, the next try is at {again:%H:%M:%S} UTC"
+    outcome = "the last run died" if len(died) == 1 else f"the last {len(died)} runs died"
+    return f"{outcome}, the next try is at {again:%H:%M:%S} UTC"
 
 
 def operations_of(plan: MaintenancePlan) -> str:

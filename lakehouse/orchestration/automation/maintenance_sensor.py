@@ -85,8 +85,8 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
         most = lake.settings.maintenance.runs_per_tick
         runs = under_way(context.instance, {MAINTENANCE_TAG: [table.name for table in tables]})
         busy = {run.dagster_run.tags[MAINTENANCE_TAG] for run in runs}
-        places, refused = _places(lake, tables)
-        digest = _digest({**places, **refused})
+        locations, refused = _places(lake, tables)
+        digest = _digest({**locations, **refused})
         if why := reason_to_rest(MaintenanceCursor.of(context.cursor), digest, now, busy=busy, most=most):
             return dg.SensorResult(skip_reason=why, cursor=context.cursor)
         survey = TableSurvey(
@@ -97,7 +97,7 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
             now=now,
             cache=cache,
         )
-        decided = _decide(survey, [table for table in tables if table.name not in busy], places, context.instance)
+        decided = _decide(survey, [table for table in tables if table.name not in busy], locations, context.instance)
         decided = decided.with_trouble(refused)
         for name, why in decided.surveys.trouble.items():
             context.log.error(f"{name} could not be looked at, the next tick tries again: {why}")
@@ -118,29 +118,29 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
 
 
 def _decide(
-    survey: TableSurvey, tables: Sequence[Table], places: Mapping[str, str], instance: dg.DagsterInstance
+    survey: TableSurvey, tables: Sequence[Table], locations: Mapping[str, str], instance: dg.DagsterInstance
 ) -> _Decided:
     """Look at the tables whose newest decision does not stand any more."""
     until = {
-        table.name: at
+        table.name: until_time
         for table in tables
-        if table.name in places and (at := survey.stands_until(table, places[table.name])) is not None
+        if table.name in locations and (until_time := survey.stands_until(table, locations[table.name])) is not None
     }
-    wanted = [table for table in tables if table.name in places and table.name not in until]
+    wanted = [table for table in tables if table.name in locations and table.name not in until]
     # Whoever waits longest is first, so that no table keeps another from its turn where time is short.
     wanted.sort(key=lambda table: _waits_since(table, survey.memory))
     looked, waiting = survey_all(survey, wanted, seconds=_MOST_SECONDS), dict[str, str]()
     # One that waits takes no part of the budget from the others; Dagster is asked of those alone whose turn it is.
     while True:
         surveys, allotment = looked.without(waiting).rationed(survey)
-        found = {
+        waits = {
             plan.table: why
             for plan in allotment.chosen
             if (why := reason_to_wait(_died(instance, plan.table, survey.memory), survey.now))
         }
-        if not found:
+        if not waits:
             break
-        waiting |= found
+        waiting |= waits
     times = [*until.values(), *(plan.look_again_at for plan in allotment.idle if plan.look_again_at is not None)]
     at_once = waiting or allotment.chosen or allotment.postponed or surveys.trouble or surveys.left
     return _Decided(surveys, allotment, None if at_once or not times else min(times), waiting)
@@ -156,16 +156,16 @@ def _died(instance: dg.DagsterInstance, table: str, memory: History) -> list[dat
 
     What a run has written down as failed makes that operation wait, and no other.
     """
-    told = {row["run_id"] for row in memory.rows if row["phase"] == "finished"}
+    finished = {row["run_id"] for row in memory.rows if row["phase"] == "finished"}
     failed = failures(instance, {MAINTENANCE_TAG: table})
-    return [ended_at(record) for record in failed if record.dagster_run.run_id not in told]
+    return [ended_at(record) for record in failed if record.dagster_run.run_id not in finished]
 
 
 def _write_down(lake: Lake, decided: _Decided, survey: TableSurvey) -> None:
     rows = [
         row
-        for _, found in sorted(decided.surveys.surveyed.items())
-        for row in decided_rows(found.plan, found.state, found.declared.maintenance)
+        for _, surveyed in sorted(decided.surveys.surveyed.items())
+        for row in decided_rows(surveyed.plan, surveyed.state, surveyed.declared.maintenance)
     ]
     record(lake.catalog, rows, writer=f"sensor {NAME} {survey.now.isoformat()}")
 
@@ -182,8 +182,8 @@ def _observations(decided: _Decided) -> list[dg.AssetObservation]:
     """What was decided of tables that no run will tell of."""
     starting = {plan.table for plan in decided.allotment.chosen}
     return [
-        dg.AssetObservation(asset_key=maintenance_key(name), metadata=decision_metadata(found))
-        for name, found in sorted(decided.surveys.surveyed.items())
+        dg.AssetObservation(asset_key=maintenance_key(name), metadata=decision_metadata(surveyed))
+        for name, surveyed in sorted(decided.surveys.surveyed.items())
         if name not in starting
     ]
 
@@ -191,24 +191,24 @@ def _observations(decided: _Decided) -> list[dg.AssetObservation]:
 def _summary(decided: _Decided) -> str:
     surveys, allotment = decided.surveys, decided.allotment
     measured = len(surveys.surveyed) + len(decided.waiting)
-    told = [f"{measured} tables were measured, {len(allotment.idle)} of them need nothing"]
+    sentences = [f"{measured} tables were measured, {len(allotment.idle)} of them need nothing"]
     if allotment.postponed:
-        told.append(f"over the budget: {', '.join(plan.table for plan in allotment.postponed)}")
+        sentences.append(f"over the budget: {', '.join(plan.table for plan in allotment.postponed)}")
     if surveys.left:
-        told.append(f"the next look goes on with {len(surveys.left)} more")
-    told += [f"{name}: {why}" for name, why in sorted(decided.waiting.items())]
-    told += [f"{name} could not be looked at: {why}" for name, why in sorted(surveys.trouble.items())]
-    return "; ".join(told)
+        sentences.append(f"the next look goes on with {len(surveys.left)} more")
+    sentences += [f"{name}: {why}" for name, why in sorted(decided.waiting.items())]
+    sentences += [f"{name} could not be looked at: {why}" for name, why in sorted(surveys.trouble.items())]
+    return "; ".join(sentences)
 
 
 def _places(lake: Lake, tables: Sequence[Table]) -> tuple[dict[str, str], dict[str, str]]:
     """Table → where its metadata file is, for those that exist; and table → why the catalog does not say."""
-    found = lake.catalog.locations([table.identifier for table in tables])
-    known = {name_of(identifier): place for identifier, place in found.known.items()}
-    return known, {name_of(identifier): why for identifier, why in found.refused.items()}
+    located = lake.catalog.locations([table.identifier for table in tables])
+    known = {name_of(identifier): location for identifier, location in located.known.items()}
+    return known, {name_of(identifier): why for identifier, why in located.refused.items()}
 
 
-def _digest(places: Mapping[str, str]) -> str:
+def _digest(locations: Mapping[str, str]) -> str:
     # What the lakehouse has written about a look is no reason for the next.
-    said = sorted((name, place) for name, place in places.items() if name not in OWN_TABLES)
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    content = sorted((name, location) for name, location in locations.items() if name not in OWN_TABLES)
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

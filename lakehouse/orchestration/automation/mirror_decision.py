@@ -13,12 +13,12 @@ MANY = 100_000
 
 
 def decide_mirror(
-    found: MirrorStanding, *, target_lag: timedelta, running: bool, failures: Failures, now: datetime
+    standing: MirrorStanding, *, target_lag: timedelta, running: bool, failures: Failures, now: datetime
 ) -> Decision:
     """Decide whether to start a run.
 
     Args:
-        found: where the mirror stands.
+        standing: where the mirror stands.
         target_lag: how old the oldest change that is not in the mirror may be.
         running: whether a run of this mirror is queued or under way.
         failures: of its newest runs.
@@ -26,29 +26,31 @@ def decide_mirror(
     """
     if running:
         return Decision(None, "a run of this mirror is under way", "")
-    if not found.lags:
-        return Decision(None, "the changelog is empty" if found.newest is None else "every change is in the mirror", "")
+    if not standing.lags:
+        return Decision(
+            None, "the changelog is empty" if standing.newest is None else "every change is in the mirror", ""
+        )
     if wait := failures.reason_to_wait(now):
-        return Decision(None, f"{_waiting(found)}; {wait}", "")
+        return Decision(None, f"{_waiting(standing)}; {wait}", "")
     patience = target_lag * SHARE
-    young = found.since is not None and now - found.since < patience
-    if young and found.waiting < MANY and not (found.to_begin or found.doubt):
-        return Decision(None, f"{_waiting(found)}, none for longer than {patience.total_seconds():g} s", "")
-    return Decision(_run_key(found, failures.count, now), _waiting(found), "")
+    young = standing.since is not None and now - standing.since < patience
+    if young and standing.waiting < MANY and not (standing.to_begin or standing.doubt):
+        return Decision(None, f"{_waiting(standing)}, none for longer than {patience.total_seconds():g} s", "")
+    return Decision(_run_key(standing, failures.count, now), _waiting(standing), "")
 
 
-def _run_key(found: MirrorStanding, failures: int, now: datetime) -> str:
+def _run_key(standing: MirrorStanding, failures: int, now: datetime) -> str:
     """Name the run by what it folds onto what, so that Dagster starts it once.
 
     A pair of snapshots may come again (a failure, a rollback by hand), so tries are counted and time goes by in it.
     """
     bucket = int(now.timestamp() // RETRY_AFTER.total_seconds())
-    return f"{found.mirror}:{found.snapshot_id or 0}:{found.newest}:{failures}:{bucket}"
+    return f"{standing.mirror}:{standing.snapshot_id or 0}:{standing.newest}:{failures}:{bucket}"
 
 
-def _waiting(found: MirrorStanding) -> str:
-    if found.doubt:
-        return found.doubt
-    if found.waiting:
-        return f"{found.waiting:,} changes wait"
-    return "the mirror is to begin from its initial table" if found.to_begin else "the position is to move on"
+def _waiting(standing: MirrorStanding) -> str:
+    if standing.doubt:
+        return standing.doubt
+    if standing.waiting:
+        return f"{standing.waiting:,} changes wait"
+    return "the mirror is to begin from its initial table" if standing.to_begin else "the position is to move on"

@@ -54,8 +54,8 @@ def _look(tables: MirrorTables, lake: Lake, instance: dg.DagsterInstance) -> Dec
     running = bool(under_way(instance, {MIRROR_TAG: name}))
     failed = Failures.of(failures(instance, {MIRROR_TAG: name}))
     try:
-        found = mirror_standing(lake.catalog, tables)
+        standing = mirror_standing(lake.catalog, tables)
     except SealBroken as broken:
         # The run will refuse by name, where people look; once in a while, not at every look.
         return decide_refusal(name, broken.message, kind="SealBroken", running=running, failures=failed, now=now)
-    return decide_mirror(found, target_lag=tables.mirror.target_lag, running=running, failures=failed, now=now)
+    return decide_mirror(standing, target_lag=tables.mirror.target_lag, running=running, failures=failed, now=now)

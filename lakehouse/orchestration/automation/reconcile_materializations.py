@@ -44,22 +44,24 @@ def unheard(
         instance: where materializations are stored.
         assets: which tables are materialized by a run; what checks keep for themselves is not.
     """
-    told: list[AssetMaterialization] = []
+    materializations: list[AssetMaterialization] = []
     names = [name for name in sorted(declarations.tables) if AssetKey(identifier_of(name)) in assets]
     for identifier in catalog.locations([identifier_of(name) for name in names]).known:
         try:
-            found, key = catalog.load_table(identifier), AssetKey(list(identifier))
+            table, key = catalog.load_table(identifier), AssetKey(list(identifier))
         except CANNOT_LOAD as error:  # the audit log names it, and the next look asks again
             _log.warning("table_not_loaded", table=name_of(identifier), reason=type(error).__name__)
             continue
-        for sealed in _newest(found):
+        for sealed in _newest(table):
             if _heard(instance, key, sealed):
                 continue
             run = instance.get_run_by_id(sealed.seal.run_id)
             # Asked again: between the two looks the run may have told, and ended.
             if (run is None or run.status in FINISHED) and not _heard(instance, key, sealed):
-                told += _told(declarations.tables[name_of(identifier)], found, sealed, declarations)
-    return told
+                materializations += _materializations(
+                    declarations.tables[name_of(identifier)], table, sealed, declarations
+                )
+    return materializations
 
 
 def _newest(table: IcebergTable) -> list[Sealed]:
@@ -67,14 +69,14 @@ def _newest(table: IcebergTable) -> list[Sealed]:
 
     Nothing where a seal is broken, which the audit log tells.
     """
-    found: dict[str, Sealed] = {}
+    newest: dict[str, Sealed] = {}
     try:
         for sealed in seals(table, head_of(table)):
             if _of_an_asset(sealed):
-                found.setdefault(sealed.seal.statement.get(seal_keys.DERIVED_PARTITION, ""), sealed)
+                newest.setdefault(sealed.seal.statement.get(seal_keys.DERIVED_PARTITION, ""), sealed)
     except SealBroken:
         return []
-    return list(found.values())
+    return list(newest.values())
 
 
 def _of_an_asset(sealed: Sealed) -> bool:
@@ -96,33 +98,33 @@ def _heard(instance: DagsterInstance, key: AssetKey, sealed: Sealed) -> bool:
     return any(_is_of(record.asset_materialization, sealed) for record in stored)
 
 
-def _is_of(told: AssetMaterialization | None, sealed: Sealed) -> bool:
-    if told is None:
+def _is_of(materialization: AssetMaterialization | None, sealed: Sealed) -> bool:
+    if materialization is None:
         return False
-    snapshot = told.metadata.get("snapshot id")
-    attempt = (told.tags or {}).get("lakehouse/attempt")
+    snapshot = materialization.metadata.get("snapshot id")
+    attempt = (materialization.tags or {}).get("lakehouse/attempt")
     return attempt == sealed.seal.attempt or (snapshot is not None and str(snapshot.value) == str(sealed.snapshot_id))
 
 
-def _told(
-    table: Table, found: IcebergTable, sealed: Sealed, declarations: Declarations
+def _materializations(
+    declared: Table, table: IcebergTable, sealed: Sealed, declarations: Declarations
 ) -> Iterator[AssetMaterialization]:
-    seal, snapshot = sealed.seal, found.metadata.snapshot_by_id(sealed.snapshot_id)
-    rows = row_count(found, sealed.snapshot_id) if snapshot else None
+    seal, snapshot = sealed.seal, table.metadata.snapshot_by_id(sealed.snapshot_id)
+    rows = row_count(table, sealed.snapshot_id) if snapshot else None
     tags = {
         RUNTIME_DATE_TAG: seal.runtime_date,
         "lakehouse/attempt": seal.attempt,
         "dagster/data_version": str(sealed.snapshot_id),
         "dagster/code_version": seal.code_version,
-        **_writer_tag(table.name, declarations),
+        **_writer_tag(declared.name, declarations),
     }
     for partition in _partitions(sealed):
         yield AssetMaterialization(
-            asset_key=AssetKey(list(table.identifier)),
+            asset_key=AssetKey(list(declared.identifier)),
             description="Found in the table's seal: the run published, and Dagster did not hear of it.",
             partition=partition,
             metadata={
-                **table_metadata(table),
+                **table_metadata(declared),
                 "snapshot id": str(sealed.snapshot_id),
                 "attempt": seal.attempt,
                 "runtime date": seal.runtime_date,

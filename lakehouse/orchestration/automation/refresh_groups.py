@@ -35,13 +35,13 @@ class Group:
         return tuple(name for name in upstream_tables(table, self.declarations) if name not in self.tables)
 
 
-def group_of(one: Derived, declarations: Declarations) -> Group:
+def group_of(declared: Derived, declarations: Declarations) -> Group:
     """The group that a derived table belongs to."""
     derived = declarations.derived
-    own = (one.partitions, _changes(one.name, declarations))
+    own = (declared.partitions, _changes(declared.name, declarations))
     alike = (
         name
-        for name in component_of(one.name, derived)
+        for name in component_of(declared.name, derived)
         if (derived[name].partitions, _changes(name, declarations)) == own
     )
     return Group(tuple(alike), declarations)
@@ -49,14 +49,14 @@ def group_of(one: Derived, declarations: Declarations) -> Group:
 
 def upstream_tables(table: str, declarations: Declarations) -> tuple[str, ...]:
     """Everything that a table is computed from, however far up; nothing for one that is not derived."""
-    found: dict[str, None] = {}
+    upstream: dict[str, None] = {}
     waiting = [table]
     while waiting:
-        one = declarations.derived.get(waiting.pop())
-        new = [name for name in one.inputs.values() if name not in found] if one else []
-        found |= dict.fromkeys(new)
+        derived = declarations.derived.get(waiting.pop())
+        new = [name for name in derived.inputs.values() if name not in upstream] if derived else []
+        upstream |= dict.fromkeys(new)
         waiting += new
-    return tuple(found)
+    return tuple(upstream)
 
 
 def _changes(table: str, declarations: Declarations) -> int:
@@ -64,6 +64,6 @@ def _changes(table: str, declarations: Declarations) -> int:
 
     Without it, a table before and one after a partitioned one would be of one group, which would then wait for itself.
     """
-    one = declarations.derived[table]
-    inputs = (declarations.derived[name] for name in one.inputs.values() if name in declarations.derived)
-    return max((_changes(i.name, declarations) + (i.partitions != one.partitions) for i in inputs), default=0)
+    derived = declarations.derived[table]
+    inputs = (declarations.derived[name] for name in derived.inputs.values() if name in declarations.derived)
+    return max((_changes(i.name, declarations) + (i.partitions != derived.partitions) for i in inputs), default=0)

@@ -53,18 +53,18 @@ def run_news(instance: DagsterInstance, position: JournalPosition, known: Known)
     runs = [(_ended(record), record) for record in records]
     logged = known([event for event, _ in runs])
     new = [(event, record) for event, record in runs if event.id not in logged]
-    taken = new[:MOST_RUNS]
-    if taken:
-        until_ms = max(until_ms, int(taken[-1][1].update_timestamp.timestamp() * 1000))
+    batch = new[:MOST_RUNS]
+    if batch:
+        until_ms = max(until_ms, int(batch[-1][1].update_timestamp.timestamp() * 1000))
         position = position.with_runs(name, until_ms)
-    events = [of for event, record in taken for of in (*_of_run(instance, record.dagster_run), event)]
-    return JournalNews(tuple(events), position, more=len(new) > len(taken) or len(records) == _MOST_RECORDS)
+    events = [of for event, record in batch for of in (*_of_run(instance, record.dagster_run), event)]
+    return JournalNews(tuple(events), position, more=len(new) > len(batch) or len(records) == _MOST_RECORDS)
 
 
 def newest_end(instance: DagsterInstance) -> str:
     """What changes when a run ends: one look at one row."""
-    found = instance.get_run_records(RunsFilter(statuses=FINISHED), limit=1, order_by="update_timestamp")
-    return f"{found[0].dagster_run.run_id} {found[0].update_timestamp.timestamp()}" if found else ""
+    records = instance.get_run_records(RunsFilter(statuses=FINISHED), limit=1, order_by="update_timestamp")
+    return f"{records[0].dagster_run.run_id} {records[0].update_timestamp.timestamp()}" if records else ""
 
 
 def who_started(run: DagsterRun | None) -> str:
@@ -94,11 +94,11 @@ def named(news: JournalNews, instance: DagsterInstance) -> JournalNews:
 def instance_name(instance: DagsterInstance) -> str:
     """A name for this Dagster database, kept in it: another database has other runs and needs a position of its own."""
     storage = instance.daemon_cursor_storage
-    found = storage.get_cursor_values({_INSTANCE_KEY}).get(_INSTANCE_KEY)
-    if found is None:
-        found = uuid.uuid4().hex
-        storage.set_cursor_values({_INSTANCE_KEY: found})
-    return found
+    name = storage.get_cursor_values({_INSTANCE_KEY}).get(_INSTANCE_KEY)
+    if name is None:
+        name = uuid.uuid4().hex
+        storage.set_cursor_values({_INSTANCE_KEY: name})
+    return name
 
 
 def _ended(record: RunRecord) -> Event:
@@ -153,34 +153,34 @@ def _of_run(instance: DagsterInstance, run: DagsterRun) -> Iterator[Event]:
             yield _refused(run, entry, tables.get(happened.step_key or "", []))
 
 
-def _checked(run: DagsterRun, entry: EventLogEntry, found: AssetCheckEvaluation) -> Event:
-    table = _table(found.asset_key)
-    snapshot = found.metadata.get("snapshot id")
+def _checked(run: DagsterRun, entry: EventLogEntry, evaluation: AssetCheckEvaluation) -> Event:
+    table = _table(evaluation.asset_key)
+    snapshot = evaluation.metadata.get("snapshot id")
     text = str(snapshot.value) if snapshot is not None else ""
     numbers = {
         label: value.value
-        for label, value in found.metadata.items()
+        for label, value in evaluation.metadata.items()
         if isinstance(value, dg.IntMetadataValue | dg.FloatMetadataValue)
     }
     return Event(
-        id=f"check:{run.run_id}:{table}:{found.check_name}:{entry.timestamp}",
+        id=f"check:{run.run_id}:{table}:{evaluation.check_name}:{entry.timestamp}",
         kind="check",
         at=datetime.fromtimestamp(entry.timestamp, UTC),
-        outcome="passed" if found.passed else "failed",
-        severity="" if found.passed else found.severity.value,
-        message=f"{found.check_name}: {found.description or ('passed' if found.passed else 'failed')}",
+        outcome="passed" if evaluation.passed else "failed",
+        severity="" if evaluation.passed else evaluation.severity.value,
+        message=f"{evaluation.check_name}: {evaluation.description or ('passed' if evaluation.passed else 'failed')}",
         table=table,
         snapshot_id=int(text) if text.isdecimal() else None,
         who=who_started(run),
         run_id=run.run_id,
         root_run_id=run.root_run_id or run.run_id,
         step=entry.step_key or "",
-        details={"check": found.check_name, "blocking": bool(found.blocking), "numbers": numbers},
+        details={"check": evaluation.check_name, "blocking": bool(evaluation.blocking), "numbers": numbers},
     )
 
 
 def _refused(run: DagsterRun, entry: EventLogEntry, tables: list[str]) -> Event:
-    kind, said = _why(entry)
+    kind, message = _why(entry)
     ours = kind in _ours()
     return Event(
         id=f"refusal:{run.run_id}:{entry.step_key}:{entry.timestamp}",
@@ -188,7 +188,7 @@ def _refused(run: DagsterRun, entry: EventLogEntry, tables: list[str]) -> Event:
         at=datetime.fromtimestamp(entry.timestamp, UTC),
         outcome="refused" if ours else "error",
         severity="ERROR",
-        message=said if ours else f"{kind}; what it said is in the run, as it may hold a value.",
+        message=message if ours else f"{kind}; what it said is in the run, as it may hold a value.",
         table=tables[0] if len(tables) == 1 else "",
         who=who_started(run),
         run_id=run.run_id,
@@ -215,12 +215,12 @@ def _why(entry: EventLogEntry) -> tuple[str, str]:
 
 def _ours() -> set[str]:
     """Names of the errors whose words are free of values; that a blocking check failed is said by Dagster."""
-    found, waiting = {"DagsterAssetCheckFailedError"}, [LakehouseError]
+    names, waiting = {"DagsterAssetCheckFailedError"}, [LakehouseError]
     while waiting:
         kinds = waiting.pop().__subclasses__()
-        found |= {kind.__name__ for kind in kinds}
+        names |= {kind.__name__ for kind in kinds}
         waiting += kinds
-    return found
+    return names
 
 
 def _is_date(text: str) -> bool:

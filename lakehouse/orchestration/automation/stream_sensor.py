@@ -68,7 +68,7 @@ def _look(stream: Stream, lake: Lake, instance: dg.DagsterInstance, cursor: str)
     now = datetime.now(UTC)
     running = bool(under_way(instance, {STREAM_TAG: stream.name}))
     try:
-        found = stream_status(lake, stream)
+        status = stream_status(lake, stream)
     except IngestRefused as refusal:
         kind = type(refusal).__name__
         failed = _failures(instance, stream, position_digest(kind))
@@ -76,13 +76,13 @@ def _look(stream: Stream, lake: Lake, instance: dg.DagsterInstance, cursor: str)
             stream.name, refusal.message, kind=kind, running=running, failures=failed, now=now, cursor=cursor
         )
         return _Looked(decision, position_digest(kind))
-    position = position_digest({"topic": found.topic.topic_id, "position": found.position})
+    position = position_digest({"topic": status.topic.topic_id, "position": status.position})
     decision = decide(
         stream.name,
         position=position,
-        lag=found.lag,
-        begun=found.sealed is not None,
-        waited=found.lag > 0 and _has_older(lake, found, now),
+        lag=status.lag,
+        begun=status.sealed is not None,
+        waited=status.lag > 0 and _has_older(lake, status, now),
         running=running,
         failures=_failures(instance, stream, position),
         cursor=cursor,
@@ -97,7 +97,7 @@ def _failures(instance: dg.DagsterInstance, stream: Stream, position: str) -> Fa
     return Failures.of([record for record in failed if record.dagster_run.tags.get(POSITION_TAG) == position])
 
 
-def _has_older(lake: Lake, found: Standing, now: datetime) -> bool:
+def _has_older(lake: Lake, status: Standing, now: datetime) -> bool:
     """Whether an unread record is older than the patience: asked by offsets, without fetching a record."""
-    recent = offsets_at(lake.kafka, found.topic.topic, now - PATIENCE)
-    return any(recent.get(partition, 0) > position for partition, position in found.position.items())
+    recent = offsets_at(lake.kafka, status.topic.topic, now - PATIENCE)
+    return any(recent.get(partition, 0) > position for partition, position in status.position.items())

@@ -63,13 +63,13 @@ def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefi
             def shared() -> Generator[SparkSession]:
                 yield session()
 
-            asked = TableCheckRun(lake, table, shared, context.instance, context.log.info, context.run.run_id)
-            yield from _answers(asked, [judge for judge in judges if judge.name in wanted])
+            check_run = TableCheckRun(lake, table, shared, context.instance, context.log.info, context.run.run_id)
+            yield from _answers(check_run, [judge for judge in judges if judge.name in wanted])
 
     return judge_table
 
 
-def _answers(asked: TableCheckRun, judges: Sequence[Judge]) -> Iterator[dg.AssetCheckResult]:
+def _answers(check_run: TableCheckRun, judges: Sequence[Judge]) -> Iterator[dg.AssetCheckResult]:
     """Answer what can be answered; what cannot is said together at the end.
 
     Raises:
@@ -79,7 +79,7 @@ def _answers(asked: TableCheckRun, judges: Sequence[Judge]) -> Iterator[dg.Asset
     errors: dict[str, LakehouseError] = {}
     for judge in judges:
         try:
-            result = judge.answer(asked)
+            result = judge.answer(check_run)
         except LakehouseError as error:
             errors[judge.name] = error
         else:
@@ -87,5 +87,5 @@ def _answers(asked: TableCheckRun, judges: Sequence[Judge]) -> Iterator[dg.Asset
     if len(errors) == 1 or (errors and all(isinstance(error, SparkUnreachable) for error in errors.values())):
         raise next(iter(errors.values()))
     if errors:
-        told = "\n".join(f"- {name}: {error}" for name, error in errors.items())
-        raise ChecksUnanswered(f"{asked.table.name}: {len(errors)} checks could not be answered.\n{told}")
+        reasons = "\n".join(f"- {name}: {error}" for name, error in errors.items())
+        raise ChecksUnanswered(f"{check_run.table.name}: {len(errors)} checks could not be answered.\n{reasons}")

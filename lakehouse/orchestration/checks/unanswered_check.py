@@ -28,8 +28,8 @@ class _OfOurs(logging.Filter):
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
-        found = _WARNING.match(record.getMessage())
-        return found is None or found["step"] not in self.steps
+        match = _WARNING.match(record.getMessage())
+        return match is None or match["step"] not in self.steps
 
 
 _of_ours = _OfOurs()

@@ -85,13 +85,13 @@ class Lake:
         Raises:
             NotDeclared: there is none.
         """
-        found = self.declarations.tables.get(name)
-        if found is None:
+        table = self.declarations.tables.get(name)
+        if table is None:
             raise NotDeclared(
                 f"Table {name} is not declared.",
                 remedy=f"declare it in a file below {', '.join(map(str, self.settings.declarations))}.",
             )
-        return found
+        return table
 
     def ensure(self, names: Iterable[str]) -> list[str]:
         """Create the tables that do not exist yet; returns their names.
@@ -220,7 +220,11 @@ class Lake:
             data,
             mode=mode,
             inputs=self._read,
-            pinned=[one for one, at in self._read.items() if one in self._pins and self._pins[one].snapshot_id == at],
+            pinned=[
+                pinned_name
+                for pinned_name, pinned in self._read.items()
+                if pinned_name in self._pins and self._pins[pinned_name].snapshot_id == pinned
+            ],
             backfill=backfill_reason(context.run),
         )
         if self._pins.pop(name, None) is not None and self._pin is not None:
@@ -229,12 +233,12 @@ class Lake:
 
     def _with_siblings(self, names: Iterable[str]) -> list[str]:
         """The tables themselves, and for those of a stream their siblings that exist, quarantine included."""
-        found: dict[str, None] = {}
+        tables: dict[str, None] = {}
         for name in names:
             writer = self.declarations.writer(name)
             siblings = (*writer.tables, writer.quarantine_table) if isinstance(writer, Stream | Mirror) else (name,)
-            found |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(identifier_of(s)))
-        return list(found)
+            tables |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(identifier_of(s)))
+        return list(tables)
 
     def _follow_step(self) -> None:
         """Forget what an earlier step of this process has pinned and read."""

@@ -24,13 +24,13 @@ def maintenance_key(table: str) -> dg.AssetKey:
     return dg.AssetKey([PREFIX, *identifier_of(table)])
 
 
-def decision_metadata(found: Surveyed) -> dict[str, Any]:
+def decision_metadata(surveyed: Surveyed) -> dict[str, Any]:
     """What a person asks first: what was decided and why. Numbers are drawn over time by Dagster itself."""
-    state, plan = found.state, found.plan
+    state, plan = surveyed.state, surveyed.plan
     metadata: dict[str, Any] = {
         "decision": dg.MetadataValue.md(decision_markdown(plan)),
         "not done, and why": _withheld(plan),
-        **numbers(found),
+        **numbers(surveyed),
         "measured": f"{state.depth.name.lower()}{f': {state.deeper_because}' if state.deeper_because else ''}",
         "snapshot id": str(state.snapshot_id or "none"),
         "state digest": plan.state_digest,
@@ -40,14 +40,17 @@ def decision_metadata(found: Surveyed) -> dict[str, Any]:
     if state.holders:
         metadata["old snapshots are held by"] = _holders(state)
     if plan.recommendations:
-        lines = [f"- `{one.setting}` = `{one.value}`: {one.because}" for one in plan.recommendations]
+        lines = [
+            f"- `{recommendation.setting}` = `{recommendation.value}`: {recommendation.because}"
+            for recommendation in plan.recommendations
+        ]
         metadata["recommended, and left to you"] = dg.MetadataValue.md("\n".join(lines))
     return metadata
 
 
-def numbers(found: Surveyed) -> dict[str, Any]:
+def numbers(surveyed: Surveyed) -> dict[str, Any]:
     """What is worth a curve."""
-    totals = found.state.totals
+    totals = surveyed.state.totals
     numbers: dict[str, Any] = {
         "data files": totals.files,
         "delete files": totals.delete_files,
@@ -57,8 +60,8 @@ def numbers(found: Surveyed) -> dict[str, Any]:
     }
     if totals.manifests is not None:
         numbers["manifests"] = totals.manifests
-    if found.state.cadence.commit_ms is not None:
-        numbers["commit ms"] = round(found.state.cadence.commit_ms, 1)
+    if surveyed.state.cadence.commit_ms is not None:
+        numbers["commit ms"] = round(surveyed.state.cadence.commit_ms, 1)
     return numbers
 
 
@@ -69,12 +72,12 @@ def decision_markdown(plan: MaintenancePlan) -> str:
         if action.operation is Operation.NOTHING:
             lines.append("**Nothing**, because:")
         else:
-            where = [one.name for one in action.partitions]
+            where = [partition.name for partition in action.partitions]
             more = f" and {len(where) - _MOST_PARTITIONS} more" if len(where) > _MOST_PARTITIONS else ""
-            places = f" of {', '.join(f'`{name}`' for name in where[:_MOST_PARTITIONS])}{more}" if where else ""
-            lines.append(f"**{action.operation}**{places}, because:")
+            scope = f" of {', '.join(f'`{name}`' for name in where[:_MOST_PARTITIONS])}{more}" if where else ""
+            lines.append(f"**{action.operation}**{scope}, because:")
         lines += ["", *(f"- {reason}" for reason in action.reasons or ("nothing is due",)), ""]
-        lines += [f"- held up by {who}" for who in action.blocked_by]
+        lines += [f"- held up by {holder}" for holder in action.blocked_by]
     return "\n".join(lines).strip()
 
 
@@ -82,12 +85,12 @@ def _withheld(plan: MaintenancePlan) -> dg.TableMetadataValue:
     columns = {"operation": "string", "why not": "string", "until": "string", "in words": "string"}
     rows = [
         (
-            str(one.action.operation),
-            one.why,
-            f"{one.until:%Y-%m-%d %H:%M:%S} UTC" if one.until is not None else "",
-            "; ".join((*one.action.reasons, *one.action.blocked_by)),
+            str(withheld.action.operation),
+            withheld.why,
+            f"{withheld.until:%Y-%m-%d %H:%M:%S} UTC" if withheld.until is not None else "",
+            "; ".join((*withheld.action.reasons, *withheld.action.blocked_by)),
         )
-        for one in plan.withheld[:_MOST_ROWS]
+        for withheld in plan.withheld[:_MOST_ROWS]
     ]
     return rows_shown(columns, rows)
 
@@ -96,12 +99,12 @@ def _holders(state: MeasuredState) -> dg.TableMetadataValue:
     columns = {"who": "string", "snapshot": "string", "until": "string", "why": "string", "to end it": "string"}
     rows = [
         (
-            f"{one.kind} {one.owner}",
-            str(one.snapshot_id),
-            f"{one.until:%Y-%m-%d %H:%M} UTC" if one.until is not None else "no end",
-            one.reason,
-            one.command,
+            f"{holder.kind} {holder.owner}",
+            str(holder.snapshot_id),
+            f"{holder.until:%Y-%m-%d %H:%M} UTC" if holder.until is not None else "no end",
+            holder.reason,
+            holder.command,
         )
-        for one in state.holders[:_MOST_ROWS]
+        for holder in state.holders[:_MOST_ROWS]
     ]
     return rows_shown(columns, rows)

@@ -35,9 +35,9 @@ def pinned_tables(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[
         NoSuchTableError: one of them does not exist.
         CommitFailedException: other commits came first too often.
     """
-    found = read_group(catalog, names)
-    held = pin_inputs(catalog, names, pin)
-    return {name: held.get(name) or Pinned(one.table, None) for name, one in found.items()}
+    group = read_group(catalog, names)
+    pins = pin_inputs(catalog, names, pin)
+    return {name: pins.get(name) or Pinned(pinned.table, None) for name, pinned in group.items()}
 
 
 def release_pins(catalog: LakeCatalog, names: Iterable[str], pin: Pin) -> None:

@@ -128,7 +128,13 @@ def _newer_rows(catalog: LakeCatalog, base: Base, attempt: Attempt, inputs: Mapp
     if (before := made(base.table, base.snapshot_id).sealed) is None:
         return []
     computations, origins = computations_of(before.seal), origins_of(before.seal)
-    other = {name: at for name, at in inputs.items() if before.seal.inputs.get(name) not in (None, at)}
-    reads = [TableRead(name, catalog.load_table(identifier_of(name)), at) for name, at in other.items()]
+    other = {
+        name: snapshot_id
+        for name, snapshot_id in inputs.items()
+        if before.seal.inputs.get(name) not in (None, snapshot_id)
+    }
+    reads = [
+        TableRead(name, catalog.load_table(identifier_of(name)), snapshot_id) for name, snapshot_id in other.items()
+    ]
     newer = newer_dates(attempt.runtime_date, computations, computations)
     return newer + newer_inputs(before, reads, origins, origins)

@@ -58,7 +58,7 @@ def _only_reads(query: str) -> bool:
         definitions = parse(query).definitions
     except GraphQLError:
         return True  # there is nothing to execute, and Dagster says what is wrong
-    operations = [one.operation for one in definitions if isinstance(one, OperationDefinitionNode)]
+    operations = [definition.operation for definition in definitions if isinstance(definition, OperationDefinitionNode)]
     return all(operation is OperationType.QUERY for operation in operations)
 
 

@@ -28,7 +28,7 @@ NUMBERS = st.lists(st.none() | st.floats(-1e288, 1e288), min_size=1, max_size=30
 
 def rendered(figure: Figure | None) -> Image.Image:
     assert figure is not None
-    text = markdown(figure, alt="a picture", said="What it shows.")
+    text = markdown(figure, alt="a picture", caption="What it shows.")
     assert len(text) < SMALL
     found = re.fullmatch(r"What it shows\.\n\n!\[a picture\]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)", text)
     assert found

@@ -20,14 +20,14 @@ def holds_between(condition: Condition, lower: Any, upper: Any) -> bool | None:
         upper: no value is greater.
     """
     match condition:
-        case Both(one, other):
-            found = holds_between(one, lower, upper), holds_between(other, lower, upper)
-            return False if False in found else None if None in found else True
+        case Both(left, right):
+            both = holds_between(left, lower, upper), holds_between(right, lower, upper)
+            return False if False in both else None if None in both else True
         case BoundCondition(operator, bound):
             return _compared(operator, lower, upper, _plain(bound))
         case MemberCondition(values, wanted):
-            found = _member(lower, upper, {_plain(value) for value in values})
-            return found if found is None or wanted else not found
+            is_member = _member(lower, upper, {_plain(value) for value in values})
+            return is_member if is_member is None or wanted else not is_member
         case Text("starts_with", prefix) if lower != upper:
             return _begins(lower, upper, prefix)
         case Text() | Length() if lower == upper:

@@ -52,9 +52,9 @@ class ExampleColumns:
     def told(self, least: Any, greatest: Any) -> tuple[str, ...]:
         """The two rows in words; one if they are the same, none if nobody breaks the rule."""
         rows = dict.fromkeys(tuple(row[_TEXTS]) for row in (least, greatest) if row is not None)
-        return tuple(self._told(list(texts)) for texts in rows)
+        return tuple(self._described(list(texts)) for texts in rows)
 
-    def _told(self, texts: list[str | None]) -> str:
+    def _described(self, texts: list[str | None]) -> str:
         value = f"{self.value.name}={_cut(texts.pop(0))}" if self.value else ""
         key = describe_row(self.key, texts)
         return f"{value} ({key})" if value and key else value or key
@@ -79,10 +79,10 @@ def texts_of(columns: Sequence[Column]) -> Expression:
 
 def describe_row(columns: Sequence[Column], texts: Sequence[str | None]) -> str:
     """Columns with their values."""
-    return ", ".join(f"{column.name}={_cut(each)}" for column, each in zip(columns, texts, strict=True))
+    return ", ".join(f"{column.name}={_cut(value)}" for column, value in zip(columns, texts, strict=True))
 
 
-def _cut(told: str | None) -> str:
-    if told is None:
+def _cut(value: str | None) -> str:
+    if value is None:
         return "null"
-    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"

@@ -41,13 +41,13 @@ def holds(condition: Condition, column: Column, where: str) -> Expression:
     """
     value = named(column.name)
     match condition:
-        case Both(one, other):
-            return holds(one, column, where) & holds(other, column, where)
+        case Both(left, right):
+            return holds(left, column, where) & holds(right, column, where)
         case BoundCondition(operator, bound):
             return _compared(operator, value, literal(bound, column.type), column.type)
         case MemberCondition(values, wanted):
-            found = _member(value, values, column.type)
-            return found if wanted else ~found
+            is_member = _member(value, values, column.type)
+            return is_member if wanted else ~is_member
         case Text():
             return _text(condition, value)
         case Length(shortest, longest):
@@ -78,9 +78,9 @@ def _compared(operator: str, value: Expression, bound: Expression, kind: spark.D
         case "less_equal":
             return value <= bound
         case _:
-            found = value > bound if operator == "greater" else value >= bound
+            comparison = value > bound if operator == "greater" else value >= bound
             # Spark sorts a number that is none behind all others, so only here it would hold.
-            return found & ~f.isnan(value) if isinstance(kind, spark.FloatType | spark.DoubleType) else found
+            return comparison & ~f.isnan(value) if isinstance(kind, spark.FloatType | spark.DoubleType) else comparison
 
 
 def _member(value: Expression, values: pa.Array, kind: spark.DataType) -> Expression:
@@ -88,7 +88,7 @@ def _member(value: Expression, values: pa.Array, kind: spark.DataType) -> Expres
         return f.when(value.isNotNull(), f.lit(False))
     if isinstance(kind, spark.FloatType | spark.DoubleType):
         value = value + f.lit(0.0).cast(kind)  # zero has two signs, and a large set is looked up by bits
-    return value.isin(*(literal(each, kind) for each in values))
+    return value.isin(*(literal(element, kind) for element in values))
 
 
 def _text(condition: Text, value: Expression) -> Expression:

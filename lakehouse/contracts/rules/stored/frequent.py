@@ -24,16 +24,16 @@ class Frequent:
     most: tuple[tuple[list[str | None], int], ...]
 
 
-def most_frequent(found: DataFrame) -> Frequent:
+def most_frequent(frame: DataFrame) -> Frequent:
     """Count a frame of values.
 
     Args:
-        found: a row for each value, with its number of rows and its texts.
+        frame: a row for each value, with its number of rows and its texts.
     """
     # Totals beside each value rather than an aggregate of its own: that would compute the values twice.
     all_of_them = Window.partitionBy(f.lit(True))  # Connect warns of a window without a partition
     totals = f.count(f.lit(1)).over(all_of_them).alias("values"), f.sum(ROWS).over(all_of_them).alias("rows")
-    top = found.select(ROWS, TEXTS, *totals).orderBy(f.desc(ROWS), TEXTS).limit(_SHOWN).collect()
+    top = frame.select(ROWS, TEXTS, *totals).orderBy(f.desc(ROWS), TEXTS).limit(_SHOWN).collect()
     if not top:
         return Frequent(0, 0, ())
     return Frequent(top[0]["values"], top[0]["rows"], tuple((list(row[TEXTS]), row[ROWS]) for row in top))

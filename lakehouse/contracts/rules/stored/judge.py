@@ -101,22 +101,22 @@ def _find_examples(spark: Asking, declared: Table, broken: list[_Answer]) -> Non
     """Examples of those rules of which something may be shown."""
     showable = [answer for answer in broken if ExampleColumns.of(answer.question, declared)]
     if showable:
-        found = spark.examples([answer.question for answer in showable])
-        for answer, examples in zip(showable, found, strict=True):
+        examples_of_rules = spark.examples([answer.question for answer in showable])
+        for answer, examples in zip(showable, examples_of_rules, strict=True):
             answer.examples = examples
 
 
 def _fields(declared: Table, scope: RowScope, questions: Sequence[ColumnRule]) -> dict[str, NestedField]:
     """The columns that rules are about, as far as manifests keep statistics of them."""
     schema = scope.schema
-    there = set(schema.column_names)
-    if missing := [column.name for column in declared.columns if column.name not in there]:
+    existing = set(schema.column_names)
+    if missing := [column.name for column in declared.columns if column.name not in existing]:
         raise ColumnMissing(
             f"{declared.name}: snapshot {scope.snapshot.snapshot_id} has no column {', '.join(missing)}.",
             remedy="run `lakehouse apply`, and write the table again.",
         )
-    found = {question.column.name: schema.find_field(question.column.name) for question in questions}
-    return {name: column for name, column in found.items() if isinstance(column.field_type, PrimitiveType)}
+    fields = {question.column.name: schema.find_field(question.column.name) for question in questions}
+    return {name: column for name, column in fields.items() if isinstance(column.field_type, PrimitiveType)}
 
 
 def _of_the_table(declared: Table, total: RowCount, source: AnsweredBy = "summary") -> list[RuleResult]:

@@ -36,15 +36,15 @@ def questions_of(declared: Table) -> list[ColumnRule]:
         UnknownRule: a check cannot be judged record by record.
     """
     compiled = compile_rules(declared)
-    found: list[ColumnRule] = []
+    rules: list[ColumnRule] = []
     for column in declared.columns:
         if column.required:
-            found.append(ColumnRule(column, REQUIRED, column.severity))
+            rules.append(ColumnRule(column, REQUIRED, column.severity))
         elif column.expected:
-            found.append(ColumnRule(column, EXPECTED, "warning"))
-        found += _checks(column, compiled.blocking, "blocking")
-        found += _checks(column, compiled.warning, "warning")
-    return found
+            rules.append(ColumnRule(column, EXPECTED, "warning"))
+        rules += _checks(column, compiled.blocking, "blocking")
+        rules += _checks(column, compiled.warning, "warning")
+    return rules
 
 
 def _checks(column: Column, rules: tuple[BatchRule, ...], severity: Severity) -> list[ColumnRule]:

@@ -67,53 +67,53 @@ class ReferenceReport:
         return self.dangling / self.rows if self.rows else 0.0
 
 
-def check_references(expected: References, here: TableAt, there: TableAt, session: Session) -> ReferenceReport:
+def check_references(expected: References, referring: TableAt, referred: TableAt, session: Session) -> ReferenceReport:
     """Look for values that the other table does not have.
 
     Args:
         expected: which columns refer to which.
-        here: the table that refers.
-        there: the table that is referred to, of the same moment.
+        referring: the table that refers.
+        referred: the table that is referred to, of the same moment.
         session: opens a Spark session.
 
     Raises:
         NotComparable: the columns are of different types.
         SnapshotGone: one of the snapshots is gone.
     """
-    own = [here.declared.column(name) for name in expected.columns]
-    others = [there.declared.column(name) for name in expected.to or expected.columns]
-    _require_comparable(expected, here.declared, own, others)
+    own = [referring.declared.column(name) for name in expected.columns]
+    others = [referred.declared.column(name) for name in expected.to or expected.columns]
+    _require_comparable(expected, referring.declared, own, others)
     with session() as spark, one_job(spark):
-        rows = here.frame(spark)
+        rows = referring.frame(spark)
         if rows is None:
             return ReferenceReport(0, 0, 0, ())
         values = [named(column.name).alias(f"value {n}") for n, column in enumerate(own)]
-        shown = shown_columns(here.declared, expected.columns)
+        shown = shown_columns(referring.declared, expected.columns)
         texts = texts_of(shown).alias(TEXTS)
         # Not `dropna`, for which a number that is none is missing as well.
-        there_all = reduce(and_, (named(column.name).isNotNull() for column in own))
-        counted = rows.where(there_all).groupBy(*values, texts)
+        complete = reduce(and_, (named(column.name).isNotNull() for column in own))
+        counted = rows.where(complete).groupBy(*values, texts)
         missing = counted.agg(f.count(f.lit(1)).alias(ROWS))
-        if (known := there.frame(spark)) is not None:
+        if (known := referred.frame(spark)) is not None:
             keys = known.select(*(named(column.name).alias(f"key {n}") for n, column in enumerate(others)))
             same = [f.col(f"`value {n}`") == f.col(f"`key {n}`") for n in range(len(own))]
             missing = missing.join(keys, same, "left_anti")
-        found = most_frequent(missing)
-    summary = here.table.metadata.snapshot_by_id(here.snapshot_id or 0)
+        frequent = most_frequent(missing)
+    summary = referring.table.metadata.snapshot_by_id(referring.snapshot_id or 0)
     return ReferenceReport(
         rows=(RowCount.by_summary(summary).most or 0) if summary else 0,
-        dangling=found.rows,
-        missing=found.values,
-        examples=tuple(f"{describe_row(shown, texts)}: {times:,} rows" for texts, times in found.most if shown),
+        dangling=frequent.rows,
+        missing=frequent.values,
+        examples=tuple(f"{describe_row(shown, texts)}: {times:,} rows" for texts, times in frequent.most if shown),
     )
 
 
 def _require_comparable(expected: References, declared: Table, own: list[Column], others: list[Column]) -> None:
-    for here, there in zip(own, others, strict=True):
+    for column, referred in zip(own, others, strict=True):
         whole = (IntegerType, LongType)
-        if here.type != there.type and not (isinstance(here.type, whole) and isinstance(there.type, whole)):
+        if column.type != referred.type and not (isinstance(column.type, whole) and isinstance(referred.type, whole)):
             raise NotComparable(
-                f"{declared.name}.{here.name} is {here.type.simpleString()} and refers to "
-                f"{expected.table}.{there.name}, which is {there.type.simpleString()}.",
+                f"{declared.name}.{column.name} is {column.type.simpleString()} and refers to "
+                f"{expected.table}.{referred.name}, which is {referred.type.simpleString()}.",
                 remedy="declare both of the same type.",
             )

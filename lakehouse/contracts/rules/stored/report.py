@@ -88,20 +88,20 @@ class ContractReport:
         return {v.name: {"severity": words[v.severity], "broken": v.broken} for v in self.verdicts}
 
     @classmethod
-    def sealed(cls, declared: Table, snapshot_id: int, rows: int, told: Mapping[str, int]) -> "ContractReport | None":
+    def sealed(cls, declared: Table, snapshot_id: int, rows: int, counts: Mapping[str, int]) -> "ContractReport | None":
         """The report whose `told()` is in a seal; None where the declaration has other rules by now.
 
         Args:
             declared: the table with its rules.
             snapshot_id: the snapshot, all of whose rows were judged.
             rows: how many these are.
-            told: rule → how many rows broke it.
+            counts: rule → how many rows broke it.
         """
         of_rows = [RuleResult(q.column.name, q.rule, q.severity, 0, rows, "seal") for q in questions_of(declared)]
         limited = row_limits(declared)
         of_table = [RuleResult("", describe_limits(limits), limits.severity, 0, rows, "seal") for limits in limited]
         verdicts = of_rows + of_table
-        if {verdict.name for verdict in verdicts} != set(told):
+        if {verdict.name for verdict in verdicts} != set(counts):
             return None
-        found = tuple(replace(verdict, broken=told[verdict.name]) for verdict in verdicts)
-        return cls(declared.name, snapshot_id, None, "", rows, found, 0)
+        results = tuple(replace(verdict, broken=counts[verdict.name]) for verdict in verdicts)
+        return cls(declared.name, snapshot_id, None, "", rows, results, 0)

@@ -64,9 +64,9 @@ def find_examples(frame: DataFrame, declared: Table, questions: Sequence[ColumnR
     shown = [ExampleColumns.of(question, declared) for question in questions]
     wanted: list[Expression] = []
     for question, show in zip(questions, shown, strict=True):
-        told = f.when(breaks(question, declared), show.sorted_row)
-        wanted += [f.min(told), f.max(told)]
-    row = _only(frame.agg(*(each.alias(f"example {n}") for n, each in enumerate(wanted))))
+        example = f.when(breaks(question, declared), show.sorted_row)
+        wanted += [f.min(example), f.max(example)]
+    row = _only(frame.agg(*(expression.alias(f"example {n}") for n, expression in enumerate(wanted))))
     return [show.told(row[2 * n], row[2 * n + 1]) for n, show in enumerate(shown)]
 
 

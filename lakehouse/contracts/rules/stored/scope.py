@@ -63,8 +63,8 @@ class RowScope:
     @property
     def schema(self) -> Schema:
         """The columns that the snapshot was written with."""
-        found = self.snapshot.schema_id
-        return self.table.schema() if found is None else self.table.schemas()[found]
+        schema_id = self.snapshot.schema_id
+        return self.table.schema() if schema_id is None else self.table.schemas()[schema_id]
 
     @property
     def has_deletes(self) -> bool:

@@ -70,7 +70,7 @@ class ManifestStatistics:
             files: with what their manifests say of them.
             fields: name → the column as the table has it. Of nested ones nothing is known.
         """
-        columns = {name: ColumnBounds(found) for name, found in fields.items()}
+        columns = {name: ColumnBounds(nested_field) for name, nested_field in fields.items()}
         rows = 0
         for file in files:
             rows += file.record_count

@@ -29,7 +29,9 @@ def arrivals_markdown(arrivals: Mapping[int, int]) -> str:
         return ""
     first, last = min(arrivals), max(arrivals)
     span = f"{_clock(first)} to {_clock(last + 1)} UTC"
-    return markdown(_figure(arrivals), alt="records by time of arrival", said=f"Records by Kafka's timestamp, {span}")
+    return markdown(
+        _figure(arrivals), alt="records by time of arrival", caption=f"Records by Kafka's timestamp, {span}"
+    )
 
 
 def _figure(arrivals: Mapping[int, int]) -> "Figure":

@@ -24,33 +24,33 @@ from lakehouse.steps.derived.statement import DeriveStatement
 _INPUT_COLUMNS = {"input": "string", "snapshot": "string", "date": "string", "parameters": "string", "run": "string"}
 
 
-def derived_result(report: DeriveReport, one: Derived, attempt: Attempt) -> MaterializeResult[Any]:
+def derived_result(report: DeriveReport, declared: Derived, attempt: Attempt) -> MaterializeResult[Any]:
     """The result of a step that has published."""
-    said = report.statement
+    statement = report.statement
     metadata: dict[str, Any] = {
-        "rows added": said.added,
-        "dagster/row_count": said.total,
+        "rows added": statement.added,
+        "dagster/row_count": statement.total,
         "runtime date": attempt.runtime_date,
-        "parameters": MetadataValue.json(dict(said.parameters)),
+        "parameters": MetadataValue.json(dict(statement.parameters)),
         "parameters digest": attempt.parameters_digest,
         "inputs": inputs_shown(report.inputs.values()),
         "snapshot id": str(report.snapshot_id),
-        "mode": said.mode,
-        "rows that break a warning rule": sum(int(rule["broken"]) for rule in said.rules.values()),
+        "mode": statement.mode,
+        "rows that break a warning rule": sum(int(rule["broken"]) for rule in statement.rules.values()),
         "branch": report.branch,
         "attempt": attempt.id,
         "seconds": round(report.seconds, 2),
-        **table_metadata(one.table),
-        "dagster/column_lineage": column_lineage(said, one),
+        **table_metadata(declared.table),
+        "dagster/column_lineage": column_lineage(statement, declared),
     }
-    if said.partition:
-        metadata["partitions"] = ", ".join(said.partition)
-    if reason := said.differs or said.replaces_newer:
+    if statement.partition:
+        metadata["partitions"] = ", ".join(statement.partition)
+    if reason := statement.differs or statement.replaces_newer:
         metadata["backfill"] = reason
     if report.notes:
         metadata["notes"] = MetadataValue.md("\n".join(f"- {note}" for note in report.notes))
     return MaterializeResult(
-        asset_key=AssetKey(list(one.table.identifier)),
+        asset_key=AssetKey(list(declared.table.identifier)),
         metadata=metadata,
         data_version=DataVersion(str(report.snapshot_id)),
         tags=write_tags(attempt),
@@ -62,19 +62,25 @@ def inputs_shown(inputs: Iterable[Input]) -> TableMetadataValue:
     return rows_shown(
         _INPUT_COLUMNS,
         [
-            (one.name, str(one.snapshot_id), one.date or "dateless", one.parameters_digest, one.run_id or "unknown")
-            for one in inputs
+            (
+                read.name,
+                str(read.snapshot_id),
+                read.date or "dateless",
+                read.parameters_digest,
+                read.run_id or "unknown",
+            )
+            for read in inputs
         ],
     )
 
 
-def column_lineage(said: DeriveStatement, one: Derived) -> TableColumnLineage:
+def column_lineage(statement: DeriveStatement, declared: Derived) -> TableColumnLineage:
     """From which columns of the inputs each column is computed, as Spark's plan told it."""
-    columns = {column.name for column in one.table.columns}
+    columns = {column.name for column in declared.table.columns}
     return TableColumnLineage(
         {
             name: [TableColumnDep(AssetKey(identifier_of(table)), source) for table, source in sources]
-            for name, sources in said.column_lineage.items()
+            for name, sources in statement.column_lineage.items()
             if name in columns
         }
     )

@@ -21,26 +21,27 @@ _OF_OTHERS = {
 }
 
 
-def maintenance_result(report: MaintainReport, found: Surveyed, attempt: Attempt) -> dg.MaterializeResult[Any]:
+def maintenance_result(report: MaintainReport, surveyed: Surveyed, attempt: Attempt) -> dg.MaterializeResult[Any]:
     """The result of a run that has looked at a table.
 
     Args:
         report: what was done.
-        found: the table and the plan.
+        surveyed: the table and the plan.
         attempt: who worked.
     """
-    name = found.declared.name
+    name = surveyed.declared.name
     metadata: dict[str, Any] = {
-        **decision_metadata(found),
+        **decision_metadata(surveyed),
         # Afterwards, where something was done: a curve is to show what it brought.
         **(numbers(report.after) if report.after is not None else {}),
-        "in short": ", ".join(f"{one.action.operation} {one.result}" for one in report.outcomes) or "nothing to do",
+        "in short": ", ".join(f"{outcome.action.operation} {outcome.result}" for outcome in report.outcomes)
+        or "nothing to do",
         "done": _outcomes(report.outcomes),
         "attempt": attempt.id,
         "seconds": round(report.seconds, 2),
     }
-    if any(one.result == "dry_run" for one in report.outcomes):
-        metadata["to do what was only shown"] = f"run it again with the tag {ALLOW_TAG}={found.plan.state_digest}"
+    if any(outcome.result == "dry_run" for outcome in report.outcomes):
+        metadata["to do what was only shown"] = f"run it again with the tag {ALLOW_TAG}={surveyed.plan.state_digest}"
     if report.outcomes:
         metadata["before and after"] = dg.MetadataValue.md(compared_markdown(report.outcomes))
     if report.completed:
@@ -69,11 +70,11 @@ def _outcomes(outcomes: Sequence[ActionOutcome]) -> dg.TableMetadataValue:
     columns = {"operation": "string", "result": "string", "in words": "string", "facts": "string"}
     rows = [
         (
-            str(one.action.operation),
-            one.result,
-            one.message,
-            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in one.facts.items()),
+            str(outcome.action.operation),
+            outcome.result,
+            outcome.message,
+            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in outcome.facts.items()),
         )
-        for one in outcomes
+        for outcome in outcomes
     ]
     return rows_shown(columns, rows)

@@ -68,15 +68,15 @@ def mirror_results(
     """
     assert report.published is not None
     assert report.statement is not None
-    published, said = report.published.snapshots, report.statement
+    published, statement = report.published.snapshots, report.statement
     loaded = catalog.load_tables([identifier_of(name) for name in published])
     written = {table_name(table): written_by(table, attempt.id) for table in loaded.values()}
-    shared = _step_metadata(report, said, attempt, written[tables.mirror.name])
+    shared = _step_metadata(report, statement, attempt, written[tables.mirror.name])
     for table in tables.tables:
         if table.name not in published:
             continue
         is_mirror = table.name == tables.mirror.name
-        own = _mirror_metadata(said, tables, doubt) if is_mirror else {"rows added": written[table.name].rows}
+        own = _mirror_metadata(statement, tables, doubt) if is_mirror else {"rows added": written[table.name].rows}
         yield MaterializeResult(
             asset_key=AssetKey(list(table.identifier)),
             metadata={
@@ -107,8 +107,8 @@ def written_by(table: IcebergTable, attempt: str) -> WrittenRows:
     return WrittenRows(rows, files, size, published)
 
 
-def _mirror_metadata(said: MirrorStatement, tables: MirrorTables, doubt: Doubt | None) -> dict[str, Any]:
-    applied = said.applied
+def _mirror_metadata(statement: MirrorStatement, tables: MirrorTables, doubt: Doubt | None) -> dict[str, Any]:
+    applied = statement.applied
     metadata: dict[str, Any] = {
         "rows inserted": applied.inserted,
         "rows updated": applied.updated,
@@ -121,34 +121,37 @@ def _mirror_metadata(said: MirrorStatement, tables: MirrorTables, doubt: Doubt |
     }
     if doubt is not None:
         metadata |= {"keys in doubt": doubt.keys, "refused changes of unknown key": doubt.unknown}
-    if picture := operations_markdown(said.operations, _rows(applied), _refused(applied)):
+    if picture := operations_markdown(statement.operations, _rows(applied), _refused(applied)):
         metadata["changes and rows"] = MetadataValue.md(picture)
     return metadata
 
 
 def _step_metadata(
-    report: MirrorReport, said: MirrorStatement, attempt: Attempt, written: WrittenRows
+    report: MirrorReport, statement: MirrorStatement, attempt: Attempt, written: WrittenRows
 ) -> dict[str, Any]:
     # A rebuild folds what came long ago: that is no delay.
     followed = written.published if report.kind != KIND_REBUILD else None
-    late = delay(said.arrived_ms, followed) if followed else None
+    late = delay(statement.arrived_ms, followed) if followed else None
     metadata: dict[str, Any] = {
-        "summary": MetadataValue.md(_summary(report.mirror, said)),
+        "summary": MetadataValue.md(_summary(report.mirror, statement)),
         "kind": report.kind,
-        "changes": said.changes,
+        "changes": statement.changes,
         "changes per operation": rows_shown(
             {"operation": "string", "changes": "int", "since the build began": "int"},
-            [(name, said.operations.get(name, 0), total) for name, total in sorted(said.total_operations.items())],
+            [
+                (name, statement.operations.get(name, 0), total)
+                for name, total in sorted(statement.total_operations.items())
+            ],
         ),
-        "range": f"({said.start or 'begin'}, {said.end}] of {said.changelog}",
-        "position": str(said.position or ""),
+        "range": f"({statement.start or 'begin'}, {statement.end}] of {statement.changelog}",
+        "position": str(statement.position or ""),
         "changes left for the next run": report.behind,
-        "build": said.build,
+        "build": statement.build,
         "branch": attempt.branch,
         "attempt": attempt.id,
         "runtime date": attempt.runtime_date,
         "seconds": round(report.seconds, 2),
-        "changes per second": round(said.changes / report.seconds) if report.seconds else 0,
+        "changes per second": round(statement.changes / report.seconds) if report.seconds else 0,
     }
     if report.plan is not None:
         metadata["plan"] = MetadataValue.md(plan_markdown(report.plan, written))
@@ -156,9 +159,9 @@ def _step_metadata(
         metadata["notes"] = MetadataValue.md("\n".join(f"- {note}" for note in report.notes))
     if late is not None:
         metadata["delay (s)"] = round(late.total_seconds(), 1)
-    for name, us in (("source time reached", said.source_time_us), ("low watermark", said.low_watermark_us)):
-        if (found := moment(us // 1000)) is not None:
-            metadata[name] = MetadataValue.timestamp(found)
+    for name, us in (("source time reached", statement.source_time_us), ("low watermark", statement.low_watermark_us)):
+        if (timestamp := moment(us // 1000)) is not None:
+            metadata[name] = MetadataValue.timestamp(timestamp)
     return metadata
 
 
@@ -174,11 +177,11 @@ def column_lineage(tables: MirrorTables) -> TableColumnLineage:
     )
 
 
-def _summary(name: str, said: MirrorStatement) -> str:
+def _summary(name: str, statement: MirrorStatement) -> str:
     """A small table of what the step did: it stands beside each of the mirror's tables."""
     lines = [f"| {name} | this step | since the build began |", "|---|---:|---:|"]
-    now, total = msgspec.structs.asdict(said.applied), msgspec.structs.asdict(said.total_applied)
-    lines += [f"| {what.replace('_', ' ')} | {now[what]:,} | {total[what]:,} |" for what in now]
+    now, total = msgspec.structs.asdict(statement.applied), msgspec.structs.asdict(statement.total_applied)
+    lines += [f"| {counter.replace('_', ' ')} | {now[counter]:,} | {total[counter]:,} |" for counter in now]
     return "\n".join(lines)
 
 

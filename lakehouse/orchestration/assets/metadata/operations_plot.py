@@ -21,4 +21,4 @@ def operations_markdown(operations: Mapping[str, int], applied: Mapping[str, int
     if not bars:
         return ""
     drawn = counted_bars(bars, height=0.5 + 0.22 * len(bars))
-    return markdown(drawn, alt="changes and rows", said="Changes by operation, and what became of rows")
+    return markdown(drawn, alt="changes and rows", caption="Changes by operation, and what became of rows")

@@ -28,18 +28,18 @@ def judge(declared: Derived) -> Callable[[TableCheckRun], dg.AssetCheckResult]:
 def _answer(question: DerivedCheck) -> dg.AssetCheckResult:
     try:
         report = check_lineage(question.declared.inputs.values(), question.seal)
-        told = {"accounts": _accounts(report), **question.run_told()}
+        metadata = {"accounts": _accounts(report), **question.run_told()}
     except SealBroken as broken:
         edited = findings([("seal_edited", broken.message)])
-        return question.result(f"{broken.message} {question.repair}", "seals", passed=False, told=edited)
+        return question.result(f"{broken.message} {question.repair}", "seals", passed=False, metadata=edited)
     if report.passed:
         text = (
             f"It reads its {len(report.declared)} declared inputs, at the snapshots that were pinned, and nothing else."
         )
-        return question.result(text, "seals", passed=True, told=told)
+        return question.result(text, "seals", passed=True, metadata=metadata)
     wrong = [(finding.kind, finding.message) for finding in report.findings]
     text = f"{question.declared.name}: {sentences([text for _, text in wrong])} {_repair(question, report)}"
-    return question.result(text, "seals", passed=False, told=told | findings(wrong))
+    return question.result(text, "seals", passed=False, metadata=metadata | findings(wrong))
 
 
 def _repair(question: DerivedCheck, report: LineageReport) -> str:

@@ -78,8 +78,8 @@ class DerivedCheck:
     @cached_property
     def backfill(self) -> str:
         """Why a declared backfill was allowed to join inputs that differ; empty for none."""
-        said = Derivation.of(self.seal)
-        return said.differs if said else ""
+        derivation = Derivation.of(self.seal)
+        return derivation.differs if derivation else ""
 
     @cached_property
     def inputs(self) -> tuple[Given, ...]:
@@ -100,8 +100,8 @@ class DerivedCheck:
         text = seal.statement.get(seal_keys.DERIVED_PARAMETERS, "{}")
         parameters = msgspec.json.decode(text, type=dict[str, bool | int | float | str])
         run = Attempt(seal.run_id, seal.step, runtime_date=seal.runtime_date)
-        asked = agreement.RunRequest(self.declared.name, run, parameters)
-        return f"To repair: {agreement.repair(asked, rebuild=rebuild, dates=self._dates())}"
+        request = agreement.RunRequest(self.declared.name, run, parameters)
+        return f"To repair: {agreement.repair(request, rebuild=rebuild, dates=self._dates())}"
 
     def _dates(self) -> set[str]:
         """That the inputs are of, as far as anybody can tell."""
@@ -115,11 +115,11 @@ class DerivedCheck:
     def nothing_yet(self) -> dg.AssetCheckResult:
         """Before the first run."""
         return self.result(
-            "Nothing was computed yet, so there is nothing to prove.", "no snapshot", passed=True, told={}
+            "Nothing was computed yet, so there is nothing to prove.", "no snapshot", passed=True, metadata={}
         )
 
     def result(
-        self, description: str, answered_from: str, *, passed: bool, told: dict[str, Any], warn: bool = False
+        self, description: str, answered_from: str, *, passed: bool, metadata: dict[str, Any], warn: bool = False
     ) -> dg.AssetCheckResult:
         """The result, with what every one of these checks tells.
 
@@ -127,7 +127,7 @@ class DerivedCheck:
             description: what was found, for somebody who does not read code.
             answered_from: `manifests`, `seals`, a scan.
             passed: whether the promise is kept.
-            told: further metadata.
+            metadata: further metadata.
             warn: a failure stops nothing.
         """
         return dg.AssetCheckResult(
@@ -139,7 +139,7 @@ class DerivedCheck:
             metadata={
                 "snapshot id": str(self.snapshot_id or "none"),
                 ANSWERED_FROM: answered_from,
-                **told,
+                **metadata,
                 "seconds": round(time.monotonic() - self.began, 3),
             },
         )
@@ -150,13 +150,13 @@ class DerivedCheck:
             (g.table, g.runtime_date or "dateless", g.parameters or "-", g.run_id or "unknown", str(g.snapshot_id))
             for g in self.inputs
         ]
-        told: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "runtime date": self.seal.runtime_date or "none",
             "parameters": self.seal.parameters_digest or "none",
             "run": self.seal.run_id,
             "inputs": rows_shown(_COLUMNS, rows),
         }
-        return told | ({"declared backfill": self.backfill} if self.backfill else {})
+        return metadata | ({"declared backfill": self.backfill} if self.backfill else {})
 
 
 def answering(
@@ -164,17 +164,17 @@ def answering(
 ) -> Callable[[TableCheckRun], dg.AssetCheckResult]:
     """A judge's answer from one about a derived table that holds something."""
 
-    def judge(asked: TableCheckRun) -> dg.AssetCheckResult:
-        question = DerivedCheck(asked, declared, name)
+    def judge(check_run: TableCheckRun) -> dg.AssetCheckResult:
+        question = DerivedCheck(check_run, declared, name)
         return question.nothing_yet() if question.snapshot_id is None else answer(question)
 
     return judge
 
 
-def sentences(found: Sequence[str]) -> str:
+def sentences(messages: Sequence[str]) -> str:
     """The first findings, and how many more there are."""
-    more = f" And {len(found) - 1} more, see the findings." if len(found) > 1 else ""
-    return f"{found[0]}{more}"
+    more = f" And {len(messages) - 1} more, see the findings." if len(messages) > 1 else ""
+    return f"{messages[0]}{more}"
 
 
 def findings(rows: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -32,38 +32,38 @@ def _answer(question: DerivedCheck) -> dg.AssetCheckResult:
     assert question.snapshot_id is not None
     report = check_dates(question.asked.pinned.table, question.snapshot_id, question.declared)
     wrong = [(finding.kind, finding.message) for finding in report.findings]
-    told = _metadata(report)
+    metadata = _metadata(report)
     try:
         differ = disagreements(question.seal, question.inputs)
-        told |= question.run_told()
+        metadata |= question.run_told()
     except SealBroken as broken:
         wrong = list(dict.fromkeys([*wrong, ("seal_edited", broken.message)]))
-        return _failed(question, report, wrong, told)
+        return _failed(question, report, wrong, metadata)
     except CannotJudge:
         if not wrong:
             raise
-        return _failed(question, report, wrong, told)
+        return _failed(question, report, wrong, metadata)
     if differ and question.backfill and not wrong:
         text = f"Computed as a declared backfill ({question.backfill}) from inputs that do not agree: "
-        rows = [("input_differs", told) for told in differ]
+        rows = [("input_differs", difference) for difference in differ]
         return question.result(
-            f"{text}{'; '.join(differ)}.", _from(report), passed=False, told=told | findings(rows), warn=True
+            f"{text}{'; '.join(differ)}.", _from(report), passed=False, metadata=metadata | findings(rows), warn=True
         )
     wrong += [("input_disagrees", f"{text}; this table is of {question.seal.runtime_date}.") for text in differ]
     if wrong:
-        return _failed(question, report, wrong, told)
-    return question.result(_sound(report), _from(report), passed=True, told=told)
+        return _failed(question, report, wrong, metadata)
+    return question.result(_sound(report), _from(report), passed=True, metadata=metadata)
 
 
 def _failed(
-    question: DerivedCheck, report: DatesReport, wrong: list[tuple[str, str]], told: dict[str, Any]
+    question: DerivedCheck, report: DatesReport, wrong: list[tuple[str, str]], metadata: dict[str, Any]
 ) -> dg.AssetCheckResult:
     text = f"{question.declared.name}: {sentences([text for _, text in wrong])} {question.repair}"
-    return question.result(text, _from(report), passed=False, told=told | findings(wrong))
+    return question.result(text, _from(report), passed=False, metadata=metadata | findings(wrong))
 
 
 def _metadata(report: DatesReport) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "column": report.column,
         "dates": ", ".join(day.isoformat() for day in report.expected) or "none",
         "files": report.files,
@@ -72,8 +72,8 @@ def _metadata(report: DatesReport) -> dict[str, Any]:
     }
     if report.beyond_seals:
         rows: list[tuple[str, int]] = [(day.isoformat(), files) for day, files in report.beyond_seals.items()]
-        told["files of runs whose seals have expired"] = rows_shown({"date": "string", "files": "int"}, rows)
-    return told
+        metadata["files of runs whose seals have expired"] = rows_shown({"date": "string", "files": "int"}, rows)
+    return metadata
 
 
 def _from(report: DatesReport) -> str:

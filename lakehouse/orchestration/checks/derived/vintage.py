@@ -32,48 +32,53 @@ def judge(declared: Derived) -> Callable[[TableCheckRun], dg.AssetCheckResult]:
 
 def _answer(question: DerivedCheck) -> dg.AssetCheckResult:
     assert question.snapshot_id is not None
-    found = check_vintage(question.load, {question.declared.name: question.snapshot_id})
-    told = {"tables looked at": len({reading.table for reading in found.readings}), "versions read": _readings(found)}
-    if found.broken:
-        edited = [("seal_edited", text) for text in found.broken]
-        text = f"{sentences(found.broken)} {question.repair}"
-        return question.result(text, "seals", passed=False, told=told | findings(edited))
-    told |= question.run_told()
-    if found.differences:
-        differ = [str(difference) for difference in found.differences]
+    vintage = check_vintage(question.load, {question.declared.name: question.snapshot_id})
+    metadata = {
+        "tables looked at": len({reading.table for reading in vintage.readings}),
+        "versions read": _readings(vintage),
+    }
+    if vintage.broken:
+        edited = [("seal_edited", text) for text in vintage.broken]
+        text = f"{sentences(vintage.broken)} {question.repair}"
+        return question.result(text, "seals", passed=False, metadata=metadata | findings(edited))
+    metadata |= question.run_told()
+    if vintage.differences:
+        differ = [str(difference) for difference in vintage.differences]
         if question.backfill:
             text = f"Computed as a declared backfill ({question.backfill}) although {sentences(differ)}"
         else:
-            text = f"{sentences(differ)} {_older(question, found)}{question.repaired_by(rebuild=found.rebuild)}"
+            text = f"{sentences(differ)} {_older(question, vintage)}{question.repaired_by(rebuild=vintage.rebuild)}"
         rows = [("vintage", text) for text in differ]
-        return question.result(text, "seals", passed=False, told=told | findings(rows), warn=bool(question.backfill))
-    if found.undecided:
+        return question.result(
+            text, "seals", passed=False, metadata=metadata | findings(rows), warn=bool(question.backfill)
+        )
+    if vintage.undecided:
         raise CannotJudge(
-            f"{question.declared.name}: nobody can say whether it is of one vintage. {found.undecided[0]}",
+            f"{question.declared.name}: nobody can say whether it is of one vintage. {vintage.undecided[0]}",
             remedy=question.repair.removeprefix("To repair: "),
         )
-    return question.result(_sound(found), "seals", passed=True, told=told)
+    return question.result(_sound(vintage), "seals", passed=True, metadata=metadata)
 
 
-def _older(question: DerivedCheck, found: Vintage) -> str:
+def _older(question: DerivedCheck, vintage: Vintage) -> str:
     """Which partitions of the table are all that is missing, and how they are computed alone."""
     name = question.declared.name
-    parts = list(dict.fromkeys(part for each in found.differences for part in each.older_parts(name)))
+    parts = list(dict.fromkeys(part for difference in vintage.differences for part in difference.older_parts(name)))
     if question.declared.partitions is None or not parts:
         return ""
-    told = f"Computed from an older version: {', '.join(parts)} of {name}."
+    sentence = f"Computed from an older version: {', '.join(parts)} of {name}."
     day = question.seal.runtime_date
-    return f"{told} Materialize in Dagster's UI computes them alone (run tag lakehouse/runtime_date={day}). "
+    return f"{sentence} Materialize in Dagster's UI computes them alone (run tag lakehouse/runtime_date={day}). "
 
 
-def _sound(found: Vintage) -> str:
-    tables = {reading.table for reading in found.readings[1:]}
+def _sound(vintage: Vintage) -> str:
+    tables = {reading.table for reading in vintage.readings[1:]}
     return f"{len(tables)} tables are above it, and each was read in one version."
 
 
-def _readings(found: Vintage) -> dg.TableMetadataValue:
+def _readings(vintage: Vintage) -> dg.TableMetadataValue:
     rows: list[tuple[Any, ...]] = []
-    for reading in found.readings:
+    for reading in vintage.readings:
         seal = reading.seal
         day, run = (seal.runtime_date or "dateless", seal.run_id) if seal else ("unknown", "unknown")
         rows.append((reading.table, reading.way, str(reading.snapshot_id), day, run))

@@ -60,14 +60,14 @@ class MaintenanceCheck:
         return [row for row in self.rows if row["phase"] == "finished"]
 
     def answer(
-        self, name: str, broken: Sequence[tuple[str, str]], *, told: str, warn: bool = False
+        self, name: str, broken: Sequence[tuple[str, str]], *, otherwise: str, warn: bool = False
     ) -> dg.AssetCheckResult:
         """A result: good where nothing is broken.
 
         Args:
             name: of the check.
             broken: what is not as it should be, and what to do.
-            told: what to say where all is well.
+            otherwise: what to say where all is well.
             warn: whether it is no more than a warning.
         """
         snapshot = self.loaded.metadata.current_snapshot_id if self.loaded is not None else None
@@ -80,15 +80,15 @@ class MaintenanceCheck:
             check_name=name,
             passed=not broken,
             severity=dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR,
-            description=f"{broken[0][0]}{more}" if broken else told if self.loaded is not None else _NOTHING_YET,
+            description=f"{broken[0][0]}{more}" if broken else otherwise if self.loaded is not None else _NOTHING_YET,
             metadata=metadata,
         )
 
 
-def _content(asked: MaintenanceCheck) -> dg.AssetCheckResult:
+def _content(check: MaintenanceCheck) -> dg.AssetCheckResult:
     """The newest of each operation that rewrites counts: what was refused once and done well since is history."""
     newest: dict[str, Mapping[str, Any]] = {}
-    for row in asked.finished:
+    for row in check.finished:
         if row["operation"] in ("rewrite", "manifests", "deduplicate"):
             newest.setdefault(row["operation"], row)
     broken = [
@@ -100,29 +100,37 @@ def _content(asked: MaintenanceCheck) -> dg.AssetCheckResult:
         if row["result"] == "proof_failed"
     ]
     rows = sum(int(msgspec.json.decode(row["measured"])["facts"].get("rows", 0)) for row in newest.values())
-    told = f"Everything that was written anew was proven before it was published: {rows:,} rows by the newest runs."
-    return asked.answer(CONTENT, broken, told=told if newest else "Nothing was written anew in the last 30 days.")
+    sentence = f"Everything that was written anew was proven before it was published: {rows:,} rows by the newest runs."
+    return check.answer(
+        CONTENT, broken, otherwise=sentence if newest else "Nothing was written anew in the last 30 days."
+    )
 
 
-def _consumers(asked: MaintenanceCheck) -> dg.AssetCheckResult:
-    found = can_plan(asked.lake.catalog, asked.lake.declarations, asked.table.name) if asked.loaded is not None else ()
-    broken = [(f"{one.kind} {one.name} cannot read on: {one.message}", one.remedy) for one in found]
-    return asked.answer(CONSUMERS, broken, told="Everybody who reads the table in ranges can plan the next one.")
+def _consumers(check: MaintenanceCheck) -> dg.AssetCheckResult:
+    stuck = can_plan(check.lake.catalog, check.lake.declarations, check.table.name) if check.loaded is not None else ()
+    broken = [
+        (f"{consumer.kind} {consumer.name} cannot read on: {consumer.message}", consumer.remedy) for consumer in stuck
+    ]
+    return check.answer(CONSUMERS, broken, otherwise="Everybody who reads the table in ranges can plan the next one.")
 
 
-def _leases(asked: MaintenanceCheck) -> dg.AssetCheckResult:
-    table = asked.loaded
-    found = late(holders_of(asked.lake.catalog, asked.lake.declarations, table), asked.now) if table is not None else ()
-    broken = [(warning(holder, asked.now), holder.command) for holder in found]
-    return asked.answer(LEASES, broken, told="No lease is overdue.", warn=True)
+def _leases(check: MaintenanceCheck) -> dg.AssetCheckResult:
+    table = check.loaded
+    overdue = (
+        late(holders_of(check.lake.catalog, check.lake.declarations, table), check.now) if table is not None else ()
+    )
+    broken = [(warning(holder, check.now), holder.command) for holder in overdue]
+    return check.answer(LEASES, broken, otherwise="No lease is overdue.", warn=True)
 
 
-def _orphans(asked: MaintenanceCheck) -> dg.AssetCheckResult:
-    uuid = str(asked.loaded.metadata.table_uuid) if asked.loaded is not None else ""
-    found = deleted_too_early(asked.lake.catalog, uuid) if uuid else []
-    broken = [(told, "declare Orphans(delete=False), and tell whoever looks after this house") for told in found]
-    return asked.answer(
-        ORPHANS, broken, told="No orphan was deleted that was not one in an earlier look, long enough ago."
+def _orphans(check: MaintenanceCheck) -> dg.AssetCheckResult:
+    uuid = str(check.loaded.metadata.table_uuid) if check.loaded is not None else ""
+    messages = deleted_too_early(check.lake.catalog, uuid) if uuid else []
+    broken = [
+        (message, "declare Orphans(delete=False), and tell whoever looks after this house") for message in messages
+    ]
+    return check.answer(
+        ORPHANS, broken, otherwise="No orphan was deleted that was not one in an earlier look, long enough ago."
     )
 
 
@@ -150,14 +158,16 @@ def maintenance_checks(table: Table, declarations: Declarations) -> dg.AssetChec
     @dg.multi_asset_check(
         name=f"keeps_{'__'.join(table.identifier)}",
         description=f"Proves that maintenance of {table.name} keeps what it must not change.",
-        specs=[dg.AssetCheckSpec(name, asset=key, description=told) for name, (told, _) in _CHECKS.items()],
+        specs=[
+            dg.AssetCheckSpec(name, asset=key, description=description) for name, (description, _) in _CHECKS.items()
+        ],
         can_subset=True,
     )
     def prove_maintenance(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.AssetCheckResult]:
-        asked = MaintenanceCheck(lake, table, datetime.now(UTC))
+        question = MaintenanceCheck(lake, table, datetime.now(UTC))
         wanted = {check.name for check in context.selected_asset_check_keys}
-        yield from (answer(asked) for name, (_, answer) in _CHECKS.items() if name in wanted)
+        yield from (answer(question) for name, (_, answer) in _CHECKS.items() if name in wanted)
 
     return prove_maintenance

@@ -16,7 +16,7 @@ def deleted_too_early(catalog: LakeCatalog, uuid: str) -> list[str]:
     except NoSuchTableError:  # nobody has ever looked
         return []
     since: dict[str, datetime] = {}
-    found: list[str] = []
+    messages: list[str] = []
     for row in rows:
         if row.event == "candidate":
             since[row.path] = row.at
@@ -26,7 +26,7 @@ def deleted_too_early(catalog: LakeCatalog, uuid: str) -> list[str]:
             first, name = since.get(row.path), row.path.rpartition("/")[2]
             wait = max(LEAST, timedelta(seconds=row.longest_run_s))
             if first is None:
-                found.append(f"{name} was deleted on {row.at:%Y-%m-%d}, and no look had found it before")
+                messages.append(f"{name} was deleted on {row.at:%Y-%m-%d}, and no look had found it before")
             elif row.at - first <= wait:
-                found.append(f"{name} was deleted {row.at - first} after it was first found; {wait} is the least")
-    return found
+                messages.append(f"{name} was deleted {row.at - first} after it was first found; {wait} is the least")
+    return messages

@@ -19,14 +19,14 @@ KEYS_DESCRIPTION = "No key is twice in the mirror. Reads the key's columns of ev
 
 def balance_result(proof: BalanceProof, key: dg.AssetKey) -> dg.AssetCheckResult:
     """Tell what seals and counters add up to."""
-    told = f"{proof.seals} seals add up: {proof.changes:,} changes made {proof.rows:,} rows."
+    sentence = f"{proof.seals} seals add up: {proof.changes:,} changes made {proof.rows:,} rows."
     since = proof.proven_from or {}
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=BALANCE,
         passed=proof.holds,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=told if proof.holds else f"The mirror's books do not balance. {first_of(proof.findings)}",
+        description=sentence if proof.holds else f"The mirror's books do not balance. {first_of(proof.findings)}",
         metadata={
             "seals": proof.seals,
             "changes applied": proof.changes,

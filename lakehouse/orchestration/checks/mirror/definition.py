@@ -40,35 +40,35 @@ class MirrorCheck:
 Answer = Callable[[MirrorCheck], dg.AssetCheckResult]
 
 
-def _balance(asked: MirrorCheck) -> dg.AssetCheckResult:
-    return balance.balance_result(check_balance(asked.tables, asked.evidence), asked.key)
+def _balance(check: MirrorCheck) -> dg.AssetCheckResult:
+    return balance.balance_result(check_balance(check.tables, check.evidence), check.key)
 
 
-def _delay(asked: MirrorCheck) -> dg.AssetCheckResult:
-    return ordering.delay_result(backlog(asked.evidence), asked.tables.mirror.target_lag, asked.key)
+def _delay(check: MirrorCheck) -> dg.AssetCheckResult:
+    return ordering.delay_result(backlog(check.evidence), check.tables.mirror.target_lag, check.key)
 
 
-def _keys(asked: MirrorCheck) -> dg.AssetCheckResult:
-    return balance.keys_result(check_keys(asked.tables, asked.evidence.mirror), asked.key)
+def _keys(check: MirrorCheck) -> dg.AssetCheckResult:
+    return balance.keys_result(check_keys(check.tables, check.evidence.mirror), check.key)
 
 
-def _order(asked: MirrorCheck) -> dg.AssetCheckResult:
-    return ordering.order_result(check_order(asked.tables, asked.evidence), asked.key)
+def _order(check: MirrorCheck) -> dg.AssetCheckResult:
+    return ordering.order_result(check_order(check.tables, check.evidence), check.key)
 
 
-def _doubt(asked: MirrorCheck) -> dg.AssetCheckResult:
-    found = find_doubt(asked.lake.catalog, asked.tables, asked.lake.declarations, evidence=asked.evidence)
-    assert found is not None  # without a limit it never gives up
-    return doubt.doubt_result(found, asked.key)
+def _doubt(check: MirrorCheck) -> dg.AssetCheckResult:
+    keys_in_doubt = find_doubt(check.lake.catalog, check.tables, check.lake.declarations, evidence=check.evidence)
+    assert keys_in_doubt is not None  # without a limit it never gives up
+    return doubt.doubt_result(keys_in_doubt, check.key)
 
 
-def _contract(asked: MirrorCheck) -> dg.AssetCheckResult:
-    return contract.contract_result(check_contract(asked.tables, asked.evidence.mirror), asked.key)
+def _contract(check: MirrorCheck) -> dg.AssetCheckResult:
+    return contract.contract_result(check_contract(check.tables, check.evidence.mirror), check.key)
 
 
-def _fold(asked: MirrorCheck) -> dg.AssetCheckResult:
-    proof = check_fold(asked.lake.catalog, asked.tables, evidence=asked.evidence)
-    return fold.fold_result(proof, asked.key)
+def _fold(check: MirrorCheck) -> dg.AssetCheckResult:
+    proof = check_fold(check.lake.catalog, check.tables, evidence=check.evidence)
+    return fold.fold_result(proof, check.key)
 
 
 # Cheap ones first: what they say stays said if a later one cannot be answered.
@@ -88,8 +88,8 @@ def mirror_check_specs(tables: MirrorTables) -> list[dg.AssetCheckSpec]:
     key = dg.AssetKey(list(tables.mirror_table.identifier))
     return [
         # A mirror that is not its changelog is no ground to compute on, or to release.
-        dg.AssetCheckSpec(name, asset=key, description=told, blocking=name == fold.NAME)
-        for name, (told, _) in _CHECKS.items()
+        dg.AssetCheckSpec(name, asset=key, description=description, blocking=name == fold.NAME)
+        for name, (description, _) in _CHECKS.items()
     ]
 
 
@@ -112,8 +112,8 @@ def mirror_checks(tables: MirrorTables, declarations: Declarations) -> dg.AssetC
     def prove_mirror(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.AssetCheckResult]:
-        asked = MirrorCheck(lake, tables, key)
+        question = MirrorCheck(lake, tables, key)
         wanted = {check.name for check in context.selected_asset_check_keys}
-        yield from (answer(asked) for name, (_, answer) in _CHECKS.items() if name in wanted)
+        yield from (answer(question) for name, (_, answer) in _CHECKS.items() if name in wanted)
 
     return prove_mirror

@@ -81,30 +81,30 @@ def _describe_order(proof: OrderProof) -> str:
 
 
 def delay_result(
-    found: Backlog, target: timedelta, key: dg.AssetKey, *, now: datetime | None = None
+    backlog: Backlog, target: timedelta, key: dg.AssetKey, *, now: datetime | None = None
 ) -> dg.AssetCheckResult:
     """Tell how far behind a mirror is."""
-    age = found.age(now or datetime.now(UTC))
+    age = backlog.age(now or datetime.now(UTC))
     metadata: dict[str, Any] = {
-        "changes waiting": found.waiting,
+        "changes waiting": backlog.waiting,
         "age of the oldest (s)": round(age.total_seconds(), 1),
         "target lag (s)": target.total_seconds(),
     }
     for name, span in (
-        ("from source to mirror (s)", found.from_source),
-        ("from Kafka to mirror (s)", found.from_kafka),
+        ("from source to mirror (s)", backlog.from_source),
+        ("from Kafka to mirror (s)", backlog.from_kafka),
     ):
         if span is not None:
             metadata[name] = round(span.total_seconds(), 1)
-    waits = f"{found.waiting:,} changes are not in the mirror yet; the oldest waits for {_span(age)}"
+    waits = f"{backlog.waiting:,} changes are not in the mirror yet; the oldest waits for {_span(age)}"
     late = age > target
-    told = f"{waits}, longer than the {_span(target)} that are wanted." if late else f"{waits}."
+    sentence = f"{waits}, longer than the {_span(target)} that are wanted." if late else f"{waits}."
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=DELAY,
         passed=not late,
         severity=dg.AssetCheckSeverity.WARN,
-        description=told if found.waiting else "Every change of the changelog is in the mirror.",
+        description=sentence if backlog.waiting else "Every change of the changelog is in the mirror.",
         metadata=metadata,
     )
 

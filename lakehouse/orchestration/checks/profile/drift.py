@@ -30,48 +30,54 @@ def description_of(expected: Drift) -> str:
     )
 
 
-def drift_result(asked: TableCheckRun, expected: Drift) -> dg.AssetCheckResult:
+def drift_result(check_run: TableCheckRun, expected: Drift) -> dg.AssetCheckResult:
     """Judge a column by its own history."""
     began = time.monotonic()
-    measured = measured_here(asked)
-    found = measured.columns.get(expected.column)
-    if measured.content is None or found is None or not found.rows:
+    measured = measured_here(check_run)
+    profile = measured.columns.get(expected.column)
+    if measured.content is None or profile is None or not profile.rows:
         return result(
-            asked,
+            check_run,
             name_of(expected),
             passed=True,
-            said="The table holds no rows: there is nothing to judge.",
+            description="The table holds no rows: there is nothing to judge.",
             metadata={},
         )
     past = measured.kept.before(expected.column, measured.content, expected.history)
-    drifted = compare_with_past(found, [point.statistics for point in past], expected.tolerance)
-    unit = unit_of(asked.table, expected.column)
-    picture = draw_bands(expected.column, unit, found.kind, drifted.banded) or draw_column(expected.column, unit, found)
+    drifted = compare_with_past(profile, [point.statistics for point in past], expected.tolerance)
+    unit = unit_of(check_run.table, expected.column)
+    picture = draw_bands(expected.column, unit, profile.kind, drifted.banded) or draw_column(
+        expected.column, unit, profile
+    )
     metadata: dict[str, Any] = {
-        **counts(found),
+        **counts(profile),
         "earlier snapshots": drifted.points,
-        **{key: value for one in drifted.banded for key, value in _numbers(one, found.kind).items()},
+        **{key: value for banded in drifted.banded for key, value in _numbers(banded, profile.kind).items()},
         **gaps_shown(drifted.worst, "now", "usually"),
         "statistics": measured.origin,
         "seconds": round(time.monotonic() - began, 3),
     }
     return result(
-        asked,
+        check_run,
         name_of(expected),
         passed=not drifted.outside,
-        said=_describe(expected.column, found.kind, drifted),
+        description=_describe(expected.column, profile.kind, drifted),
         metadata=metadata,
         picture=picture,
     )
 
 
-def _numbers(one: Banded, kind: Kind) -> dict[str, float | str]:
-    ends = {one.name: one.now, f"{one.name}, lowest usual": one.low, f"{one.name}, highest usual": one.high}
-    return {name: value if _plain(one, kind) else shown(value, kind) for name, value in ends.items()}
+def _numbers(banded: Banded, kind: Kind) -> dict[str, float | str]:
+    ends = {
+        banded.name: banded.now,
+        f"{banded.name}, lowest usual": banded.low,
+        f"{banded.name}, highest usual": banded.high,
+    }
+    return {name: value if _plain(banded, kind) else shown(value, kind) for name, value in ends.items()}
 
 
-def _plain(one: Banded, kind: Kind) -> bool:
-    return one.share or one.width or kind == "number"
+def _plain(banded: Banded, kind: Kind) -> bool:
+    return banded.share or banded.width or kind == "number"
 
 
 def _describe(column: str, kind: Kind, drifted: Drifted) -> str:
@@ -83,13 +89,13 @@ def _describe(column: str, kind: Kind, drifted: Drifted) -> str:
     if not drifted.outside:
         return f"{column} is distributed as it was in the last {drifted.points} snapshots."
     outside = "; ".join(
-        f"{one.name} is {_shown(one, one.now, kind)}, usual is {_shown(one, one.low, kind)} to "
-        f"{_shown(one, one.high, kind)}"
-        for one in drifted.outside
+        f"{banded.name} is {_shown(banded, banded.now, kind)}, usual is {_shown(banded, banded.low, kind)} to "
+        f"{_shown(banded, banded.high, kind)}"
+        for banded in drifted.outside
     )
     worst = f" Largest differences from usual: {describe_gaps(drifted.worst)}." if drifted.worst else ""
     return f"{column} is not distributed as in the last {drifted.points} snapshots: {outside}.{worst}"
 
 
-def _shown(one: Banded, value: float, kind: Kind) -> str:
-    return f"{value:.3g}" if one.share or (one.width and kind != "number") else shown(value, kind)
+def _shown(banded: Banded, value: float, kind: Kind) -> str:
+    return f"{value:.3g}" if banded.share or (banded.width and kind != "number") else shown(value, kind)

@@ -31,62 +31,62 @@ def description_of(expected: Histogram) -> str:
     )
 
 
-def histogram_result(asked: TableCheckRun, expected: Histogram) -> dg.AssetCheckResult:
+def histogram_result(check_run: TableCheckRun, expected: Histogram) -> dg.AssetCheckResult:
     """Draw a column and judge what the declaration bounds."""
     began = time.monotonic()
-    measured = measured_here(asked)
-    found = measured.columns.get(expected.column)
-    if found is None or not found.rows:
+    measured = measured_here(check_run)
+    profile = measured.columns.get(expected.column)
+    if profile is None or not profile.rows:
         return result(
-            asked,
+            check_run,
             name_of(expected),
             passed=True,
-            said="The table holds no rows: there is nothing to show.",
+            description="The table holds no rows: there is nothing to show.",
             metadata={},
         )
-    outliers = found.spread.outliers if found.spread else 0
-    share = outliers / found.values if found.values else 0.0
+    outliers = profile.spread.outliers if profile.spread else 0
+    share = outliers / profile.values if profile.values else 0.0
     over = [
-        *_over("missing", found.missing_share, expected.most_missing),
+        *_over("missing", profile.missing_share, expected.most_missing),
         *_over("outliers", share, expected.most_outliers),
     ]
     metadata = {
-        **counts(found),
-        "missing share": found.missing_share,
+        **counts(profile),
+        "missing share": profile.missing_share,
         "outliers": outliers,
-        **_fences(found),
+        **_fences(profile),
         "statistics": measured.origin,
     }
-    picture = draw_histogram(expected.column, expected.unit, found)
+    picture = draw_histogram(expected.column, expected.unit, profile)
     return result(
-        asked,
+        check_run,
         name_of(expected),
         passed=not over,
-        said=_describe(expected.column, found) + (f" Too many: {' and '.join(over)}." if over else ""),
+        description=_describe(expected.column, profile) + (f" Too many: {' and '.join(over)}." if over else ""),
         metadata={**metadata, "seconds": round(time.monotonic() - began, 3)},
         picture=picture,
     )
 
 
-def _over(what: str, share: float, most: float | None) -> list[str]:
-    return [f"{share:.2%} {what}, {most:.2%} are allowed"] if most is not None and share > most else []
+def _over(kind: str, share: float, most: float | None) -> list[str]:
+    return [f"{share:.2%} {kind}, {most:.2%} are allowed"] if most is not None and share > most else []
 
 
-def _fences(found: ColumnProfile) -> dict[str, float | str]:
-    if found.spread is None or found.spread.fences is None:
+def _fences(profile: ColumnProfile) -> dict[str, float | str]:
+    if profile.spread is None or profile.spread.fences is None:
         return {}
-    ends = zip(("lower fence", "upper fence"), found.spread.fences, strict=True)
-    return {name: fence if found.kind == "number" else shown(fence, found.kind) for name, fence in ends}
+    ends = zip(("lower fence", "upper fence"), profile.spread.fences, strict=True)
+    return {name: fence if profile.kind == "number" else shown(fence, profile.kind) for name, fence in ends}
 
 
-def _describe(column: str, found: ColumnProfile) -> str:
-    missing = f"{found.missing:,} of {found.rows:,} rows have none" if found.missing else "none is missing"
-    odd = f", {found.odd:,} are NaN or beyond 1e288" if found.odd else ""
-    if found.spread is None:
+def _describe(column: str, profile: ColumnProfile) -> str:
+    missing = f"{profile.missing:,} of {profile.rows:,} rows have none" if profile.missing else "none is missing"
+    odd = f", {profile.odd:,} are NaN or beyond 1e288" if profile.odd else ""
+    if profile.spread is None:
         return f"{column} has no values: {missing}{odd}."
-    least, greatest = (shown(end, found.kind) for end in (found.spread.least, found.spread.greatest))
-    said = f"{column} lies between {least} and {greatest}, {missing}{odd}."
-    if found.spread.fences is None:
-        return f"{said} Half of the values are the same, so none is called an outlier."
-    low, high = (shown(fence, found.kind) for fence in found.spread.fences)
-    return f"{said} {found.spread.outliers:,} are outliers: below {low} or above {high}."
+    least, greatest = (shown(end, profile.kind) for end in (profile.spread.least, profile.spread.greatest))
+    sentence = f"{column} lies between {least} and {greatest}, {missing}{odd}."
+    if profile.spread.fences is None:
+        return f"{sentence} Half of the values are the same, so none is called an outlier."
+    low, high = (shown(fence, profile.kind) for fence in profile.spread.fences)
+    return f"{sentence} {profile.spread.outliers:,} are outliers: below {low} or above {high}."

@@ -38,32 +38,34 @@ class Measurement:
     origin: str = "nothing to measure"
 
 
-def measured_here(asked: TableCheckRun) -> Measurement:
+def measured_here(check_run: TableCheckRun) -> Measurement:
     """All columns of the table itself that a distribution is expected of."""
-    wanted = {e.column for e in asked.table.expects if isinstance(e, Drift | SampleOf | Histogram)}
-    return asked.once("distribution", lambda: _measured(asked, asked.table, asked.pinned, wanted))
+    wanted = {e.column for e in check_run.table.expects if isinstance(e, Drift | SampleOf | Histogram)}
+    return check_run.once("distribution", lambda: _measured(check_run, check_run.table, check_run.pinned, wanted))
 
 
-def measured_there(asked: TableCheckRun, name: str) -> Measurement:
+def measured_there(check_run: TableCheckRun, name: str) -> Measurement:
     """All columns of another table that columns of this one are compared with."""
-    wanted = {e.to or e.column for e in asked.table.expects if isinstance(e, SampleOf) and e.table == name}
-    other = asked.declarations.tables[name]
-    return asked.once(("distribution", name), lambda: _measured(asked, other, counterpart(asked, name), wanted))
+    wanted = {e.to or e.column for e in check_run.table.expects if isinstance(e, SampleOf) and e.table == name}
+    other = check_run.declarations.tables[name]
+    return check_run.once(
+        ("distribution", name), lambda: _measured(check_run, other, counterpart(check_run, name), wanted)
+    )
 
 
-def counterpart(asked: TableCheckRun, name: str) -> Pinned:
+def counterpart(check_run: TableCheckRun, name: str) -> Pinned:
     """Another table at the snapshot that this one was computed from, or else as it is now.
 
     Compared with a newer one, a table would seem to have lost what it could not have known.
     """
 
     def find() -> Pinned:
-        now = read_group(asked.lake.catalog, [name])[name]
-        sealed = asked.pinned.sealed
+        now = read_group(check_run.lake.catalog, [name])[name]
+        sealed = check_run.pinned.sealed
         read = sealed.seal.inputs.get(name) if sealed else None
         return Pinned(now.table, read) if read is not None and now.table.snapshot_by_id(read) else now
 
-    return asked.once(("counterpart", name), find)
+    return check_run.once(("counterpart", name), find)
 
 
 def unit_of(table: Table, column: str) -> str:
@@ -71,25 +73,25 @@ def unit_of(table: Table, column: str) -> str:
     return next((e.unit for e in table.expects if isinstance(e, Histogram) and e.column == column), "")
 
 
-def _measured(asked: TableCheckRun, table: Table, pinned: Pinned, wanted: Iterable[str]) -> Measurement:
+def _measured(check_run: TableCheckRun, table: Table, pinned: Pinned, wanted: Iterable[str]) -> Measurement:
     content = content_of(pinned.table, pinned.snapshot_id)
     if content is None or pinned.snapshot_id is None:
         return Measurement(pinned)
-    catalog = asked.lake.catalog
+    catalog = check_run.lake.catalog
     kept = kept_statistics(catalog, pinned.table, pinned.snapshot_id)
     columns = {name: table.column(name) for name in sorted(wanted)}
-    found = {
+    known = {
         name: statistics
         for name, column in columns.items()
         if (statistics := kept.at(name, content.snapshot_id)) is not None and statistics.kind == kind_of(column.type)
     }
-    missing = {name: column for name, column in columns.items() if name not in found}
+    missing = {name: column for name, column in columns.items() if name not in known}
     if not missing:
-        return Measurement(pinned, content, found, kept, "kept from an earlier check")
+        return Measurement(pinned, content, known, kept, "kept from an earlier check")
     began = time.monotonic()
-    with asked.session() as spark, one_job(spark):
+    with check_run.session() as spark, one_job(spark):
         fresh = measure(rows_at(spark, table.name, pinned.snapshot_id), missing)
     seconds = time.monotonic() - began
-    asked.inform(f"{len(fresh)} column{'s' if len(fresh) > 1 else ''} of {table.name} measured in {seconds:.1f} s")
-    keep_statistics(catalog, pinned.table, content, fresh, run_id=asked.run_id)
-    return Measurement(pinned, content, {**found, **fresh}, kept, f"measured by Spark in {seconds:.1f} s")
+    check_run.inform(f"{len(fresh)} column{'s' if len(fresh) > 1 else ''} of {table.name} measured in {seconds:.1f} s")
+    keep_statistics(catalog, pinned.table, content, fresh, run_id=check_run.run_id)
+    return Measurement(pinned, content, {**known, **fresh}, kept, f"measured by Spark in {seconds:.1f} s")

@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
 
 def result(
-    asked: TableCheckRun,
+    check_run: TableCheckRun,
     name: str,
     *,
     passed: bool,
-    said: str,
+    description: str,
     metadata: Mapping[str, Any],
     picture: "Figure | None" = None,
 ) -> dg.AssetCheckResult:
     """Tell an answer. Another distribution is a reason to look, not yet an error: never more than a warning."""
-    pinned = asked.pinned.snapshot_id
+    pinned = check_run.pinned.snapshot_id
     return dg.AssetCheckResult(
-        asset_key=asked.key,
+        asset_key=check_run.key,
         check_name=name,
         passed=passed,
         severity=dg.AssetCheckSeverity.WARN,
-        description=said,
+        description=description,
         metadata={
             "snapshot id": str(pinned or "none"),
             **metadata,
-            **({"plot": dg.MetadataValue.md(markdown(picture, alt=name, said=said))} if picture else {}),
+            **({"plot": dg.MetadataValue.md(markdown(picture, alt=name, caption=description))} if picture else {}),
         },
     )
 
 
-def counts(found: ColumnProfile) -> dict[str, Any]:
+def counts(profile: ColumnProfile) -> dict[str, Any]:
     """Rows, missing values, and where the others lie: numbers as numbers, dates as text."""
-    told: dict[str, Any] = {"rows": found.rows, "missing": found.missing}
-    if found.odd:
-        told["NaN or beyond 1e288"] = found.odd
-    if (spread := found.spread) is not None:
-        places = {
+    numbers: dict[str, Any] = {"rows": profile.rows, "missing": profile.missing}
+    if profile.odd:
+        numbers["NaN or beyond 1e288"] = profile.odd
+    if (spread := profile.spread) is not None:
+        values = {
             "least": spread.least,
             "lower quartile": spread.quantile(0.25),
             "median": spread.median,
@@ -55,16 +55,16 @@ def counts(found: ColumnProfile) -> dict[str, Any]:
             "upper quartile": spread.quantile(0.75),
             "greatest": spread.greatest,
         }
-        as_text = found.kind != "number"
-        told |= {name: shown(place, found.kind) if as_text else float(place) for name, place in places.items()}
-    return told
+        as_text = profile.kind != "number"
+        numbers |= {name: shown(value, profile.kind) if as_text else float(value) for name, value in values.items()}
+    return numbers
 
 
-def gaps_shown(gaps: Sequence[ShareGap], here: str, there: str) -> dict[str, Any]:
+def gaps_shown(gaps: Sequence[ShareGap], title: str, other_title: str) -> dict[str, Any]:
     """Where shares differ most, as a small table; nothing where they do not."""
     if not gaps:
         return {}
-    columns = {"values": "string", here: "string", there: "string"}
+    columns = {"values": "string", title: "string", other_title: "string"}
     return {"largest differences": rows_shown(columns, [(g.name, f"{g.here:.2%}", f"{g.there:.2%}") for g in gaps])}
 
 

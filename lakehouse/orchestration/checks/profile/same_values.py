@@ -31,79 +31,83 @@ def description_of(expected: SameValues) -> str:
     )
 
 
-def same_values_result(asked: TableCheckRun, expected: SameValues) -> dg.AssetCheckResult:
+def same_values_result(check_run: TableCheckRun, expected: SameValues) -> dg.AssetCheckResult:
     """Compare a converted column with its original."""
     began = time.monotonic()
-    name, original = name_of(expected), counterpart(asked, expected.table)
-    here, there = asked.pinned.snapshot_id, original.snapshot_id
-    metadata: dict[str, Any] = {"other snapshot id": str(there or "none")}
-    if here is None or there is None:
-        return result(asked, name, passed=True, said="There are no rows to compare yet.", metadata=metadata)
-    found = _compared(asked, expected, here, there)[expected.column]
+    name, original = name_of(expected), counterpart(check_run, expected.table)
+    snapshot_id, original_id = check_run.pinned.snapshot_id, original.snapshot_id
+    metadata: dict[str, Any] = {"other snapshot id": str(original_id or "none")}
+    if snapshot_id is None or original_id is None:
+        return result(check_run, name, passed=True, description="There are no rows to compare yet.", metadata=metadata)
+    compared = _compared(check_run, expected, snapshot_id, original_id)[expected.column]
     metadata |= {
-        "rows": found.rows,
-        "rows compared": found.partners,
-        "rows without original": found.rows - found.partners,
-        "originals not here": found.originals,
-        "changed": found.changed,
-        "null now": found.lost,
-        "value from null": found.invented,
-        **_examples(found),
+        "rows": compared.rows,
+        "rows compared": compared.partners,
+        "rows without original": compared.rows - compared.partners,
+        "originals not here": compared.originals,
+        "changed": compared.changed,
+        "null now": compared.lost,
+        "value from null": compared.invented,
+        **_examples(compared),
         "seconds": round(time.monotonic() - began, 3),
     }
     return result(
-        asked,
+        check_run,
         name,
-        passed=not found.different and bool(found.partners or not found.rows),
-        said=_describe(expected, found),
+        passed=not compared.different and bool(compared.partners or not compared.rows),
+        description=_describe(expected, compared),
         metadata=metadata,
-        picture=draw_conversion(expected.column, f"{expected.table}.{expected.to or expected.column}", found),
+        picture=draw_conversion(expected.column, f"{expected.table}.{expected.to or expected.column}", compared),
     )
 
 
-def _compared(asked: TableCheckRun, expected: SameValues, here: int, there: int) -> dict[str, ConversionResult]:
+def _compared(
+    check_run: TableCheckRun, expected: SameValues, snapshot_id: int, original_id: int
+) -> dict[str, ConversionResult]:
     """All columns that are compared with the same table by the same key, in one job."""
-    key = expected.key or asked.table.key
+    key = expected.key or check_run.table.key
     together = [
-        one
-        for one in asked.table.expects
-        if isinstance(one, SameValues) and one.table == expected.table and (one.key or asked.table.key) == key
+        expectation
+        for expectation in check_run.table.expects
+        if isinstance(expectation, SameValues)
+        and expectation.table == expected.table
+        and (expectation.key or check_run.table.key) == key
     ]
-    pairs = [_pair(asked, one, key) for one in together]
+    pairs = [_pair(check_run, expectation, key) for expectation in together]
 
     def find() -> dict[str, ConversionResult]:
-        with asked.session() as spark:
-            frames = rows_at(spark, asked.table.name, here), rows_at(spark, expected.table, there)
-            return compare(*frames, key, pairs, names=(asked.table.name, expected.table))
+        with check_run.session() as spark:
+            frames = rows_at(spark, check_run.table.name, snapshot_id), rows_at(spark, expected.table, original_id)
+            return compare(*frames, key, pairs, names=(check_run.table.name, expected.table))
 
-    return asked.once(("same values", expected.table, key), find)
+    return check_run.once(("same values", expected.table, key), find)
 
 
-def _pair(asked: TableCheckRun, expected: SameValues, key: tuple[str, ...]) -> Pair:
-    other = asked.declarations.tables[expected.table]
-    mine, theirs = asked.table.column(expected.column), other.column(expected.to or expected.column)
-    shown = [mine, theirs, *(table.column(name) for table in (asked.table, other) for name in key)]
+def _pair(check_run: TableCheckRun, expected: SameValues, key: tuple[str, ...]) -> Pair:
+    other = check_run.declarations.tables[expected.table]
+    own, original = check_run.table.column(expected.column), other.column(expected.to or expected.column)
+    shown = [own, original, *(table.column(name) for table in (check_run.table, other) for name in key)]
     visible = not any(column.sensitive for column in shown)
-    return Pair(mine.name, mine.type, theirs.name, theirs.type, visible=visible)
+    return Pair(own.name, own.type, original.name, original.type, visible=visible)
 
 
-def _examples(found: ConversionResult) -> dict[str, Any]:
-    if not found.examples:
+def _examples(compared: ConversionResult) -> dict[str, Any]:
+    if not compared.examples:
         return {}
     columns = {"what": "string", "key": "string", "original": "string", "converted": "string"}
     words = {"changed": "changed", "lost": "null now", "invented": "value from null"}
-    return {"examples": rows_shown(columns, [(words[what], *rest) for what, *rest in found.examples])}
+    return {"examples": rows_shown(columns, [(words[outcome], *rest) for outcome, *rest in compared.examples])}
 
 
-def _describe(expected: SameValues, found: ConversionResult) -> str:
+def _describe(expected: SameValues, compared: ConversionResult) -> str:
     where = f"{expected.table}.{expected.to or expected.column}"
-    alone = found.rows - found.partners
+    alone = compared.rows - compared.partners
     without = f" {alone:,} rows have no partner there." if alone else ""
-    if not found.partners:
+    if not compared.partners:
         return f"No row of this table has a partner in {expected.table}: nothing was compared."
-    if not found.different:
-        return f"All {found.partners:,} values of {expected.column} are those of {where}.{without}"
-    kinds = [(found.changed, "changed"), (found.lost, "null now"), (found.invented, "there where null was")]
-    said = ", ".join(f"{count:,} {what}" for count, what in kinds if count)
-    some = f"{found.different:,} of {found.partners:,} values of {expected.column}"
-    return f"{some} are not those of {where}: {said}.{without}"
+    if not compared.different:
+        return f"All {compared.partners:,} values of {expected.column} are those of {where}.{without}"
+    kinds = [(compared.changed, "changed"), (compared.lost, "null now"), (compared.invented, "there where null was")]
+    differences = ", ".join(f"{count:,} {outcome}" for count, outcome in kinds if count)
+    share = f"{compared.different:,} of {compared.partners:,} values of {expected.column}"
+    return f"{share} are not those of {where}: {differences}.{without}"

@@ -29,62 +29,63 @@ def description_of(expected: SampleOf) -> str:
     )
 
 
-def sample_result(asked: TableCheckRun, expected: SampleOf) -> dg.AssetCheckResult:
+def sample_result(check_run: TableCheckRun, expected: SampleOf) -> dg.AssetCheckResult:
     """Compare a column with its like in another table."""
     began = time.monotonic()
     name, to = name_of(expected), expected.to or expected.column
-    measured, other = measured_here(asked), measured_there(asked, expected.table)
-    here, there = measured.columns.get(expected.column), other.columns.get(to)
+    measured, other = measured_here(check_run), measured_there(check_run, expected.table)
+    profile, original = measured.columns.get(expected.column), other.columns.get(to)
     metadata: dict[str, Any] = {"other snapshot id": str(other.pinned.snapshot_id or "none")}
-    if here is None or there is None or not (here.rows and there.rows):
-        said = f"{'This table' if here is None or not here.rows else expected.table} holds no rows: nothing to compare."
-        return result(asked, name, passed=True, said=said, metadata=metadata)
-    compared = _compared(here, there)
-    unit = unit_of(asked.table, expected.column) or unit_of(asked.declarations.tables[expected.table], to)
+    if profile is None or original is None or not (profile.rows and original.rows):
+        side = "This table" if profile is None or not profile.rows else expected.table
+        empty = f"{side} holds no rows: nothing to compare."
+        return result(check_run, name, passed=True, description=empty, metadata=metadata)
+    compared = _compared(profile, original)
+    unit = unit_of(check_run.table, expected.column) or unit_of(check_run.declarations.tables[expected.table], to)
     metadata |= {
         "distance": compared.value,
         "largest allowed": expected.largest,
-        "values": here.values,
-        "values there": there.values,
-        "missing share": here.missing_share,
-        "missing share there": there.missing_share,
-        **gaps_shown(compared.worst, asked.table.name, expected.table),
+        "values": profile.values,
+        "values there": original.values,
+        "missing share": profile.missing_share,
+        "missing share there": original.missing_share,
+        **gaps_shown(compared.worst, check_run.table.name, expected.table),
         "statistics": measured.origin,
         "statistics there": other.origin,
         "seconds": round(time.monotonic() - began, 3),
     }
     passed = compared.value <= expected.largest
-    title = f"{expected.column}: {_measure(here)} {compared.value:.3f}, {expected.largest:g} is allowed"
-    names = (asked.table.name, expected.table)
-    both = bool(here.values and there.values)
+    title = f"{expected.column}: {_measure(profile)} {compared.value:.3f}, {expected.largest:g} is allowed"
+    names = (check_run.table.name, expected.table)
+    both = bool(profile.values and original.values)
     return result(
-        asked,
+        check_run,
         name,
         passed=passed,
-        said=_describe(asked.table.name, expected, here, compared),
+        description=_describe(check_run.table.name, expected, profile, compared),
         metadata=metadata,
-        picture=draw_samples(expected.column, unit, here, there, names, title)
+        picture=draw_samples(expected.column, unit, profile, original, names, title)
         if both
-        else draw_column(expected.column, unit, here if here.values else there),
+        else draw_column(expected.column, unit, profile if profile.values else original),
     )
 
 
-def _compared(here: ColumnProfile, there: ColumnProfile) -> Distance:
-    if here.values and there.values:
-        return distance(here, there)
+def _compared(profile: ColumnProfile, original: ColumnProfile) -> Distance:
+    if profile.values and original.values:
+        return distance(profile, original)
     # Values on one side alone are as far apart as can be; on neither side, there is nothing that differs.
-    return Distance(float(bool(here.values or there.values)), at_least=False, worst=())
+    return Distance(float(bool(profile.values or original.values)), at_least=False, worst=())
 
 
-def _measure(found: ColumnProfile) -> str:
-    return "Kolmogorov–Smirnov distance" if found.kind in ORDERED else "total variation"
+def _measure(profile: ColumnProfile) -> str:
+    return "Kolmogorov–Smirnov distance" if profile.kind in ORDERED else "total variation"
 
 
-def _describe(table: str, expected: SampleOf, here: ColumnProfile, compared: Distance) -> str:
+def _describe(table: str, expected: SampleOf, profile: ColumnProfile, compared: Distance) -> str:
     least = "at least " if compared.at_least else ""
     where = f"{expected.table}.{expected.to or expected.column}"
-    said = f"{_measure(here)} from {where} is {least}{compared.value:.3f}, {expected.largest:g} is allowed."
+    sentence = f"{_measure(profile)} from {where} is {least}{compared.value:.3f}, {expected.largest:g} is allowed."
     if compared.value <= expected.largest:
-        return f"{expected.column} can be a sample of the same thing: the {said}"
+        return f"{expected.column} can be a sample of the same thing: the {sentence}"
     worst = f" Largest differences: {describe_gaps(compared.worst)}." if compared.worst else " One side has no values."
-    return f"{expected.column} of {table} is no sample of the same thing: the {said}{worst}"
+    return f"{expected.column} of {table} is no sample of the same thing: the {sentence}{worst}"

@@ -35,14 +35,16 @@ def contract_judge(table: Table) -> Judge:
     return Judge(NAME, DESCRIPTION, _answer, blocking=blocking)
 
 
-def _answer(asked: TableCheckRun) -> dg.AssetCheckResult:
-    table, snapshot_id = asked.pinned.table, asked.pinned.snapshot_id
+def _answer(check_run: TableCheckRun) -> dg.AssetCheckResult:
+    table, snapshot_id = check_run.pinned.table, check_run.pinned.snapshot_id
     if snapshot_id is None:
-        return _result(asked, passed=True, description="The table holds no rows yet.", metadata={"snapshot id": "none"})
-    sealed = sealed_report(asked.table, table, snapshot_id)
-    report = sealed or judge_snapshot(asked.table, table, snapshot_id, asked.session)
+        return _result(
+            check_run, passed=True, description="The table holds no rows yet.", metadata={"snapshot id": "none"}
+        )
+    sealed = sealed_report(check_run.table, table, snapshot_id)
+    report = sealed or judge_snapshot(check_run.table, table, snapshot_id, check_run.session)
     return _result(
-        asked,
+        check_run,
         passed=not report.broken,
         severe=bool(report.broken_blocking),
         description=_describe(report),
@@ -56,8 +58,8 @@ def sealed_report(declared: Table, table: IcebergTable, snapshot_id: int) -> Con
     statement = DeriveStatement.from_keys(seal.statement) if seal else None
     if seal is None or statement is None or statement.mode != "full" or statement.partition:
         return None
-    told = msgspec.json.decode(seal.statement[seal_keys.QUALITY_RULES], type=dict[str, RuleCount])
-    return ContractReport.sealed(declared, snapshot_id, statement.total, {n: v.broken for n, v in told.items()})
+    counts = msgspec.json.decode(seal.statement[seal_keys.QUALITY_RULES], type=dict[str, RuleCount])
+    return ContractReport.sealed(declared, snapshot_id, statement.total, {n: v.broken for n, v in counts.items()})
 
 
 def _newest(table: IcebergTable, snapshot_id: int) -> Seal | None:
@@ -105,10 +107,10 @@ def _describe(report: ContractReport) -> str:
 
 
 def _result(
-    asked: TableCheckRun, *, passed: bool, description: str, metadata: dict[str, Any], severe: bool = False
+    check_run: TableCheckRun, *, passed: bool, description: str, metadata: dict[str, Any], severe: bool = False
 ) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
-        asset_key=asked.key,
+        asset_key=check_run.key,
         check_name=NAME,
         passed=passed,
         severity=dg.AssetCheckSeverity.ERROR if severe or passed else dg.AssetCheckSeverity.WARN,

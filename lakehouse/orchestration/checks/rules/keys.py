@@ -28,51 +28,51 @@ def key_judge() -> Judge:
 
 def reference_judges(table: Declared) -> list[Judge]:
     """A check for each reference that a table declares."""
-    expected = [one for one in table.expects if isinstance(one, References)]
-    return [_reference_judge(one, _name(one, expected)) for one in expected]
+    expected = [references for references in table.expects if isinstance(references, References)]
+    return [_reference_judge(references, _name(references, expected)) for references in expected]
 
 
 def _name(expected: References, among: Sequence[References]) -> str:
     """After the other table; where several refer to it, after the columns as well."""
     name = f"references_{expected.table.replace('.', '_')}"
-    twins = [one for one in among if one.table == expected.table]
+    twins = [references for references in among if references.table == expected.table]
     return name if len(twins) == 1 else "_".join([name, *expected.columns])
 
 
 def _reference_judge(expected: References, name: str) -> Judge:
-    there = f"{expected.table} ({', '.join(expected.to or expected.columns)})"
+    target = f"{expected.table} ({', '.join(expected.to or expected.columns)})"
     description = (
-        f"Every value of {', '.join(expected.columns)} stands in {there}; rows without a value are not asked. One "
+        f"Every value of {', '.join(expected.columns)} stands in {target}; rows without a value are not asked. One "
         f"Spark job over the distinct values; {expected.table} as this table has read it, or else both at one moment."
     )
     blocking = expected.severity == "blocking"
     return Judge(name, description, partial(_reference, expected, name), blocking=blocking)
 
 
-def _key(asked: TableCheckRun) -> dg.AssetCheckResult:
-    if asked.pinned.snapshot_id is None:
-        return _result(asked, KEY, "The table holds no rows yet.", {"snapshot id": "none"})
-    report = check_key(asked.table, asked.pinned.table, asked.pinned.snapshot_id, asked.session)
+def _key(check_run: TableCheckRun) -> dg.AssetCheckResult:
+    if check_run.pinned.snapshot_id is None:
+        return _result(check_run, KEY, "The table holds no rows yet.", {"snapshot id": "none"})
+    report = check_key(check_run.table, check_run.pinned.table, check_run.pinned.snapshot_id, check_run.session)
     shown = f": {'; '.join(report.examples)}" if report.examples else ""
-    told = f"{report.repeated:,} keys are there more than once{shown}."
+    repeated = f"{report.repeated:,} keys are there more than once{shown}."
     metadata = {
         "snapshot id": str(report.snapshot_id),
         "rows": report.rows,
         "keys more than once": report.repeated,
         "rows too many": report.surplus,
     }
-    kept = f"Each of {report.rows:,} rows has a key of its own ({', '.join(asked.table.key)})."
-    return _result(asked, KEY, kept if report.holds else told, metadata, passed=report.holds)
+    kept = f"Each of {report.rows:,} rows has a key of its own ({', '.join(check_run.table.key)})."
+    return _result(check_run, KEY, kept if report.holds else repeated, metadata, passed=report.holds)
 
 
-def _reference(expected: References, name: str, asked: TableCheckRun) -> dg.AssetCheckResult:
-    here, there = _sides(expected, asked)
-    if here.snapshot_id is None:
-        return _result(asked, name, "The table holds no rows yet.", {"snapshot id": "none"})
-    report = check_references(expected, here, there, asked.session)
+def _reference(expected: References, name: str, check_run: TableCheckRun) -> dg.AssetCheckResult:
+    table, target = _sides(expected, check_run)
+    if table.snapshot_id is None:
+        return _result(check_run, name, "The table holds no rows yet.", {"snapshot id": "none"})
+    report = check_references(expected, table, target, check_run.session)
     metadata: dict[str, Any] = {
-        "snapshot id": str(here.snapshot_id),
-        f"snapshot id of {expected.table}": str(there.snapshot_id or "none"),
+        "snapshot id": str(table.snapshot_id),
+        f"snapshot id of {expected.table}": str(target.snapshot_id or "none"),
         "rows": report.rows,
         "rows that refer to nothing": report.dangling,
         "missing values": report.missing,
@@ -81,45 +81,49 @@ def _reference(expected: References, name: str, asked: TableCheckRun) -> dg.Asse
     if report.examples:
         metadata["examples"] = texts_shown("missing", report.examples)
     warns = expected.severity == "warning"
-    return _result(asked, name, _describe(expected, report, there), metadata, passed=report.holds, warns=warns)
+    return _result(check_run, name, _describe(expected, report, target), metadata, passed=report.holds, warns=warns)
 
 
-def _sides(expected: References, asked: TableCheckRun) -> tuple[TableAt, TableAt]:
+def _sides(expected: References, check_run: TableCheckRun) -> tuple[TableAt, TableAt]:
     """The other table as this one has read it, be it by way of others, or else both at one moment.
 
     A release takes it as it was read; a newer one may have lost keys, or have brought those that were missing. It may
     not exist before its first rows come.
     """
-    declared, catalog = asked.lake.declared(expected.table), asked.lake.catalog
+    declared, catalog = check_run.lake.declared(expected.table), check_run.lake.catalog
     exists = catalog.table_exists(declared.identifier)
-    group = read_group(catalog, list(dict.fromkeys([asked.table.name, *([declared.name] if exists else [])])))
-    here = group[asked.table.name]
-    there = group.get(declared.name, Pinned(here.table, None))
-    if (read := _read_of(there, asked, here)) is not None:
-        there = Pinned(there.table, read)
-    return TableAt(asked.table, here.table, here.snapshot_id), TableAt(declared, there.table, there.snapshot_id)
+    group = read_group(catalog, list(dict.fromkeys([check_run.table.name, *([declared.name] if exists else [])])))
+    table = group[check_run.table.name]
+    target = group.get(declared.name, Pinned(table.table, None))
+    if (read := _read_of(target, check_run, table)) is not None:
+        target = Pinned(target.table, read)
+    return TableAt(check_run.table, table.table, table.snapshot_id), TableAt(declared, target.table, target.snapshot_id)
 
 
-def _read_of(there: Pinned, asked: TableCheckRun, here: Pinned) -> int | None:
+def _read_of(target: Pinned, check_run: TableCheckRun, pinned_table: Pinned) -> int | None:
     """The snapshot of another table that this one was computed from, if it is one, and still there."""
-    if here.snapshot_id is None or there.snapshot_id is None:
+    if pinned_table.snapshot_id is None or target.snapshot_id is None:
         return None
-    loaded = {table_name(pinned.table): pinned.table for pinned in (here, there)}
+    loaded = {table_name(pinned.table): pinned.table for pinned in (pinned_table, target)}
 
     def load(name: str) -> Table:
-        return loaded.get(name) or asked.lake.catalog.load_table(identifier_of(name))
+        return loaded.get(name) or check_run.lake.catalog.load_table(identifier_of(name))
 
-    other = table_name(there.table)
-    above = check_vintage(load, {asked.table.name: here.snapshot_id}).readings[1:]
+    other = table_name(target.table)
+    above = check_vintage(load, {check_run.table.name: pinned_table.snapshot_id}).readings[1:]
     read = {reading.snapshot_id for reading in above if reading.table == other}
-    return next((at for at in read if there.table.snapshot_by_id(at)), None) if len(read) == 1 else None
+    return (
+        next((snapshot_id for snapshot_id in read if target.table.snapshot_by_id(snapshot_id)), None)
+        if len(read) == 1
+        else None
+    )
 
 
-def _describe(expected: References, report: ReferenceReport, there: TableAt) -> str:
+def _describe(expected: References, report: ReferenceReport, target: TableAt) -> str:
     columns = ", ".join(expected.columns)
     if report.holds:
         return f"Every value of {columns} stands in {expected.table}, in all {report.rows:,} rows."
-    empty = f" {expected.table} holds no rows yet." if there.snapshot_id is None else ""
+    empty = f" {expected.table} holds no rows yet." if target.snapshot_id is None else ""
     return (
         f"{report.dangling:,} of {report.rows:,} rows have one of {report.missing:,} values of {columns} that no row "
         f"of {expected.table} has.{empty}"
@@ -127,7 +131,7 @@ def _describe(expected: References, report: ReferenceReport, there: TableAt) -> 
 
 
 def _result(
-    asked: TableCheckRun,
+    check_run: TableCheckRun,
     name: str,
     description: str,
     metadata: dict[str, Any],
@@ -136,7 +140,7 @@ def _result(
     warns: bool = False,
 ) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
-        asset_key=asked.key,
+        asset_key=check_run.key,
         check_name=name,
         passed=passed,
         severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,

@@ -21,37 +21,37 @@ def count_judges(table: Table) -> list[Judge]:
         f"The table has {', '.join(map(describe_limits, expected))}. From the snapshot's summary; rows are counted "
         "only where delete files leave their number open."
     )
-    return [Judge(NAME, description, _answer, blocking=any(one.severity == "blocking" for one in expected))]
+    return [Judge(NAME, description, _answer, blocking=any(limits.severity == "blocking" for limits in expected))]
 
 
-def _answer(asked: TableCheckRun) -> dg.AssetCheckResult:
-    count, source = _count(asked)
-    outside = [limits for limits in row_limits(asked.table) if count.outside(limits)]
+def _answer(check_run: TableCheckRun) -> dg.AssetCheckResult:
+    count, source = _count(check_run)
+    outside = [limits for limits in row_limits(check_run.table) if count.outside(limits)]
     severe = any(limits.severity == "blocking" for limits in outside)
-    expected = ", ".join(map(describe_limits, outside or row_limits(asked.table)))
+    expected = ", ".join(map(describe_limits, outside or row_limits(check_run.table)))
     rows = f"{count.least:,}" if count.exact is not None else f"{count.least:,} to {count.most:,}"
     return dg.AssetCheckResult(
-        asset_key=asked.key,
+        asset_key=check_run.key,
         check_name=NAME,
         passed=not outside,
         severity=dg.AssetCheckSeverity.ERROR if severe or not outside else dg.AssetCheckSeverity.WARN,
         description=f"{rows} rows; {expected} {'are expected' if outside else 'were expected'}.",
         metadata={
-            "snapshot id": str(asked.pinned.snapshot_id or "none"),
+            "snapshot id": str(check_run.pinned.snapshot_id or "none"),
             "rows": count.least,
             "answered from": source,
         },
     )
 
 
-def _count(asked: TableCheckRun) -> tuple[RowCount, str]:
+def _count(check_run: TableCheckRun) -> tuple[RowCount, str]:
     """How many rows there are, as exactly as the expectations need it."""
-    if asked.pinned.snapshot_id is None:
+    if check_run.pinned.snapshot_id is None:
         return RowCount(0, 0), "no snapshot yet"
-    scope = RowScope.of(asked.pinned.table, asked.pinned.snapshot_id, None)
+    scope = RowScope.of(check_run.pinned.table, check_run.pinned.snapshot_id, None)
     count = RowCount.by_summary(scope.snapshot)
-    if count.most is not None and all(count.outside(limits) is not None for limits in row_limits(asked.table)):
+    if count.most is not None and all(count.outside(limits) is not None for limits in row_limits(check_run.table)):
         return count, "summary"
-    with asked.session() as spark, one_job(spark):
-        rows, _ = count_broken(scope.frame(spark), asked.table, [])
+    with check_run.session() as spark, one_job(spark):
+        rows, _ = count_broken(scope.frame(spark), check_run.table, [])
     return RowCount(rows, rows), "scan"

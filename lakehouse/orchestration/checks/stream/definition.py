@@ -75,8 +75,8 @@ def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey
 
 def _freshness(stream: Stream, lake: Lake, keys: Iterable[dg.AssetKey]) -> Iterator[dg.AssetCheckResult]:
     try:
-        found, oldest = freshness.look(lake, stream)
+        status, oldest = freshness.look(lake, stream)
     except IngestRefused as refusal:
         yield from (freshness.doubtful_result(refusal, key) for key in keys)
     else:
-        yield from (freshness.freshness_result(found, oldest, stream.freshness, key) for key in keys)
+        yield from (freshness.freshness_result(status, oldest, stream.freshness, key) for key in keys)

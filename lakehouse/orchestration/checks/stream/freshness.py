@@ -22,27 +22,27 @@ DESCRIPTION = (
 
 
 def freshness_result(
-    found: Standing, oldest: datetime | None, allowed: timedelta, key: dg.AssetKey
+    status: Standing, oldest: datetime | None, allowed: timedelta, key: dg.AssetKey
 ) -> dg.AssetCheckResult:
     """Tell how fresh a stream is."""
     age = datetime.now(UTC) - oldest if oldest else timedelta(0)
     metadata: dict[str, Any] = {
-        "lag": found.lag,
-        "unread": _unread(found),
+        "lag": status.lag,
+        "unread": _unread(status),
         "age of the oldest unread record (s)": round(age.total_seconds(), 1),
         "allowed age (s)": allowed.total_seconds(),
     }
-    if found.snapshots:
-        metadata["snapshot id"] = str(found.snapshots.get(name_of(key.path), "none"))
-    if found.valid_through is not None:
-        metadata["valid through"] = dg.MetadataValue.timestamp(found.valid_through)
+    if status.snapshots:
+        metadata["snapshot id"] = str(status.snapshots.get(name_of(key.path), "none"))
+    if status.valid_through is not None:
+        metadata["valid through"] = dg.MetadataValue.timestamp(status.valid_through)
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=NAME,
         passed=age <= allowed,
         # Late is not wrong: what the table holds stays true.
         severity=dg.AssetCheckSeverity.WARN,
-        description=_describe(found, age, allowed),
+        description=_describe(status, age, allowed),
         metadata=metadata,
     )
 
@@ -65,22 +65,24 @@ def look(lake: Lake, stream: Stream) -> tuple[Standing, datetime | None]:
         IngestRefused: the tables contradict each other, or the topic is not the one that was read.
         BrokerUnreachable: no broker answered, so nobody can say how fresh the stream is.
     """
-    found = stream_status(lake, stream)
-    return found, oldest_unread_time(lake.kafka, stream.topic, found.position) if found.lag else None
+    status = stream_status(lake, stream)
+    return status, oldest_unread_time(lake.kafka, stream.topic, status.position) if status.lag else None
 
 
-def _unread(found: Standing) -> dg.TableMetadataValue:
+def _unread(status: Standing) -> dg.TableMetadataValue:
     columns = {"partition": "int", "read up to": "int", "end of log": "int", "unread": "int"}
-    limits = found.topic.partitions
+    limits = status.topic.partitions
     return rows_shown(
-        columns, [(p, found.position[p], limits[p].last_stable, unread) for p, unread in found.unread.items()]
+        columns, [(p, status.position[p], limits[p].last_stable, unread) for p, unread in status.unread.items()]
     )
 
 
-def _describe(found: Standing, age: timedelta, allowed: timedelta) -> str:
-    if found.lag == 0:
-        return f"Everything in topic {found.topic.topic} is read."
-    waited = f"{found.lag:,} offsets of topic {found.topic.topic} are unread; the oldest record waits for {_span(age)}"
+def _describe(status: Standing, age: timedelta, allowed: timedelta) -> str:
+    if status.lag == 0:
+        return f"Everything in topic {status.topic.topic} is read."
+    waited = (
+        f"{status.lag:,} offsets of topic {status.topic.topic} are unread; the oldest record waits for {_span(age)}"
+    )
     return f"{waited}, longer than the {_span(allowed)} that are allowed." if age > allowed else f"{waited}."
 
 
