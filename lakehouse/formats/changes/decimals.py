@@ -46,7 +46,7 @@ def base64_decimals(text: pa.StringArray, target: pa.Decimal128Type, scale: int 
     wrong: list[int] = []
     beyond: list[int] = []
     for row in np.flatnonzero(present & ~usual).tolist():
-        number = _one(text[row].as_py(), target, scale)
+        number = _unscaled(text[row].as_py(), target, scale)
         if isinstance(number, str):
             (wrong if number == "wrong" else beyond).append(row)
         else:
@@ -79,17 +79,17 @@ def _usual(text: pa.StringArray, present: Bools, numbers: np.ndarray) -> Bools:
     rows = np.flatnonzero(present & (lengths >= 4) & (lengths % 4 == 0) & (lengths <= 24))
     rows = rows[(data[offsets[rows]] == _QUOTE) & (data[offsets[rows + 1] - 1] == _QUOTE)]
     for length in np.unique(lengths[rows]).tolist():
-        here = rows[lengths[rows] == length]
-        codes = _CODES[data[offsets[here][:, None] + 1 + np.arange(length)]]
+        same_length = rows[lengths[rows] == length]
+        codes = _CODES[data[offsets[same_length][:, None] + 1 + np.arange(length)]]
         pads = (codes[:, -1] == _PAD).astype(np.int64) + ((codes[:, -1] == _PAD) & (codes[:, -2] == _PAD))
         good = (codes != _WRONG).all(axis=1) & ((codes == _PAD).sum(axis=1) == pads)
         octets = _octets(codes)
         for pad in (0, 1, 2):
             size = length // 4 * 3 - pad
-            mine = good & (pads == pad)
-            if size <= _WIDTH and mine.any():
-                numbers[here[mine]] = _widened(octets[mine, :size])
-                usual[here[mine]] = True
+            padded = good & (pads == pad)
+            if size <= _WIDTH and padded.any():
+                numbers[same_length[padded]] = _widened(octets[padded, :size])
+                usual[same_length[padded]] = True
     return usual
 
 
@@ -97,8 +97,8 @@ def _octets(codes: np.ndarray) -> np.ndarray:
     """Rows of Base64 digits to rows of bytes; padding counts as zero."""
     quads = np.where(codes == _PAD, 0, codes).reshape(len(codes), -1, 4)
     a, b, c, d = (quads[:, :, i] for i in range(4))
-    found = np.stack(((a << 2) | (b >> 4), (b << 4) | (c >> 2), (c << 6) | d), axis=2)
-    return found.astype(np.uint8).reshape(len(codes), -1)
+    octets = np.stack(((a << 2) | (b >> 4), (b << 4) | (c >> 2), (c << 6) | d), axis=2)
+    return octets.astype(np.uint8).reshape(len(codes), -1)
 
 
 def _widened(octets: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def _below(high: Ints, low: np.ndarray, bound: int) -> Bools:
     return (high < top) | ((high == top) & (low < np.uint64(rest)))
 
 
-def _one(text: str, target: pa.Decimal128Type, own: int | None) -> int | str:
+def _unscaled(text: str, target: pa.Decimal128Type, own: int | None) -> int | str:
     """The unscaled number of any JSON value, or "wrong" or "beyond"."""
     try:
         if text.startswith('"'):
@@ -128,8 +128,8 @@ def _one(text: str, target: pa.Decimal128Type, own: int | None) -> int | str:
                 return "wrong"
             octets, scale = base64.b64decode(msgspec.json.decode(text, type=str), validate=True), own
         else:
-            told = msgspec.json.decode(text, type=_Variable)
-            octets, scale = base64.b64decode(told.value, validate=True), told.scale
+            variable = msgspec.json.decode(text, type=_Variable)
+            octets, scale = base64.b64decode(variable.value, validate=True), variable.scale
     except (msgspec.DecodeError, binascii.Error, ValueError):
         return "wrong"
     if not octets:

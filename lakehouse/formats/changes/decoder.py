@@ -27,12 +27,12 @@ from lakehouse.formats.json.routed import Routed, RoutedRows
 from lakehouse.formats.json.wire import small_types
 from lakehouse.formats.verdict import RecordError
 
-_WAYS = 64
+_MOST_READERS = 64
 _NOTHING = RecordError("tombstone", "the record has neither value nor key")
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Reader:
     """How messages of one changelog are read; of a table without a key, a tombstone has none either."""
 
     form: Form
@@ -62,9 +62,9 @@ class ChangeDecoder:
         self._format = form
         self._tables = {name: replace(table, schema=small_types(table.schema)) for name, table in tables.items()}
         self._schemas = MessageSchemas(row_schema) if isinstance(form, Debezium) else None
-        self._ways = lru_cache(maxsize=_WAYS)(self._way)
+        self._readers = lru_cache(maxsize=_MOST_READERS)(self._reader)
         for name in self._tables:
-            self._ways(name, ())
+            self._readers(name, ())
         self._router = Router(form, self._tables)
 
     def __reduce__(self) -> tuple[type["ChangeDecoder"], tuple[ChangeFormat, dict[str, ChangeTable]]]:
@@ -110,44 +110,44 @@ class ChangeDecoder:
             values: Kafka's values.
             keys: Kafka's keys.
         """
-        way = self._ways(name, ())
-        return refused_keys(self._router, way.form, way.rows.key_reader, name, values, keys)
+        reader = self._readers(name, ())
+        return refused_keys(self._router, reader.form, reader.rows.key_reader, name, values, keys)
 
     def _part(self, name: str, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> RoutedRows:
         if len(rows) < len(columns[0]):
-            columns = _taken(columns, rows)
+            columns = _rows_of(columns, rows)
         alike = {(): np.arange(len(rows))}
         schemas = alike if self._schemas is None else self._schemas.groups(columns[0])
         if len(schemas) == 1:
-            return self._alike(self._ways(name, next(iter(schemas))), rows, columns, errors)
+            return self._alike(self._readers(name, next(iter(schemas))), rows, columns, errors)
         parts = [
-            self._alike(self._ways(name, schema), rows[these], _taken(columns, these), errors)
-            for schema, these in schemas.items()
+            self._alike(self._readers(name, schema), rows[indices], _rows_of(columns, indices), errors)
+            for schema, indices in schemas.items()
         ]
         numbers = np.concatenate([part.rows for part in parts])
         order = np.argsort(numbers)
         return RoutedRows(numbers[order], pa.concat_batches([part.batch for part in parts]).take(pa.array(order)))
 
-    def _way(self, name: str, schema: MessageSchema) -> _Way:
+    def _reader(self, name: str, schema: MessageSchema) -> _Reader:
         """How messages of one changelog with this schema are read."""
         table, encoding = self._tables[name], beside(schema, _encoding(self._format))
-        return _Way(
+        return _Reader(
             _form(self._format, table, encoding), RowBuilder(table, encoding, self._format.epoch), bool(table.key)
         )
 
-    def _alike(self, way: _Way, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> RoutedRows:
+    def _alike(self, reader: _Reader, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> RoutedRows:
         """Messages that are written in one way."""
         values, keys, headers, offsets = columns
-        read = way.form.read(values)
-        nothing = [row for row in read.tombstones if way.keyed and (keys is None or not keys[row].is_valid)]
+        read = reader.form.read(values)
+        nothing = [row for row in read.tombstones if reader.keyed and (keys is None or not keys[row].is_valid)]
         if isinstance(self._format, Debezium):
             # It follows each delete of a source table without a key, and says nothing of any row.
             read.tombstones[:] = sorted(set(read.tombstones).difference(nothing))
             read.controls.extend(nothing)
         else:
             read.errors.update(dict.fromkeys(nothing, _NOTHING))
-        facts = way.form.facts(read, offsets)
-        batch, broken = way.rows.build(facts, Messages(values, keys, headers, way.form.image))
+        facts = reader.form.facts(read, offsets)
+        batch, broken = reader.rows.build(facts, Messages(values, keys, headers, reader.form.image))
         if not broken:
             return RoutedRows(rows, batch)
         errors.update((int(rows[row]), error) for row, error in broken.items())
@@ -155,7 +155,7 @@ class ChangeDecoder:
         return RoutedRows(rows[good], batch.take(pa.array(good)))
 
 
-def _taken(columns: tuple[Any, ...], rows: np.ndarray) -> tuple[Any, ...]:
+def _rows_of(columns: tuple[Any, ...], rows: np.ndarray) -> tuple[Any, ...]:
     return tuple(None if column is None else column.take(pa.array(rows)) for column in columns)
 
 

@@ -35,8 +35,8 @@ class ChangeTable:
     @property
     def key(self) -> pa.StructType:
         """The key's columns; none of a table without a key."""
-        place = self.schema.get_field_index("key")
-        return pa.struct([]) if place < 0 else self.schema.field(place).type
+        index = self.schema.get_field_index("key")
+        return pa.struct([]) if index < 0 else self.schema.field(index).type
 
     @property
     def row(self) -> pa.StructType:

@@ -51,13 +51,13 @@ class FlatForm(Form):
         """
         self._options = options
         images = Images(table.row, PlainEncoding(options.unavailable))
-        told = (options.operation, *options.position, options.deleted, options.source_time, options.transaction_id)
-        self._told = tuple(dict.fromkeys(name for name in told if name is not None))
-        self._meta = pa.schema([pa.field(name, JSON) for name in self._told])
-        row = pa.schema(images.raw((*self._told, *options.ignored)))
+        names = (options.operation, *options.position, options.deleted, options.source_time, options.transaction_id)
+        self._meta_names = tuple(dict.fromkeys(name for name in names if name is not None))
+        self._meta = pa.schema([pa.field(name, JSON) for name in self._meta_names])
+        row = pa.schema(images.raw((*self._meta_names, *options.ignored)))
         self._row = pa.struct(images.fields)
         self._width = len(images.fields)
-        self._shared = [name for name in self._told if name in images.names]
+        self._shared = [name for name in self._meta_names if name in images.names]
         self.wire = row
         whole = record_model(row)
         strict = msgspec.defstruct("Strict", [], bases=(whole,), forbid_unknown_fields=True, gc=False)
@@ -91,75 +91,77 @@ class FlatForm(Form):
 
     def read(self, values: pa.BinaryArray) -> WireColumns:
         """Every value as a row; fields that are columns as well are read a second time."""
-        found = super().read(values)
+        read = super().read(values)
         if self._shared:
             wire = pa.schema([pa.field(name, JSON) for name in self._shared])
             model = record_model(wire)
             parser = RecordParser(model)
             again = [parser.parse(value) for value in values.to_pylist()]
             records: list[Any] = [model() if isinstance(record, RecordError) else record for record in again]
-            found.columns.extend(wire_columns(records, wire))
-        return found
+            read.columns.extend(wire_columns(records, wire))
+        return read
 
     def facts(self, read: WireColumns, offsets: pa.Int64Array | None) -> Facts:
         """What the records say."""
         count = len(read.columns[0])
         errors = dict(read.errors)
-        told = self._tellings(read)
-        operation, ours = self._operation(told, read, errors)
+        members = self._meta_columns(read)
+        operation, ours = self._operation(members, read, errors)
         if not self._options.position:
             operation[operation == TOMBSTONE] = DELETE
-        places = self._places(told, offsets, operation, ours, errors)
+        positions = self._positions(members, offsets, operation, ours, errors)
         row = pa.StructArray.from_arrays(read.columns[: self._width], fields=_fields(self._row, read.columns))
         empty = np.isin(operation, (TRUNCATE, TOMBSTONE))
         empty[read.tombstones] = True
-        gone = operation == DELETE
+        deleted = operation == DELETE
         return Facts(
             operation=operation,
-            before=_where(row, gone & ~empty),
-            after=_where(row, ~gone & ~empty),
-            places=places,
+            before=_where(row, deleted & ~empty),
+            after=_where(row, ~deleted & ~empty),
+            places=positions,
             source=pa.nulls(count, pa.string()) if self._source is None else pa.repeat(self._source, count),
-            transaction_id=_text(told.get(self._options.transaction_id or ""), count),
-            source_time=_time(told.get(self._options.source_time or ""), count),
+            transaction_id=_text(members.get(self._options.transaction_id or ""), count),
+            source_time=_time(members.get(self._options.source_time or ""), count),
             extra=read.extra,
             errors=errors,
         )
 
-    def _tellings(self, read: WireColumns) -> dict[str, pa.StringArray]:
+    def _meta_columns(self, read: WireColumns) -> dict[str, pa.StringArray]:
         """The JSON of each field that tells of the change."""
-        own = {name: read.columns[self.wire.get_field_index(name)] for name in self._told if name not in self._shared}
+        own = {
+            name: read.columns[self.wire.get_field_index(name)] for name in self._meta_names if name not in self._shared
+        }
         return own | dict(zip(self._shared, read.columns[len(self.wire) :], strict=True))
 
     def _operation(
-        self, told: dict[str, pa.StringArray], read: WireColumns, errors: Errors
+        self, members: dict[str, pa.StringArray], read: WireColumns, errors: Errors
     ) -> tuple[np.ndarray, Bools]:
         """Numbers of operations, and which rows are records."""
         given = {
             msgspec.json.encode(name).decode(): OPERATIONS.index(o) for name, o in self._options.operations.items()
         }
-        codes = pc.index_in(_canonical(told[self._options.operation]), value_set=pa.array(list(given)))
+        codes = pc.index_in(_canonical(members[self._options.operation]), value_set=pa.array(list(given)))
         operation = np.array([*given.values(), DELETE], np.int8)[codes.fill_null(len(given)).to_numpy()]
         known = bools(codes.is_valid())
         ours = np.ones(len(codes), np.bool_)
         for rows in (read.tombstones, list(errors)):
             ours[rows] = False
         if self._options.deleted is not None:
-            deleted = told[self._options.deleted]
-            gone = bools(pc.is_in(deleted, value_set=_TRUE))
-            neither = bools(deleted.is_valid()) & ~gone & ~bools(pc.is_in(deleted, value_set=_FALSE))
+            deleted = members[self._options.deleted]
+            marked = bools(pc.is_in(deleted, value_set=_TRUE))
+            neither = bools(deleted.is_valid()) & ~marked & ~bools(pc.is_in(deleted, value_set=_FALSE))
             error = RecordError("unknown_operation", f"`{self._options.deleted}` is neither true nor false")
             report(errors, np.flatnonzero(ours & neither), error)
-            operation[gone] = DELETE
-            known |= gone
+            operation[marked] = DELETE
+            known |= marked
         error = RecordError("unknown_operation", f"`{self._options.operation}` is none of {', '.join(given)}")
         report(errors, np.flatnonzero(ours & ~known), error)
         operation[read.tombstones] = TOMBSTONE
         return operation, ours & known
 
-    def _places(
+    def _positions(
         self,
-        told: dict[str, pa.StringArray],
+        members: dict[str, pa.StringArray],
         offsets: pa.Int64Array | None,
         operation: np.ndarray,
         ours: Bools,
@@ -170,7 +172,7 @@ class FlatForm(Form):
             # The log itself is the order, so all that is in it has a place: reads and tombstones too.
             own = np.arange(count) if offsets is None else offsets.to_numpy()
             return ChangePositions(np.ones(count, np.int64), own, np.ones(count, np.bool_))
-        numbers = [_whole(told[name]) for name in self._options.position]
+        numbers = [_whole(members[name]) for name in self._options.position]
         known = np.logical_and.reduce([has for _, has in numbers]) & ours
         error = RecordError(
             "unknown_position",

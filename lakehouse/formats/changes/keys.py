@@ -120,14 +120,14 @@ class KeyReader:
     def _opened(self, key: bytes | None) -> tuple[MessageSchema, bytes] | RecordError:
         """The schema beside a key, and the key itself."""
         if key is None:
-            return RecordError("missing_key", f"neither the message nor a Kafka key tells {self._told}")
+            return RecordError("missing_key", f"neither the message nor a Kafka key tells {self._key_names}")
         fields = fields_of(key)
         raw = schema_beside(fields)
         if not isinstance(fields, RecordError) and raw is not None:
             key = bytes(fields["payload"])
             fields = fields_of(key)
         if isinstance(fields, RecordError):
-            return RecordError("missing_key", f"the Kafka key is no JSON object with {self._told}")
+            return RecordError("missing_key", f"the Kafka key is no JSON object with {self._key_names}")
         return self._refused(fields) or (() if raw is None else self._schemas.of(raw), key)
 
     def _refused(self, fields: Fields) -> RecordError | None:
@@ -140,7 +140,7 @@ class KeyReader:
         return None
 
     @property
-    def _told(self) -> str:
+    def _key_names(self) -> str:
         return ", ".join(f"`{name}`" for name in self._names)
 
 
@@ -168,10 +168,10 @@ def key_headers(headers: pa.StringArray | None, operation: np.ndarray) -> dict[i
     wanted = {DELETE: _NEW_KEY, INSERT: _OLD_KEY}
     rows = np.flatnonzero(np.isin(operation, list(wanted)))
     # Every message has headers that begin like these.
-    told = rows_where(pc.match_substring_regex(headers.take(pa.array(rows)), r"__debezium\.(?:new|old)key"))
-    found: dict[int, bytes] = {}
-    for row in rows[told].tolist():
+    matching = rows_where(pc.match_substring_regex(headers.take(pa.array(rows)), r"__debezium\.(?:new|old)key"))
+    keys: dict[int, bytes] = {}
+    for row in rows[matching].tolist():
         for header in read_headers(headers[row].as_py()):
             if header.key == wanted[int(operation[row])] and header.value is not None:
-                found[row] = header.value
-    return found
+                keys[row] = header.value
+    return keys

@@ -84,60 +84,60 @@ class Form(ABC):
 
     def read(self, values: pa.BinaryArray) -> WireColumns:
         """Every value as a row."""
-        found = WireColumns([])
+        read = WireColumns([])
         parts: list[list[pa.Array]] = []
         for start, piece in pieces(values):
-            parts.append(self._piece(piece, start, found))
-        found.columns = [
+            parts.append(self._piece(piece, start, read))
+        read.columns = [
             pa.concat_arrays([part[i] for part in parts]) if parts else pa.array([], f.type)
             for i, f in enumerate(self.wire)
         ]
-        return found
+        return read
 
-    def _piece(self, piece: pa.BinaryArray, start: int, found: WireColumns) -> list[pa.Array]:
-        records, looked_at = self._records(piece, start, found)
+    def _piece(self, piece: pa.BinaryArray, start: int, read: WireColumns) -> list[pa.Array]:
+        records, looked_at = self._records(piece, start, read)
         for row in self.silent(records):
             if row not in looked_at:
-                records[row] = self._alone(piece[row].as_py(), start + row, found)
+                records[row] = self._alone(piece[row].as_py(), start + row, read)
         return wire_columns(records, self.wire)
 
-    def _records(self, piece: pa.BinaryArray, start: int, found: WireColumns) -> tuple[list[Any], set[int]]:
+    def _records(self, piece: pa.BinaryArray, start: int, read: WireColumns) -> tuple[list[Any], set[int]]:
         """A record for each, and those that have been looked at alone."""
         if not piece.null_count:
             records = self.parse_all(piece)
-            return (records, set()) if records is not None else self._one_by_one(piece.to_pylist(), start, found)
+            return (records, set()) if records is not None else self._one_by_one(piece.to_pylist(), start, read)
         rest = self.parse_all(piece.drop_null())
         if rest is None:
-            return self._one_by_one(piece.to_pylist(), start, found)
+            return self._one_by_one(piece.to_pylist(), start, read)
         empty = np.flatnonzero(piece.is_null().to_numpy(zero_copy_only=False)).tolist()
-        found.tombstones.extend(start + row for row in empty)
-        gone, others = set(empty), iter(rest)
-        return [self.blank if row in gone else next(others) for row in range(len(piece))], gone
+        read.tombstones.extend(start + row for row in empty)
+        empty_rows, others = set(empty), iter(rest)
+        return [self.blank if row in empty_rows else next(others) for row in range(len(piece))], empty_rows
 
-    def _one_by_one(self, values: Sequence[bytes | None], start: int, found: WireColumns) -> tuple[list[Any], set[int]]:
+    def _one_by_one(self, values: Sequence[bytes | None], start: int, read: WireColumns) -> tuple[list[Any], set[int]]:
         records: list[Any] = []
         looked_at: set[int] = set()
         for row, value in enumerate(values):
             record = self.blank if value is None else self.parse(value)
             if value is None or isinstance(record, RecordError):
                 looked_at.add(row)
-                record = self._alone(value, start + row, found)
+                record = self._alone(value, start + row, read)
             records.append(record)
         return records, looked_at
 
-    def _alone(self, value: bytes | None, row: int, found: WireColumns) -> Any:
+    def _alone(self, value: bytes | None, row: int, read: WireColumns) -> Any:
         if value is None:
-            found.tombstones.append(row)
+            read.tombstones.append(row)
             return self.blank
-        told = self.odd(value)
-        if isinstance(told, RecordError):
-            found.errors[row] = told
+        parsed = self.odd(value)
+        if isinstance(parsed, RecordError):
+            read.errors[row] = parsed
             return self.blank
-        if told.extra is not None:
-            found.extra[row] = told.extra
-        if told.control:
-            found.controls.append(row)
-        return told.record
+        if parsed.extra is not None:
+            read.extra[row] = parsed.extra
+        if parsed.control:
+            read.controls.append(row)
+        return parsed.record
 
 
 def fields_of(value: bytes) -> Fields | RecordError:
@@ -154,8 +154,8 @@ def member(fields: Fields, name: str) -> Fields | None:
     """The members of a member that is an object."""
     if name not in fields:
         return None
-    found = fields_of(bytes(fields[name]))
-    return None if isinstance(found, RecordError) else found
+    members = fields_of(bytes(fields[name]))
+    return None if isinstance(members, RecordError) else members
 
 
 def text_of(fields: Fields, name: str) -> str | None:

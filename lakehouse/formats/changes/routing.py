@@ -71,21 +71,21 @@ class Router:
             return self._only(values, keys, everything)
         if not self._named:
             return {self._routes.get(None, NOBODY): everything}
-        found: dict[str, list[int]] = {}
+        rows_of: dict[str, list[int]] = {}
         for row, value in enumerate(values.to_pylist()):
             if value is None:
                 key = None if keys is None else keys[row].as_py()
                 name = self._keyless if key is None else self._of_tombstone(key)
             else:
                 name = self._routes.get(self._source(value), self._default)
-            found.setdefault(name, []).append(row)
-        return {name: np.array(rows) for name, rows in found.items()}
+            rows_of.setdefault(name, []).append(row)
+        return {name: np.array(rows) for name, rows in rows_of.items()}
 
     def may_be(self, name: str, value: bytes | None, key: bytes | None) -> bool:
         """Whether a message that was refused is about rows of a changelog, or nobody can tell whose they are."""
         if value is None:
-            told = table_of_key(key)
-            return key is not None and (told is None or self._named_in(told) == name)
+            table = table_of_key(key)
+            return key is not None and (table is None or self._named_in(table) == name)
         source = self._source(value) if self._named else None
         if source is None or "None" in source.split("."):
             return True
@@ -103,12 +103,12 @@ class Router:
         return {name: np.delete(everything, foreign), **({NOBODY: np.array(foreign)} if foreign else {})}
 
     def _of_tombstone(self, key: bytes | None, otherwise: str = NOBODY) -> str:
-        told = table_of_key(key)
-        return otherwise if told is None else self._named_in(told)
+        table = table_of_key(key)
+        return otherwise if table is None else self._named_in(table)
 
-    def _named_in(self, told: str) -> str:
+    def _named_in(self, table: str) -> str:
         """The changelog for a table that a key names, whatever stands before its name."""
-        parts = told.split(".")
+        parts = table.split(".")
         for length in range(2, min(len(parts), _MAX_NAME) + 1):
             name = self._routes.get(".".join(parts[-length:]))
             if name is not None:
@@ -129,8 +129,8 @@ def _of_debezium(record: _Debezium) -> str | None:
 
 
 def _of_dms(record: _Dms) -> str | None:
-    told = record.metadata
-    return None if told is None else f"{told.schema}.{told.table}"
+    metadata = record.metadata
+    return None if metadata is None else f"{metadata.schema}.{metadata.table}"
 
 
 def _slowly(fields: Fields) -> str | None:
@@ -138,5 +138,5 @@ def _slowly(fields: Fields) -> str | None:
     source = member(fields, "source") or member(member(fields, "payload") or {}, "source")
     if source is not None:
         return f"{text_of(source, 'schema') or text_of(source, 'db')}.{text_of(source, 'table')}"
-    told = member(fields, "metadata")
-    return None if told is None else f"{text_of(told, 'schema-name')}.{text_of(told, 'table-name')}"
+    metadata = member(fields, "metadata")
+    return None if metadata is None else f"{text_of(metadata, 'schema-name')}.{text_of(metadata, 'table-name')}"

@@ -103,10 +103,10 @@ class RowBuilder:
         if not self._key_places:
             report(errors, np.flatnonzero(deleted & ~bools(before.present)), _NO_ROW)
             return []
-        columns = [after.columns[place] for place in self._key_places]
+        columns = [after.columns[column_index] for column_index in self._key_places]
         if deleted.any():
             mask = pa.array(deleted)
-            olds = [before.columns[place] for place in self._key_places]
+            olds = [before.columns[column_index] for column_index in self._key_places]
             columns = [pc.if_else(mask, old, new) for old, new in zip(olds, columns, strict=True)]
         lacking = np.isin(facts.operation, (INSERT, UPDATE, DELETE, READ)) & _any_null(columns)
         wanted = lacking | (facts.operation == TOMBSTONE)
@@ -116,16 +116,16 @@ class RowBuilder:
         if not len(rows):
             return columns
         keys = self._keys.read([messages.key(row) for row in rows.tolist()])
-        taken = rows
+        readable = rows
         if keys.errors:
             good = np.ones(len(rows), np.bool_)
             for number, error in keys.errors.items():
                 good[number] = False
                 if (judged := self._judged(facts, int(rows[number]), messages, error)) is not None:
                     errors.setdefault(int(rows[number]), judged)
-            taken = rows[good]
+            readable = rows[good]
         index = np.arange(len(facts))
-        index[taken] = len(facts) + np.searchsorted(rows, taken)
+        index[readable] = len(facts) + np.searchsorted(rows, readable)
         return [
             pa.concat_arrays([own, kafka]).take(pa.array(index))
             for own, kafka in zip(columns, keys.columns, strict=True)
@@ -148,35 +148,35 @@ class RowBuilder:
     def _other_key(self, facts: Facts, before: Image, key: list[pa.Array], messages: Messages) -> pa.Array:
         """From Debezium's headers, or from the image before an update that changed the key."""
         index = np.full(len(facts), -1, np.int64)
-        told = key_headers(messages.headers, facts.operation)
-        others = self._header_keys.read(list(told.values()))
-        for number, row in enumerate(told):
+        header_keys = key_headers(messages.headers, facts.operation)
+        others = self._header_keys.read(list(header_keys.values()))
+        for number, row in enumerate(header_keys):
             if number not in others.errors:
                 index[row] = number
-        olds = [before.columns[place] for place in self._key_places]
+        olds = [before.columns[column_index] for column_index in self._key_places]
         changed = (facts.operation == UPDATE) & bools(before.present)
         if changed.any():
             changed &= ~_any_null(olds) & _any_different(olds, key)
-            index[changed] = len(told) + np.flatnonzero(changed)
+            index[changed] = len(header_keys) + np.flatnonzero(changed)
         if (index < 0).all():
             return pa.nulls(len(facts), self._table.key)
-        source = [pa.concat_arrays([theirs, old]) for theirs, old in zip(others.columns, olds, strict=True)]
-        places = pa.array(index, mask=index < 0)
-        return _struct([column.take(places) for column in source], index >= 0, self._table.key)
+        source = [pa.concat_arrays([header_key, old]) for header_key, old in zip(others.columns, olds, strict=True)]
+        indices = pa.array(index, mask=index < 0)
+        return _struct([column.take(indices) for column in source], index >= 0, self._table.key)
 
     def _unavailable(self, after: Image, has_after: Bools, kind: Any) -> pa.Array:
         if not after.unavailable:
             return pa.nulls(len(has_after), kind)
         missing = np.stack([rows & has_after for rows in after.unavailable.values()], axis=1)
-        names = pa.array([self._images.names[place] for place in after.unavailable])
+        names = pa.array([self._images.names[column_index] for column_index in after.unavailable])
         offsets = np.concatenate(([0], np.cumsum(missing.sum(axis=1)))).astype(np.int32)
         values = names.take(pa.array(np.nonzero(missing)[1]))
         return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind, mask=pa.array(~missing.any(axis=1)))
 
     def _position(self, facts: Facts, kind: pa.StructType) -> pa.Array:
-        places = facts.places
-        parts = [pa.repeat(pa.scalar(self._epoch, pa.int64()), len(facts)), pa.array(places.commit)]
-        return _struct([*parts, pa.array(places.sequence)], places.known, kind)
+        positions = facts.places
+        parts = [pa.repeat(pa.scalar(self._epoch, pa.int64()), len(facts)), pa.array(positions.commit)]
+        return _struct([*parts, pa.array(positions.sequence)], positions.known, kind)
 
 
 def report_images(errors: Errors, facts: Facts, before: Image, after: Image) -> None:
@@ -194,24 +194,24 @@ def _struct(columns: list[pa.Array], present: Bools, kind: pa.StructType) -> pa.
 
 
 def _any_null(columns: list[pa.Array]) -> Bools:
-    found = np.zeros(len(columns[0]), np.bool_)
+    nulls = np.zeros(len(columns[0]), np.bool_)
     for column in columns:
         if column.null_count:
-            found |= bools(column.is_null())
-    return found
+            nulls |= bools(column.is_null())
+    return nulls
 
 
 def _any_different(olds: list[pa.Array], news: list[pa.Array]) -> Bools:
-    found = np.zeros(len(olds[0]), np.bool_)
+    different = np.zeros(len(olds[0]), np.bool_)
     for old, new in zip(olds, news, strict=True):
-        found |= bools(pc.not_equal(old, new))
-    return found
+        different |= bools(pc.not_equal(old, new))
+    return different
 
 
 def _extra(facts: Facts, has_after: Bools) -> pa.Array:
     if not facts.extra:
         return pa.nulls(len(facts), pa.string())
-    return pa.array([facts.extra.get(row) if here else None for row, here in enumerate(has_after)], pa.string())
+    return pa.array([facts.extra.get(row) if present else None for row, present in enumerate(has_after)], pa.string())
 
 
 def _moments(micros: pa.Int64Array, kind: pa.DataType) -> pa.Array:

@@ -22,21 +22,21 @@ _NO_PATH = ""  # the bare text is asked for, wherever it stands
 def unavailable(array: Any, declared: Any, encoding: Encoding, path: str) -> Bools | None:
     """Rows of a wire column whose value was not sent, or None if all were."""
     if t.is_list(declared):
-        found = _in_lists(array, declared, encoding, path)
+        rows = _in_lists(array, declared, encoding, path)
     elif t.is_map(declared):
-        found = _alone(array, array.keys, encoding.placeholders(pa.string(), _NO_PATH)) if len(array) else None
+        rows = _alone(array, array.keys, encoding.placeholders(pa.string(), _NO_PATH)) if len(array) else None
     elif t.is_nested(declared):
-        found = None
+        rows = None
     else:
-        found = _in_values(array, encoding.placeholders(declared, path))
-    return found if found is not None and found.any() else None
+        rows = _in_values(array, encoding.placeholders(declared, path))
+    return rows if rows is not None and rows.any() else None
 
 
 def _in_values(array: pa.Array, texts: pa.Array | None) -> Bools | None:
     if texts is None:
         return None
-    found = pc.equal(array, texts[0]) if len(texts) == 1 else pc.is_in(array, value_set=texts)
-    return bools(found) if found.true_count else None
+    matches = pc.equal(array, texts[0]) if len(texts) == 1 else pc.is_in(array, value_set=texts)
+    return bools(matches) if matches.true_count else None
 
 
 def _in_lists(array: Any, declared: Any, encoding: Encoding, path: str) -> Bools | None:
@@ -63,7 +63,7 @@ def _as_bytes(array: Any, texts: pa.Array | None) -> Bools | None:
         return None
     wanted = list(str(texts[0].as_py()).encode())
     rows = np.flatnonzero((np.diff(array.offsets.to_numpy()) == len(wanted)) & bools(array.is_valid()))
-    found = np.zeros(len(array), np.bool_)
+    matches = np.zeros(len(array), np.bool_)
     for row in rows.tolist():
-        found[row] = array[row].as_py() == wanted
-    return found
+        matches[row] = array[row].as_py() == wanted
+    return matches

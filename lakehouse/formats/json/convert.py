@@ -64,8 +64,8 @@ class Conversion:
         if t.is_nested(declared):
             return self._nested(array, declared, path, lift)
         parsed, refused = self._leaf(array, declared, path)
-        for some in refused:
-            self._report(lift(some.elements), RecordError(some.error_class, f"`{path}`: {some.complaint}"))
+        for refusal in refused:
+            self._report(lift(refusal.elements), RecordError(refusal.error_class, f"`{path}`: {refusal.complaint}"))
         return parsed
 
     def _nested(self, array: pa.Array, declared: pa.DataType, path: str, lift: Lift) -> pa.Array:

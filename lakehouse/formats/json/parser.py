@@ -82,13 +82,15 @@ def _explain(complaint: str) -> RecordError:
     """Msgspec's complaint in the words of a declaration. A value is never part of it."""
     mismatch = _MISMATCH.match(complaint)
     if mismatch is None:
-        place = _PLACE.search(complaint)
-        where = f"`{place.group(1)}`: " if place else ""
+        location = _PLACE.search(complaint)
+        where = f"`{location.group(1)}`: " if location else ""
         return RecordError("out_of_range", f"{where}the number does not fit the type")
-    expected, got, path = mismatch.groups()
+    expected, actual, path = mismatch.groups()
     if path is None:
-        return RecordError("not_an_object", f"expected an object, got {_kind(got)}")
-    return RecordError("wrong_type", f"`{path}`: expected {_kind(expected.removesuffix(' | null'))}, got {_kind(got)}")
+        return RecordError("not_an_object", f"expected an object, got {_kind(actual)}")
+    return RecordError(
+        "wrong_type", f"`{path}`: expected {_kind(expected.removesuffix(' | null'))}, got {_kind(actual)}"
+    )
 
 
 def _kind(name: str) -> str:

@@ -41,7 +41,7 @@ class Routed:
     errors: dict[int, RecordError]
 
 
-_Found = dict[str, tuple[np.ndarray, list[Any]]]
+_Parsed = dict[str, tuple[np.ndarray, list[Any]]]
 
 
 class RoutedDecoder:
@@ -85,9 +85,9 @@ class RoutedDecoder:
         errors: dict[int, RecordError] = {}
         with no_garbage_collection():
             for start, piece in pieces(values):
-                found, refused = self._all_at_once(piece) or self._one_by_one(piece)
+                parsed, refused = self._all_at_once(piece) or self._one_by_one(piece)
                 errors.update((start + position, error) for position, error in refused.items())
-                for route, (positions, records) in found.items():
+                for route, (positions, records) in parsed.items():
                     rows[route].append(positions + start)
                     assemblies[route].add(records)
             parts: dict[str, RoutedRows] = {}
@@ -96,20 +96,20 @@ class RoutedDecoder:
                     parts[route] = self._part(route, np.concatenate(rows[route]), assembly, errors)
         return Routed(parts, errors)
 
-    def _all_at_once(self, piece: pa.BinaryArray) -> tuple[_Found, dict[int, RecordError]] | None:
+    def _all_at_once(self, piece: pa.BinaryArray) -> tuple[_Parsed, dict[int, RecordError]] | None:
         records = self._any.parse_all(piece)
         if records is None:
             return None
         codes = np.fromiter(map(self._codes.__getitem__, map(type, records)), dtype=np.int64, count=len(records))
-        found: _Found = {}
+        parsed: _Parsed = {}
         for code in np.unique(codes).tolist():
             if code < 0:
                 return None
-            mine = codes == code
-            found[self._names[code]] = np.flatnonzero(mine), list(compress(records, mine.tolist()))
-        return found, {}
+            selected = codes == code
+            parsed[self._names[code]] = np.flatnonzero(selected), list(compress(records, selected.tolist()))
+        return parsed, {}
 
-    def _one_by_one(self, piece: pa.BinaryArray) -> tuple[_Found, dict[int, RecordError]]:
+    def _one_by_one(self, piece: pa.BinaryArray) -> tuple[_Parsed, dict[int, RecordError]]:
         positions: dict[str, list[int]] = {}
         records: dict[str, list[Any]] = {}
         errors: dict[int, RecordError] = {}
@@ -149,8 +149,8 @@ class RoutedDecoder:
             batch = batch.take(np.delete(np.arange(batch.num_rows), list(broken)))
         schema = self._schemas[route]
         if self._field in schema.names:
-            place = schema.get_field_index(self._field)
-            batch = batch.add_column(place, schema.field(place), pa.repeat(route, batch.num_rows))
+            index = schema.get_field_index(self._field)
+            batch = batch.add_column(index, schema.field(index), pa.repeat(route, batch.num_rows))
         return RoutedRows(rows, batch)
 
 

@@ -40,7 +40,9 @@ class MessageSchemas:
             if not len(carrying):
                 break
             schema, prefix = self._first(values[int(carrying[0])].as_py())
-            alike = bools(pc.starts_with(_taken(values, carrying), prefix)) if prefix else np.zeros(len(carrying), bool)
+            alike = (
+                bools(pc.starts_with(_rows_of(values, carrying), prefix)) if prefix else np.zeros(len(carrying), bool)
+            )
             alike[0] = True
             schemas.setdefault(schema, []).append(carrying[alike])
             carrying = carrying[~alike]
@@ -73,5 +75,5 @@ def _carrying(values: pa.BinaryArray) -> Ints:
     return rows_where(pc.match_substring_regex(values, _MAY_CARRY))
 
 
-def _taken(values: pa.BinaryArray, rows: Ints) -> pa.BinaryArray:
+def _rows_of(values: pa.BinaryArray, rows: Ints) -> pa.BinaryArray:
     return values if len(rows) == len(values) else values.take(pa.array(rows))

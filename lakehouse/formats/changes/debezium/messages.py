@@ -129,11 +129,11 @@ class DebeziumForm(Form):
         return self._change(value, fields)
 
     def _without_operation(self, fields: Fields) -> Odd | RecordError:
-        told = control.told(fields)
-        if told is None:
+        record = control.told(fields)
+        if record is None:
             return RecordError("unknown_operation", "`op` is missing, and it is no control record that we know")
-        source = Source(ts_ms=told.ts_ms, db=told.db, schema=told.schema, table=told.table)
-        return Odd(self._envelope(source=source, transaction=Transaction(told.transaction)), control=True)
+        source = Source(ts_ms=record.ts_ms, db=record.db, schema=record.schema, table=record.table)
+        return Odd(self._envelope(source=source, transaction=Transaction(record.transaction)), control=True)
 
     def _change(self, value: bytes, fields: Fields) -> Odd | RecordError:
         operation = text_of(fields, "op")
@@ -146,19 +146,19 @@ class DebeziumForm(Form):
             return error
         record: Any = self._lenient.parse(value)
         if isinstance(record, RecordError):
-            rest, found = self._not_numbers.without(fields)
-            record = self._lenient.parse(rest) if found else record
+            rest, non_finite = self._not_numbers.without(fields)
+            record = self._lenient.parse(rest) if non_finite else record
             if isinstance(record, RecordError):
                 return record
-            put(record, found)
+            put(record, non_finite)
         after = member(fields, "after")
         return Odd(record, extra=undeclared(after, self._known) if after else None)
 
     def _message(self, fields: Fields, source: Fields) -> Odd:
         """A logical message, whose content is none of ours."""
-        told = control.told_by(fields, source)
-        known = Source(ts_ms=told.ts_ms, db=told.db, schema=told.schema, table=told.table)
-        return Odd(self._envelope(source=known, transaction=Transaction(told.transaction)), control=True)
+        record = control.told_by(fields, source)
+        known = Source(ts_ms=record.ts_ms, db=record.db, schema=record.schema, table=record.table)
+        return Odd(self._envelope(source=known, transaction=Transaction(record.transaction)), control=True)
 
     def _refused(self, source: Fields) -> RecordError | None:
         """Why a change cannot be taken whatever its images are."""
@@ -185,13 +185,13 @@ class DebeziumForm(Form):
         names = joined(schemas, part["table"])
         data = ours & (operation != CONTROL)
         report(errors, np.flatnonzero(data & ~self._names.taken(names)), self._names.error)
-        found = places(part, operation, data, errors)
+        positions = places(part, operation, data, errors)
         txid = part["txId"].cast(pa.string()) if part["txId"].null_count < len(op) else part["gtid"]
         return Facts(
             operation=operation,
             before=before,
             after=after,
-            places=found,
+            places=positions,
             source=names,
             transaction_id=pc.coalesce(_shared(transaction.field(0)), txid, part["gtid"]),
             source_time=_source_time(part["ts_us"], part["ts_ms"]),

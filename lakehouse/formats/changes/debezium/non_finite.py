@@ -16,29 +16,29 @@ class NotNumbers:
     def __init__(self, images: Images) -> None:
         wired = zip(images.kind, images.fields, strict=True)
         self._members = {
-            child.name: f"f{place}"
-            for place, (child, wire) in enumerate(wired)
+            child.name: f"f{index}"
+            for index, (child, wire) in enumerate(wired)
             if t.is_float64(child.type) and t.is_float64(wire.type)
         }
 
     def without(self, fields: Fields) -> tuple[bytes, list[tuple[str, str, float]]]:
         """The envelope with nulls in their places, and what was there: image, member, number."""
-        found: list[tuple[str, str, float]] = []
+        numbers: list[tuple[str, str, float]] = []
         cut = dict(fields)
         for name in ("before", "after"):
             image = dict(member(fields, name) or {})
-            here = [(column, text) for column in self._members if (text := _text(image, column)) in NOT_NUMBERS]
-            for column, text in here:
+            columns = [(column, text) for column in self._members if (text := _text(image, column)) in NOT_NUMBERS]
+            for column, text in columns:
                 image[column] = msgspec.Raw(b"null")
-                found.append((name, self._members[column], NOT_NUMBERS[text]))
-            if here:
+                numbers.append((name, self._members[column], NOT_NUMBERS[text]))
+            if columns:
                 cut[name] = msgspec.Raw(msgspec.json.encode(image))
-        return msgspec.json.encode(cut), found
+        return msgspec.json.encode(cut), numbers
 
 
-def put(record: Any, found: list[tuple[str, str, float]]) -> None:
+def put(record: Any, numbers: list[tuple[str, str, float]]) -> None:
     """Sets the members of a record that were taken out."""
-    for image, name, number in found:
+    for image, name, number in numbers:
         setattr(getattr(record, image), name, number)
 
 

@@ -35,18 +35,18 @@ _NO_POSITION = RecordError("unknown_position", "`source` has no position in the 
 def places(source: Mapping[str, pa.Array], operation: np.ndarray, data: Bools, errors: Errors) -> ChangePositions:
     """Positions of the rows in `data`; a row without one gets an error."""
     count = len(operation)
-    found = ChangePositions.none(count)
+    positions = ChangePositions.none(count)
     connectors = pc.index_in(source["connector"], value_set=pa.array(CONNECTORS))
     codes = connectors.fill_null(-1).to_numpy()
     for row in np.flatnonzero(data & (codes < 0)).tolist():
         errors.setdefault(row, unknown_connector(source["connector"][row].as_py()))
-    for mine, read in ((data & (codes == 0), _postgresql), (data & (codes > 0), _mysql)):
-        rows = np.flatnonzero(mine)
+    for selected, read in ((data & (codes == 0), _postgresql), (data & (codes > 0), _mysql)):
+        rows = np.flatnonzero(selected)
         if len(rows):
-            commit, sequence, known = read(_taken(source, rows), operation[rows] == READ)
-            found.commit[rows], found.sequence[rows], found.known[rows] = commit, sequence, known
-    report(errors, np.flatnonzero(data & (codes >= 0) & ~found.known), _NO_POSITION)
-    return found
+            commit, sequence, known = read(_rows_of(source, rows), operation[rows] == READ)
+            positions.commit[rows], positions.sequence[rows], positions.known[rows] = commit, sequence, known
+    report(errors, np.flatnonzero(data & (codes >= 0) & ~positions.known), _NO_POSITION)
+    return positions
 
 
 def unknown_connector(name: str | None) -> RecordError:
@@ -57,7 +57,7 @@ def unknown_connector(name: str | None) -> RecordError:
     )
 
 
-def _taken(source: Mapping[str, pa.Array], rows: Ints) -> Mapping[str, pa.Array]:
+def _rows_of(source: Mapping[str, pa.Array], rows: Ints) -> Mapping[str, pa.Array]:
     if len(rows) == len(source["connector"]):
         return source
     indices = pa.array(rows)
@@ -82,11 +82,11 @@ def _sequences(texts: pa.StringArray) -> tuple[Ints, Ints, Bools]:
     usual = pc.match_substring_regex(texts, r'^\[\s*(?:null|"?[0-9]{1,18}"?)\s*,\s*"?[0-9]{1,18}"?\s*\]$')
     rows = np.flatnonzero(bools(usual))
     if len(rows):
-        mine = texts if len(rows) == count else texts.take(pa.array(rows))
-        halves = pc.ascii_trim(pc.split_pattern(mine, ",").values, characters='[]" \t\r\n')
+        selected = texts if len(rows) == count else texts.take(pa.array(rows))
+        halves = pc.ascii_trim(pc.split_pattern(selected, ",").values, characters='[]" \t\r\n')
         numbers = pc.if_else(pc.equal(halves, "null"), "-1", halves).cast(pa.int64()).to_numpy()
-        before, mine_own = numbers[0::2], numbers[1::2]
-        commit[rows], own[rows], known[rows] = np.where(before < 0, mine_own, before), mine_own, True
+        before, own_numbers = numbers[0::2], numbers[1::2]
+        commit[rows], own[rows], known[rows] = np.where(before < 0, own_numbers, before), own_numbers, True
     return commit, own, known
 
 
@@ -104,15 +104,19 @@ def _mysql(source: Mapping[str, pa.Array], reads: Bools) -> tuple[Ints, Ints, Bo
 
 
 def _snapshot(
-    source: Mapping[str, pa.Array], reads: Bools, at: Ints, has_at: Bools, logged: tuple[Ints, Ints, Bools]
+    source: Mapping[str, pa.Array],
+    reads: Bools,
+    log_position: Ints,
+    has_position: Bools,
+    logged: tuple[Ints, Ints, Bools],
 ) -> tuple[Ints, Ints, Bools]:
     commit, sequence, known = logged
     millis, has_millis = _numbers(source["ts_ms"])
     time = np.where(has_millis & (millis < 2**53), millis * 1000, 0)
     return (
         np.where(reads, 0, commit),
-        np.where(reads, np.where(has_at, at, time), sequence),
-        np.where(reads, has_at | (time > 0), known),
+        np.where(reads, np.where(has_position, log_position, time), sequence),
+        np.where(reads, has_position | (time > 0), known),
     )
 
 

@@ -108,23 +108,23 @@ class DmsForm(Form):
         """What the messages say."""
         del offsets
         metadata, data, before = read.columns
-        told = {field.name: metadata.field(i) for i, field in enumerate(_METADATA)}
+        members = {field.name: metadata.field(i) for i, field in enumerate(_METADATA)}
         errors = dict(read.errors)
-        operation, ours = _operation(told, read, errors)
-        names = joined(told["schema-name"], told["table-name"])
+        operation, ours = _operation(members, read, errors)
+        names = joined(members["schema-name"], members["table-name"])
         changes = ours & (operation != CONTROL)
         report(errors, np.flatnonzero(changes & ~self._names.taken(names)), self._names.error)
-        time = micros_of_text(told["timestamp"])
-        found = places(told, time, operation, changes, errors)
-        gone = pa.array((operation == DELETE) & bools(before.is_null()))
+        time = micros_of_text(members["timestamp"])
+        positions = places(members, time, operation, changes, errors)
+        from_data = pa.array((operation == DELETE) & bools(before.is_null()))
         return Facts(
             operation=operation,
-            before=_either(gone, data, before),
+            before=_either(from_data, data, before),
             after=data,
-            places=found,
+            places=positions,
             source=names,
-            transaction_id=pc.replace_substring_regex(told["transaction-id"], '^"(.*)"$', r"\1"),
-            source_time=pc.coalesce(micros_of_text(told["commit-timestamp"]), time),
+            transaction_id=pc.replace_substring_regex(members["transaction-id"], '^"(.*)"$', r"\1"),
+            source_time=pc.coalesce(micros_of_text(members["commit-timestamp"]), time),
             extra=read.extra,
             errors=errors,
         )
@@ -139,9 +139,9 @@ def _message(data: type[msgspec.Struct], before: type[msgspec.Struct]) -> type[m
     return msgspec.defstruct("Message", members, gc=False)
 
 
-def _operation(told: dict[str, Any], read: WireColumns, errors: Errors) -> tuple[np.ndarray, Bools]:
+def _operation(members: dict[str, Any], read: WireColumns, errors: Errors) -> tuple[np.ndarray, Bools]:
     """Numbers of operations, and which rows have a message."""
-    kind, name = told["record-type"], told["operation"]
+    kind, name = members["record-type"], members["operation"]
     ours = np.ones(len(name), np.bool_)
     for rows in (read.tombstones, list(errors)):
         ours[rows] = False
@@ -157,11 +157,11 @@ def _operation(told: dict[str, Any], read: WireColumns, errors: Errors) -> tuple
     return operation, ours & ~unknown
 
 
-def _either(first: pa.BooleanArray, one: Any, other: Any) -> pa.StructArray:
-    """Of each column of `other`, what `one` has in some rows."""
+def _either(first: pa.BooleanArray, preferred: Any, other: Any) -> pa.StructArray:
+    """Of each column of `other`, what `preferred` has in some rows."""
     kind = other.type
     if not first.true_count:
         return other
-    columns = [pc.if_else(first, one.field(i), other.field(i)) for i in range(kind.num_fields)]
-    mask = pc.if_else(first, one.is_null(), other.is_null())
+    columns = [pc.if_else(first, preferred.field(i), other.field(i)) for i in range(kind.num_fields)]
+    mask = pc.if_else(first, preferred.is_null(), other.is_null())
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)

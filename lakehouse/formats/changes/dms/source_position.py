@@ -33,22 +33,22 @@ _NO_TIME = RecordError("unknown_position", "`metadata.timestamp` of a full load 
 
 
 def places(
-    told: Mapping[str, pa.Array], time: pa.Int64Array, operation: np.ndarray, changes: Bools, errors: Errors
+    members: Mapping[str, pa.Array], time: pa.Int64Array, operation: np.ndarray, changes: Bools, errors: Errors
 ) -> ChangePositions:
     """Positions of the rows in `changes`; a row without one gets an error."""
     # Changes of one transaction often share theirs, so each is read once.
-    unique = told["stream-position"].dictionary_encode()
+    unique = members["stream-position"].dictionary_encode()
     numbers = [_position(text) for text in unique.dictionary.to_pylist()]
     known = np.array([number is not None for number in [*numbers, None]])
     values = np.array([number or 0 for number in [*numbers, None]], np.int64)
-    place = unique.indices.fill_null(len(numbers)).to_numpy()
+    index = unique.indices.fill_null(len(numbers)).to_numpy()
     loaded = changes & (operation == READ)
-    has = np.where(loaded, bools(time.is_valid()), known[place]) & changes
-    within = told["transaction-record-id"].fill_null(0).to_numpy()
+    has = np.where(loaded, bools(time.is_valid()), known[index]) & changes
+    within = members["transaction-record-id"].fill_null(0).to_numpy()
     report(errors, np.flatnonzero(loaded & ~has), _NO_TIME)
     report(errors, np.flatnonzero(changes & ~loaded & ~has), _NO_POSITION)
     return ChangePositions(
-        commit=np.where(loaded, 0, values[place]),
+        commit=np.where(loaded, 0, values[index]),
         sequence=np.where(loaded, time.fill_null(0).to_numpy(), within),
         known=has,
     )
@@ -56,11 +56,11 @@ def places(
 
 def _position(text: str | None) -> int | None:
     text = (text or "").strip('"')
-    if found := _LSN.fullmatch(text):
-        number = int(found[1], 16) << 32 | int(found[2], 16)
-    elif found := _BINLOG.fullmatch(text):
-        at = int(found[2])
-        number = int(found[1]) << FILE_SHIFT | at if at < 1 << FILE_SHIFT else _LIMIT
+    if match := _LSN.fullmatch(text):
+        number = int(match[1], 16) << 32 | int(match[2], 16)
+    elif match := _BINLOG.fullmatch(text):
+        offset = int(match[2])
+        number = int(match[1]) << FILE_SHIFT | offset if offset < 1 << FILE_SHIFT else _LIMIT
     elif _NUMBER.fullmatch(text):
         number = int(text)
     else:

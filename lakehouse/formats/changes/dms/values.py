@@ -67,8 +67,8 @@ def _hexadecimal(array: pa.Array) -> Parsed:
 
 
 def _booleans(text: pa.Array, truths: dict[str, bool]) -> Parsed:
-    held = [None if value is None else truths.get(value.lower()) for value in text.to_pylist()]
-    array = pa.array(held, pa.bool_())
+    booleans = [None if value is None else truths.get(value.lower()) for value in text.to_pylist()]
+    array = pa.array(booleans, pa.bool_())
     return array, _refusals(pc.and_(text.is_valid(), array.is_null()), "expected boolean")
 
 
@@ -83,8 +83,8 @@ def _whole_numbers(text: pa.Array, target: pa.DataType) -> Parsed:
         numbers = [None if value is None else int(value) for value in text.to_pylist()]
         fits = [number is None or -(1 << bits) <= number < 1 << bits for number in numbers]
         beyond = Refused(np.flatnonzero(np.invert(fits)), "out_of_range", "the number does not fit the type")
-        held = [number if fit else None for number, fit in zip(numbers, fits, strict=True)]
-        return pa.array(held, target), [*refused, beyond]
+        fitting = [number if fit else None for number, fit in zip(numbers, fits, strict=True)]
+        return pa.array(fitting, target), [*refused, beyond]
 
 
 def _fractions(text: pa.Array, target: pa.DataType) -> Parsed:
