@@ -31,15 +31,15 @@ class Document:
 
     def put(self, path: KeyPath, value: str, variable: str) -> None:
         """Override one value from an environment variable."""
-        place = self.content
+        section = self.content
         for part in path[:-1]:
-            below: object = place.setdefault(part, {})
+            below: object = section.setdefault(part, {})
             if not isinstance(below, dict):
                 raise SettingsError(
                     f"Environment variable {variable}: {part} has no keys below it.", remedy="check its name."
                 )
-            place = cast("dict[str, Any]", below)
-        place[path[-1]] = value
+            section = cast("dict[str, Any]", below)
+        section[path[-1]] = value
         self.origins[path] = variable
 
     def only(self, *keys: str) -> "Document":
@@ -111,9 +111,9 @@ def read_document(file: Path) -> Document:
     except yaml.MarkedYAMLError as error:
         # YAML's own message quotes the text around the place, which may be a secret: name the place alone.
         mark = error.problem_mark or error.context_mark
-        place = f", line {mark.line + 1}" if mark else ""
+        line = f", line {mark.line + 1}" if mark else ""
         twice = " a key is given twice" if isinstance(error, _KeyTwiceError) else " not YAML"
-        raise SettingsError(f"{file}{place}:{twice}.", remedy="correct that line.") from None
+        raise SettingsError(f"{file}{line}:{twice}.", remedy="correct that line.") from None
     if content is None:
         content = {}
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in cast("dict[object, object]", content)):
@@ -129,10 +129,10 @@ class _Loader(yaml.SafeLoader):
     """YAML that refuses a key given twice, of which the plain loader would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        seen: set[object] = set()
+        keys: set[object] = set()
         for key_node, _ in node.value:
             key = cast("object", self.construct_object(key_node, deep=True))
-            if key in seen:
+            if key in keys:
                 raise _KeyTwiceError(problem_mark=key_node.start_mark)
-            seen.add(key)
+            keys.add(key)
         return super().construct_mapping(node, deep=deep)

@@ -80,7 +80,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
                 document.put(path[1:], value, variable)
         if "name" in document.content and key == "platform":
             raise SettingsError(f"{document.where('name')}: a platform is named by its file.", remedy="remove the key.")
-        document.map_text(lambda at, text, doc=document: _substituted(doc, at, text, home))
+        document.map_text(lambda key_path, text, doc=document: _substituted(doc, key_path, text, home))
         parts[key] = document
     return _validated(
         Settings,
@@ -109,22 +109,22 @@ def _conf_folder(conf: Path | None, env: Mapping[str, str]) -> Path:
 
 def _overrides(env: Mapping[str, str]) -> list[tuple[tuple[str, ...], str, str]]:
     # Section and key are typed in capitals; what is below them (a property's own name) keeps its case.
-    found: list[tuple[tuple[str, ...], str, str]] = []
+    overrides: list[tuple[tuple[str, ...], str, str]] = []
     for variable in sorted(env):
         if variable.startswith(_PREFIX):
             first, *rest = variable.removeprefix(_PREFIX).split("__")
             path = (first.lower(), *(part.lower() for part in rest[:1]), *rest[1:])
-            found.append((path, env[variable], variable))
-    return found
+            overrides.append((path, env[variable], variable))
+    return overrides
 
 
 def _selected(folder: Path, subfolder: str, key: str, chosen: Document) -> Document:
     name = chosen.text(key, "local")
-    there = sorted(path.stem for path in (folder / subfolder).glob("*.yaml"))
-    if name not in there:
+    names = sorted(path.stem for path in (folder / subfolder).glob("*.yaml"))
+    if name not in names:
         raise SettingsError(
             f"{chosen.where(key)}: there is no file of that name in {folder / subfolder}.",
-            remedy=f"choose one of {', '.join(there) or '(none yet)'}, or write one.",
+            remedy=f"choose one of {', '.join(names) or '(none yet)'}, or write one.",
         )
     return read_document(folder / subfolder / f"{name}.yaml")
 

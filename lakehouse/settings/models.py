@@ -113,7 +113,7 @@ class MaintenanceSettings(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_what_is_gone(cls, given: Any) -> Any:
+    def _drop_removed_keys(cls, given: Any) -> Any:
         """Earlier releases had `seconds_per_tick` in the file that they shipped: it is passed over, for one release."""
         if not isinstance(given, dict) or GONE not in given:
             return given
@@ -159,11 +159,11 @@ class Settings(Section):
     @field_validator("parameters", mode="before")
     @classmethod
     def _are_parameters(cls, value: object) -> object:
-        found = cast("dict[object, object]", value) if isinstance(value, dict) else {"parameters": value}
-        for name, one in found.items():
-            if (problem := problem_of(str(name), one)) is not None:
+        parameters = cast("dict[object, object]", value) if isinstance(value, dict) else {"parameters": value}
+        for name, parameter in parameters.items():
+            if (problem := problem_of(str(name), parameter)) is not None:
                 raise PydanticCustomError("no_parameter", "{name} {problem}", {"name": str(name), "problem": problem})
-        return found
+        return parameters
 
     @field_validator("timezone")
     @classmethod
