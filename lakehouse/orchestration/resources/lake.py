@@ -222,8 +222,8 @@ class Lake:
             inputs=self._read,
             pinned=[
                 pinned_name
-                for pinned_name, pinned in self._read.items()
-                if pinned_name in self._pins and self._pins[pinned_name].snapshot_id == pinned
+                for pinned_name, snapshot_id in self._read.items()
+                if pinned_name in self._pins and self._pins[pinned_name].snapshot_id == snapshot_id
             ],
             backfill=backfill_reason(context.run),
         )
