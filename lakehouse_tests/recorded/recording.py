@@ -148,14 +148,14 @@ def _sightings(number: int) -> Iterator[Record]:
 
 def _changes(number: int) -> Iterator[Record]:
     """Ten nests come, those of the round before are changed, and two of them go."""
-    for place, (operation, nest) in enumerate(
+    for sequence, (operation, nest) in enumerate(
         [
             *(("c", 10 * number + nest) for nest in range(10)),
             *(("u", 10 * (number - 1) + nest) for nest in range(10) if number),
             *(("d", 10 * (number - 1) + nest) for nest in (3, 4) if number),
         ]
     ):
-        lsn = 100 * number + place
+        lsn = 100 * number + sequence
         row = {"nest": nest, "bird": None if operation == "d" else f"tit {nest % 5}", "eggs": lsn % 6}
         origin = {"__op": operation, "__source_lsn": lsn, "__source_ts_ms": 1_700_000_000_000 + lsn}
         yield Record(
