@@ -74,7 +74,8 @@ def _show(context: Context, stream: str, records: Reprocess) -> None:
         ranges = ", ".join(str(start) if end == start + 1 else f"{start}-{end - 1}" for start, end in spans[:10])
         more = f" and {len(spans) - 10} more ranges" if len(spans) > 10 else ""
         lines.add_row(str(partition), ranges + more, f"{len(records.places.offsets[partition]):,}")
-    context.out.print(lines)
+    if records.count:
+        context.out.print(lines)
     stays = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(records.refused.items())) or "none"
     message = f"{stream}: {records.count:,} records can leave the quarantine; still refused and staying: {stays}."
     if records.left:
