@@ -40,7 +40,8 @@ app = typer.Typer(
     cls=OneLinePerError,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="What a person does to a running lakehouse. Exit codes: 0 good, 1 a promise is broken, 2 could not run.",
+    help="What a person does to a running lakehouse. "
+    "Exit codes: 0 good, 1 a promise is broken, 2 could not run, 130 interrupted.",
 )
 
 

@@ -14,7 +14,7 @@ from lakehouse.cli.processes.derive import derive_news, later_assets, release_re
 from lakehouse.cli.processes.run_context import say
 from lakehouse.cli.reports.failed_assets import held_up, unread
 from lakehouse.cli.reports.outcome import RunOutcome
-from lakehouse.cli.reports.progress import watching
+from lakehouse.cli.reports.progress import tells_of_interrupt, watching
 from lakehouse.declarations import MirrorTables
 from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.assets import mirror_keys, mirror_step
@@ -212,16 +212,9 @@ def _execute(
         tags={USER_TAG: _user(), **tags},
         asset_selection=assets,
     )
-    if result.filter_events(_says_interrupted):
+    if result.filter_events(tells_of_interrupt):
         raise KeyboardInterrupt
     return result
-
-
-def _says_interrupted(event: dg.DagsterEvent) -> bool:
-    if event.event_type is not dg.DagsterEventType.RUN_FAILURE:
-        return False
-    reason = event.job_failure_data.failure_reason
-    return reason is not None and reason.value == "UNEXPECTED_TERMINATION"
 
 
 def _user() -> str:

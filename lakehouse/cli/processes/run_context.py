@@ -6,11 +6,14 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import NoReturn
 
+import typer
+
 from lakehouse.cli.context import Context
 from lakehouse.cli.processes.supervision import Server
 from lakehouse.cli.servers import connect_server_here, local_broker
 
 BROKER, SPARK_CONNECT = "Kafka broker", "Spark Connect server"
+INTERRUPTED = 128 + signal.SIGINT
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -76,6 +79,20 @@ def ended_by_signals() -> Generator[None]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def resumable(context: Context) -> Generator[None]:
+    """Say how to go on after a signal, which is nobody's failure.
+
+    Raises:
+        typer.Exit: the command was interrupted; by its code, 130, shells know.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(context, "interrupted: nothing half-written is visible; run it again, and it goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def say(context: Context, text: str) -> None:

@@ -8,7 +8,7 @@ import typer
 from lakehouse.cli.context import Context
 from lakehouse.cli.errors import COULD_NOT_RUN, PROMISE_BROKEN
 from lakehouse.cli.processes.dagster_home import alive
-from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
+from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 from lakehouse.cli.reports.outcome import RunOutcome
 
 
@@ -27,7 +27,7 @@ def make_run(
         typer.Exit: a step failed, or a check did.
     """
     began = time.monotonic()
-    with ended_by_signals(), alive(context.settings.state) as mark, servers(context, broker=False):
+    with resumable(context), ended_by_signals(), alive(context.settings.state) as mark, servers(context, broker=False):
         outcome = run(mark)
         show(outcome)
     out = context.err if as_json else context.out

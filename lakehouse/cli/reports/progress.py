@@ -26,12 +26,26 @@ class Watching(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         metadata = getattr(record, "dagster_meta", {})
         text = str(metadata.get("orig_message", record.getMessage()))
-        if record.levelno < logging.ERROR and (metadata.get("dagster_event") is not None or text.startswith(_NOISE)):
+        event: dg.DagsterEvent | None = metadata.get("dagster_event")
+        if event is not None and tells_of_interrupt(event):
+            return  # Dagster calls it a failure; the command says what it is
+        if record.levelno < logging.ERROR and (event is not None or text.startswith(_NOISE)):
             return
         seconds = time.monotonic() - self._began
         style = "red" if record.levelno >= logging.ERROR else "dim"
         line = f"{seconds:6.1f} s  {text}"
         self._console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def tells_of_interrupt(event: dg.DagsterEvent) -> bool:
+    """Whether an event says that a signal ended its step or run, for which Dagster has only failures."""
+    if event.event_type is dg.DagsterEventType.STEP_FAILURE:
+        error = event.step_failure_data.error
+        return error is not None and error.cls_name == dg.DagsterExecutionInterruptedError.__name__
+    if event.event_type is dg.DagsterEventType.RUN_FAILURE:
+        reason = event.job_failure_data.failure_reason
+        return reason is not None and reason.value == "UNEXPECTED_TERMINATION"
+    return False
 
 
 def watching(console: Console) -> dg.LoggerDefinition:

@@ -9,6 +9,7 @@ import dagster as dg
 from lakehouse.declarations import ByDay, ByMonth, ByValue, Declarations, Derived, Partitions
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.assets.metadata.derived import derived_result, inputs_shown
+from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
 from lakehouse.orchestration.resources import DoesNotFit, Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.orchestration.resources.materialization import write_tags
@@ -142,20 +143,21 @@ def _derive(
     execution = execution_of(context)
     keys = _keys(context, declared, datetime.fromtimestamp(execution.begun_ms / 1000, UTC))
     try:
-        step = DeriveStep(
-            derived=declared,
-            declarations=lake.declarations,
-            catalog=lake.catalog,
-            session=lambda: spark.session(f"derive {declared.name}"),
-            attempt=attempt,
-            pin=Pin(execution.id, execution.begun_ms),
-            parameters=run_parameters(context.run, lake.settings),
-            part=part_of(declared, keys),
-            backfill=backfill_reason(context.run),
-            rebuild=asks_for_rebuild(context.run),
-            inform=context.log.info,
-        )
-        return derive(step)
+        with step_progress(context.log.info) as inform:
+            step = DeriveStep(
+                derived=declared,
+                declarations=lake.declarations,
+                catalog=lake.catalog,
+                session=lambda: spark.session(f"derive {declared.name}"),
+                attempt=attempt,
+                pin=Pin(execution.id, execution.begun_ms),
+                parameters=run_parameters(context.run, lake.settings),
+                part=part_of(declared, keys),
+                backfill=backfill_reason(context.run),
+                rebuild=asks_for_rebuild(context.run),
+                inform=inform,
+            )
+            return derive(step)
     except Superseded as superseded:
         context.log.info(f"superseded, nothing to materialize: {superseded.message}")
         return None

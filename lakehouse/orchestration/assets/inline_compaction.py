@@ -1,12 +1,13 @@
 """Where a table declares it, the ingest compacts its files itself, every so many commits, after all is told."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import dagster as dg
 
 from lakehouse.declarations import Table
+from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
@@ -23,18 +24,19 @@ def compact_tables(
         rewrite = table.maintenance.rewrite
         if rewrite is None or rewrite.every_commits is None:
             continue
-        done = compact_after(
-            table.name,
-            lambda table=table: _work(context, table, lake, spark, attempt),
-            rewrite.every_commits,
-            warn=context.log.warning,
-        )
+        with step_progress(context.log.info) as inform:
+            done = compact_after(
+                table.name,
+                lambda table=table, inform=inform: _work(table, lake, spark, attempt, inform),
+                rewrite.every_commits,
+                warn=context.log.warning,
+            )
         if done is not None:
             context.log.info(f"{table.name}: compaction: {done.result}: {done.message}")
 
 
 def _work(
-    context: dg.AssetExecutionContext, table: Table, lake: Lake, spark: LakehouseSpark, attempt: Attempt
+    table: Table, lake: Lake, spark: LakehouseSpark, attempt: Attempt, inform: Callable[[str], None]
 ) -> MaintenanceWork:
     base = read_bases(lake.catalog, [table.name])[table.name]
     return MaintenanceWork(
@@ -48,6 +50,6 @@ def _work(
         policy=table.maintenance,
         attempt=replace(attempt.again(), step=f"maintain:{table.name}"),
         session=lambda: spark.session(f"compact {table.name}"),
-        inform=context.log.info,
+        inform=inform,
         in_process_proof=int(lake.settings.maintenance.in_process_proof),
     )

@@ -9,6 +9,7 @@ import dagster as dg
 from lakehouse.declarations import Declarations, Table
 from lakehouse.orchestration.assets.metadata.maintenance import maintenance_result
 from lakehouse.orchestration.assets.pools import pool_for
+from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import owner_of
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.orchestration.resources.maintenance_metadata import GROUP, maintenance_key
@@ -71,22 +72,23 @@ def _maintain(
     context: dg.AssetExecutionContext, table: Table, lake: Lake, spark: LakehouseSpark, attempt: Attempt
 ) -> MaintainReport:
     settings = lake.settings.maintenance
-    return maintain(
-        MaintainStep(
-            catalog=lake.catalog,
-            declarations=lake.declarations,
-            table=table,
-            session=lambda: spark.session(f"maintain {table.name}"),
-            attempt=attempt,
-            budget=Budget.of(settings),
-            only=asked_operations(context.run),
-            approvals=approvals_of(context.run),
-            longest_run=longest_run(context.instance, datetime.now(UTC)),
-            under_way={record.dagster_run.run_id for record in under_way(context.instance)},
-            in_process_proof=int(settings.in_process_proof),
-            inform=context.log.info,
+    with step_progress(context.log.info) as inform:
+        return maintain(
+            MaintainStep(
+                catalog=lake.catalog,
+                declarations=lake.declarations,
+                table=table,
+                session=lambda: spark.session(f"maintain {table.name}"),
+                attempt=attempt,
+                budget=Budget.of(settings),
+                only=asked_operations(context.run),
+                approvals=approvals_of(context.run),
+                longest_run=longest_run(context.instance, datetime.now(UTC)),
+                under_way={record.dagster_run.run_id for record in under_way(context.instance)},
+                in_process_proof=int(settings.in_process_proof),
+                inform=inform,
+            )
         )
-    )
 
 
 def _described(table: Table) -> str:

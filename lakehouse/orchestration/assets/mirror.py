@@ -7,6 +7,7 @@ import dagster as dg
 
 from lakehouse.declarations import MirrorTables
 from lakehouse.orchestration.assets.metadata.mirror import mirror_results
+from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import mirror_digest, mirror_specs, mirror_step
 from lakehouse.orchestration.assets.stream import row_counts
 from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
@@ -70,17 +71,18 @@ def _mirror(
     rebuild: bool,
 ) -> MirrorReport | None:
     """Run the step; None if another run has applied the same changes first, which is a good end and no error."""
-    step = MirrorStep(
-        tables=tables,
-        catalog=lake.catalog,
-        session=lambda: spark.session(f"mirror {tables.mirror.name}"),
-        attempt=attempt,
-        max_changes=lake.settings.ingest.max_records_per_run,
-        rebuild=rebuild,
-        inform=context.log.info,
-    )
     try:
-        return mirror(step)
+        with step_progress(context.log.info) as inform:
+            step = MirrorStep(
+                tables=tables,
+                catalog=lake.catalog,
+                session=lambda: spark.session(f"mirror {tables.mirror.name}"),
+                attempt=attempt,
+                max_changes=lake.settings.ingest.max_records_per_run,
+                rebuild=rebuild,
+                inform=inform,
+            )
+            return mirror(step)
     except Superseded as superseded:
         context.log.info(f"superseded, nothing to materialize: {superseded.message}")
         return None

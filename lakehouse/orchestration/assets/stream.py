@@ -10,6 +10,7 @@ from lakehouse.declarations import Declarations, Stream, Table
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.assets.inline_compaction import compact_tables
 from lakehouse.orchestration.assets.metadata.stream import ingest_results
+from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
 from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.orchestration.run_context import attempt_of
@@ -90,18 +91,19 @@ def _ingest(
 
     Neither if another run has published the same records first, which is a good end and no error.
     """
-    step = IngestStep(
-        stream=stream,
-        declarations=lake.declarations,
-        catalog=lake.catalog,
-        kafka=lake.kafka,
-        limits=lake.settings.ingest,
-        session=lambda: spark.session(f"ingest {stream.name}"),
-        attempt=attempt,
-        inform=context.log.info,
-    )
     try:
-        return ingest(step), None
+        with step_progress(context.log.info) as inform:
+            step = IngestStep(
+                stream=stream,
+                declarations=lake.declarations,
+                catalog=lake.catalog,
+                kafka=lake.kafka,
+                limits=lake.settings.ingest,
+                session=lambda: spark.session(f"ingest {stream.name}"),
+                attempt=attempt,
+                inform=inform,
+            )
+            return ingest(step), None
     except OffsetsUnreadable as unread:
         return unread.report, unread
     except Superseded as superseded:

@@ -41,7 +41,9 @@ def produce(
         sent = _days(context, days, every)
     else:
         sent = _demo(context, topic)
-    context.out.print(f"{sent:,} messages sent to {context.settings.kafka.bootstrap_servers}", highlight=False)
+    context.out.print(
+        f"{sent:,} message{'s' * (sent != 1)} sent to {context.settings.kafka.bootstrap_servers}", highlight=False
+    )
 
 
 def _file(context: Context, topic: str, file: Path, partitions: int) -> int:

@@ -75,4 +75,6 @@ def changes(
     records = missing_changes(kafka, topic, feed, end_offsets)
     total = sum(max(0, end - end_offset) for end, end_offset in zip(feed.ends, end_offsets, strict=True))
     sent = send(kafka, topic, records, total=total, console=context.err) if total else 0
-    context.out.print(f"{sent:,} messages sent to {topic} at {kafka.bootstrap_servers}", highlight=False)
+    context.out.print(
+        f"{sent:,} message{'s' * (sent != 1)} sent to {topic} at {kafka.bootstrap_servers}", highlight=False
+    )

@@ -7,7 +7,7 @@ import typer
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.errors import PROMISE_BROKEN
-from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
+from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 
 
 def run(
@@ -32,7 +32,7 @@ def run(
     from lakehouse.orchestration.resources import Lake
 
     context = context_of(ctx)
-    with ended_by_signals(), alive(context.settings.state) as mark, servers(context):
+    with resumable(context), ended_by_signals(), alive(context.settings.state) as mark, servers(context):
         if demo and context.settings.demo and context.settings.kafka.local:
             _load_demo(context)
         elif not demo and context.settings.demo and (missing := _missing_topics(context)):
