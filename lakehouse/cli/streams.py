@@ -1,7 +1,7 @@
 """What the verbs about one stream share: the stream by name, and a step on it that a person carries out."""
 
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from pyiceberg.exceptions import NoSuchTableError
 from pyspark.sql import SparkSession
 
-from lakehouse.cli.context import Context
+from lakehouse.cli.context import Context, print_json
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.commit import Published
@@ -53,7 +53,32 @@ def step_of(
     )
 
 
-def sealed_by(step: IngestStep, published: Published | None) -> dict[str, Any]:
+def print_sealed(
+    context: Context,
+    step: IngestStep,
+    published: Published | None,
+    *,
+    as_json: Mapping[str, Any] | None,
+    to_do: bool = True,
+) -> None:
+    """Say in how many tables what a step did was sealed, and by which run; or that nothing was changed.
+
+    Args:
+        context: where to print.
+        step: that a person carries out.
+        published: what was sealed; None where nothing was.
+        as_json: what `--json` shows before that; None where a person reads.
+        to_do: whether `--yes` would do something.
+    """
+    if as_json is not None:
+        print_json({**as_json, **_sealed_by(step, published)})
+    elif published is None:
+        context.out.print("Nothing was changed." + (" To do this, say the same with --yes." if to_do else ""))
+    else:
+        context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+
+
+def _sealed_by(step: IngestStep, published: Published | None) -> dict[str, Any]:
     """What `--json` says of what was done: nothing, or by which run, in which snapshots."""
     if published is None:
         return {"done": False, "run_id": None, "snapshots": {}}

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.streams import sealed_by, step_of, tables_existing
+from lakehouse.cli.context import AsJson, Context, context_of
+from lakehouse.cli.streams import print_sealed, step_of, tables_existing
 from lakehouse.engines.kafka.loss_ledger import Range
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base, read_bases
@@ -57,12 +57,7 @@ def accept_loss(
         if not as_json:
             _show(context, stream, loss)
         published = seal_loss(step, bases, loss) if yes else None
-    if as_json:
-        print_json({**_as_data(stream, loss), **sealed_by(step, published)})
-    elif published is None:
-        context.out.print("Nothing was changed. To do this, say the same with --yes.")
-    else:
-        context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+    print_sealed(context, step, published, as_json=_as_data(stream, loss) if as_json else None)
 
 
 def _as_data(stream: str, loss: Loss) -> dict[str, Any]:

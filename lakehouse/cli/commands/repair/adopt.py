@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.streams import sealed_by, step_of, tables_existing
+from lakehouse.cli.context import AsJson, Context, context_of
+from lakehouse.cli.streams import print_sealed, step_of, tables_existing
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.repair.adoption import Adoption, GoOnFrom, find_adoption
 from lakehouse.steps.ingest.repair.adoption import adopt as seal_adoption
@@ -36,12 +36,7 @@ def adopt(
         if not as_json:
             _show(context, adoption)
         published = seal_adoption(step, bases, adoption) if yes else None
-    if as_json:
-        print_json({**_as_data(stream, adoption), **sealed_by(step, published)})
-    elif published is None:
-        context.out.print("Nothing was changed. To do this, say the same with --yes.")
-    else:
-        context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+    print_sealed(context, step, published, as_json=_as_data(stream, adoption) if as_json else None)
 
 
 def _as_data(stream: str, adoption: Adoption) -> dict[str, Any]:

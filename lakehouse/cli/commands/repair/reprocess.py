@@ -7,8 +7,8 @@ import typer
 from pyspark.sql import SparkSession
 from rich.table import Column, Table
 
-from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.streams import sealed_by, step_of, tables_existing
+from lakehouse.cli.context import AsJson, Context, context_of
+from lakehouse.cli.streams import print_sealed, step_of, tables_existing
 from lakehouse.engines.spark import spark_session
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.cdc.fold.recall import mirrors_without_history
@@ -47,14 +47,9 @@ def reprocess(
         if not as_json:
             _show(context, stream, records)
         published = take_up(step, bases, records) if yes and records.count else None
-    if as_json:
-        print_json({**_as_data(stream, records), **sealed_by(step, published)})
-    elif published is None:
-        context.out.print(
-            "Nothing was changed. To do this, say the same with --yes." if records.count else "Nothing was changed."
-        )
-    else:
-        context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+    print_sealed(
+        context, step, published, as_json=_as_data(stream, records) if as_json else None, to_do=bool(records.count)
+    )
 
 
 def _as_data(stream: str, records: Reprocess) -> dict[str, Any]:
