@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 from pyiceberg.manifest import DataFileContent, ManifestContent
@@ -18,61 +18,10 @@ from lakehouse.steps.maintenance.measure.history import moment, own_snapshots
 from lakehouse.steps.maintenance.model.partition_filter import where
 from lakehouse.steps.maintenance.model.partitions import partition_end, partition_named
 from lakehouse.steps.maintenance.model.preconditions import NotNameable
-from lakehouse.steps.maintenance.model.state import MeasuredState, PartitionState, Totals
+from lakehouse.steps.maintenance.model.state import MeasuredState, Partition, PartitionState, Totals
 
 _FRAGMENT = 8  # a file below this part of the target is a fragment, in Amoro's word
 _REMOVALS = 20
-
-
-@dataclass
-class _Counts:
-    """One partition, while its files are counted."""
-
-    files: int = 0
-    bytes: int = 0
-    records: int = 0
-    fragments: int = 0
-    undersized: int = 0
-    undersized_bytes: int = 0
-    oversized: int = 0
-    oversized_bytes: int = 0
-    delete_files: int = 0
-    delete_bytes: int = 0
-    position_deletes: int = 0
-    equality_deletes: int = 0
-    foreign: int = 0
-    foreign_bytes: int = 0
-    formats: Counter[str] = field(default_factory=Counter[str])
-    changed_by: set[int] = field(default_factory=set[int])
-
-    def count(self, file: MeasuredFile, rewrite: Rewrite) -> None:
-        if file.snapshot_id is not None:
-            self.changed_by.add(file.snapshot_id)
-        if file.content is not DataFileContent.DATA:
-            self.count_deletes(file)
-            return
-        self.files += 1
-        self.bytes += file.size
-        self.records += file.records
-        self.formats[file.format] += 1
-        self.fragments += file.size < rewrite.target_file_size / _FRAGMENT
-        if rewrite.to_format is not None and file.format.lower() != rewrite.to_format:
-            self.foreign += 1
-            self.foreign_bytes += file.size
-        elif file.size < rewrite.min_file_size:
-            self.undersized += 1
-            self.undersized_bytes += file.size
-        elif file.size > rewrite.max_file_size:
-            self.oversized += 1
-            self.oversized_bytes += file.size
-
-    def count_deletes(self, file: MeasuredFile) -> None:
-        self.delete_files += 1
-        self.delete_bytes += file.size
-        if file.content is DataFileContent.EQUALITY_DELETES:
-            self.equality_deletes += file.records
-        else:
-            self.position_deletes += file.records
 
 
 def measured_partitions(
@@ -87,46 +36,23 @@ def measured_partitions(
         state: what is known of the table so far.
         cache: manifests that were read before.
     """
-    counts = _counted(table, snapshot, declared.maintenance.rewrite or Rewrite(), cache)
+    rewrite = declared.maintenance.rewrite or Rewrite()
+    files, global_deletes = _live_files(table, snapshot, cache)
     own = own_snapshots(table, state.history)
     all_times = {snapshot.snapshot_id: snapshot.at for snapshot in state.history if snapshot.on_main}
-    foreign_times = {snapshot_id: time for snapshot_id, time in all_times.items() if snapshot_id not in own}
     hours = hours_of(state.history, state.measured_at)
     removals = _removals(table, _removing(table, own)[:_REMOVALS], cache)
     partitions: list[PartitionState] = []
-    for key, partition_counts in counts.items():
+    for key, partition_files in files.items():
+        changed_by = {file.snapshot_id for file in partition_files if file.snapshot_id is not None} & all_times.keys()
         # A removal may have left no file behind that is of its snapshot.
-        changes = {
-            foreign_times[snapshot_id] for snapshot_id in partition_counts.changed_by if snapshot_id in foreign_times
-        } | removals.get(key, set())
+        changes = {all_times[snapshot_id] for snapshot_id in changed_by - own} | removals.get(key, set())
         partitions.append(
-            PartitionState(
-                partition=partition_named(table, declared, *key),
-                files=partition_counts.files,
-                bytes=partition_counts.bytes,
-                records=partition_counts.records,
-                fragments=partition_counts.fragments,
-                undersized=partition_counts.undersized,
-                undersized_bytes=partition_counts.undersized_bytes,
-                oversized=partition_counts.oversized,
-                oversized_bytes=partition_counts.oversized_bytes,
-                delete_files=partition_counts.delete_files,
-                delete_bytes=partition_counts.delete_bytes,
-                position_deletes=partition_counts.position_deletes,
-                equality_deletes=partition_counts.equality_deletes,
-                formats=dict(sorted(partition_counts.formats.items())),
-                foreign=partition_counts.foreign,
-                foreign_bytes=partition_counts.foreign_bytes,
+            replace(
+                _counted([*partition_files, *global_deletes], rewrite, partition_named(table, declared, *key)),
                 last_change=max(changes, default=None),
                 changes_per_hour=round(len(changes) / hours, 3),
-                rewritten=max(
-                    (
-                        all_times[snapshot_id]
-                        for snapshot_id in partition_counts.changed_by
-                        if snapshot_id in all_times and snapshot_id in own
-                    ),
-                    default=None,
-                ),
+                rewritten=max((all_times[snapshot_id] for snapshot_id in changed_by & own), default=None),
                 ends=partition_end(table, *key),
                 unnameable=_unnameable(table, key),
             )
@@ -155,21 +81,56 @@ def counted(totals: Totals, partitions: Sequence[PartitionState]) -> Totals:
     )
 
 
-def _counted(
-    table: IcebergTable, snapshot: Snapshot, rewrite: Rewrite, cache: ManifestCache
-) -> Mapping[PartitionKey, _Counts]:
-    counts: dict[PartitionKey, _Counts] = {}
-    unpartitioned_deletes: list[MeasuredFile] = []
+def _live_files(
+    table: IcebergTable, snapshot: Snapshot, cache: ManifestCache
+) -> tuple[Mapping[PartitionKey, Sequence[MeasuredFile]], Sequence[MeasuredFile]]:
+    """Files of data and of deletes of each partition, and the delete files that are for all of them."""
+    files: dict[PartitionKey, list[MeasuredFile]] = {}
+    global_deletes: list[MeasuredFile] = []
     for key, file in _live(table, snapshot, cache):
         # Equality deletes of a spec without fields are for rows of all partitions, of whatever spec.
         if file.content is DataFileContent.EQUALITY_DELETES and not table.specs()[key[0]].fields:
-            unpartitioned_deletes.append(file)
+            global_deletes.append(file)
         else:
-            counts.setdefault(key, _Counts()).count(file, rewrite)
-    for file in unpartitioned_deletes:
-        for partition_counts in counts.values():
-            partition_counts.count_deletes(file)
-    return counts
+            files.setdefault(key, []).append(file)
+    return files, global_deletes
+
+
+def _counted(files: Sequence[MeasuredFile], rewrite: Rewrite, partition: Partition) -> PartitionState:
+    """A partition's files and those of deletes that can apply there, by number, rows and bytes."""
+    data = [file for file in files if file.content is DataFileContent.DATA]
+    foreign = [file for file in data if rewrite.to_format not in (None, file.format.lower())]
+    right_format = [file for file in data if rewrite.to_format in (None, file.format.lower())]
+    undersized = [file for file in right_format if file.size < rewrite.min_file_size]
+    oversized = [file for file in right_format if file.size > rewrite.max_file_size]
+    deletes = [file for file in files if file.content is not DataFileContent.DATA]
+    by_value = [file for file in deletes if file.content is DataFileContent.EQUALITY_DELETES]
+    return PartitionState(
+        partition=partition,
+        files=len(data),
+        bytes=_bytes(data),
+        records=_records(data),
+        fragments=sum(file.size < rewrite.target_file_size / _FRAGMENT for file in data),
+        undersized=len(undersized),
+        undersized_bytes=_bytes(undersized),
+        oversized=len(oversized),
+        oversized_bytes=_bytes(oversized),
+        delete_files=len(deletes),
+        delete_bytes=_bytes(deletes),
+        position_deletes=_records(deletes) - _records(by_value),
+        equality_deletes=_records(by_value),
+        formats=dict(sorted(Counter(file.format for file in data).items())),
+        foreign=len(foreign),
+        foreign_bytes=_bytes(foreign),
+    )
+
+
+def _bytes(files: Iterable[MeasuredFile]) -> int:
+    return sum(file.size for file in files)
+
+
+def _records(files: Iterable[MeasuredFile]) -> int:
+    return sum(file.records for file in files)
 
 
 def _live(table: IcebergTable, snapshot: Snapshot, cache: ManifestCache) -> Iterator[tuple[PartitionKey, MeasuredFile]]:
