@@ -34,6 +34,7 @@ from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, select, tuple_, update
 from sqlalchemy.exc import DBAPIError, OperationalError
+from tenacity import retry_if_exception, retry_if_result
 from typing_extensions import override
 
 from lakehouse.iceberg.names import name_of
@@ -42,7 +43,7 @@ from lakehouse.protocol.catalog.document import Document, edited, parsed, requir
 from lakehouse.protocol.catalog.entry import Entry
 from lakehouse.protocol.catalog.safe_properties import code_free
 from lakehouse.protocol.errors import MetadataFileDamaged
-from lakehouse.retry import OTHERS_FIRST, pause
+from lakehouse.retry import OTHERS_FIRST, retrying
 
 _log = structlog.get_logger(__name__)
 _SWAP_TRIES = 12
@@ -170,19 +171,23 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
 
     def _commit(self, changes: Sequence[TableChange]) -> list[tuple[_Stored, Document]]:
         """Swap all tables; retried while only unrelated commits are in the way."""
-        for _ in range(_SWAP_TRIES):
-            current = self._stored([change.identifier for change in changes])
-            prepared: list[tuple[_Stored, Document, str]] = []
-            for change in changes:
-                stored = current[change.identifier]
-                require(stored.document, change.requirements)
-                document = edited(stored.document, stored.location, change.updates, time.time_ns() // 1_000_000)
-                prepared.append((stored, document, _next_location(stored)))
-            if self._swap(prepared):
-                return [(stored, document) for stored, document, _ in prepared]
-            pause(OTHERS_FIRST)
-        names = ", ".join(name_of(change.identifier) for change in changes)
-        raise CommitFailedException(f"{names}: other commits came first {_SWAP_TRIES} times in a row")
+        others_first = retry_if_result(lambda swapped: swapped is None)
+        swapped = retrying(_SWAP_TRIES, others_first, longest=OTHERS_FIRST)(self._edit_and_swap, changes)
+        if swapped is None:
+            names = ", ".join(name_of(change.identifier) for change in changes)
+            raise CommitFailedException(f"{names}: other commits came first {_SWAP_TRIES} times in a row")
+        return swapped
+
+    def _edit_and_swap(self, changes: Sequence[TableChange]) -> list[tuple[_Stored, Document]] | None:
+        """Documents before and after; None where another commit came first."""
+        current = self._stored([change.identifier for change in changes])
+        prepared: list[tuple[_Stored, Document, str]] = []
+        for change in changes:
+            stored = current[change.identifier]
+            require(stored.document, change.requirements)
+            document = edited(stored.document, stored.location, change.updates, time.time_ns() // 1_000_000)
+            prepared.append((stored, document, _next_location(stored)))
+        return [(stored, document) for stored, document, _ in prepared] if self._swap(prepared) else None
 
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
         for _, document, location in prepared:
@@ -224,15 +229,13 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
 
     def _stored(self, identifiers: Sequence[Identifier]) -> dict[Identifier, _Stored]:
         """Read documents whose locations came from one SELECT, so together they are one state of the catalog."""
-        for tries_left in reversed(range(_READ_TRIES)):
-            locations = self._locations(identifiers)
-            try:
-                return {identifier: self._document(identifier, location) for identifier, location in locations.items()}
-            except MetadataFileDamaged as error:
-                # Newer commits may delete the oldest documents while we are on the way to one: look again.
-                if not error.gone or tries_left == 0:
-                    raise
-        raise AssertionError("unreachable")
+        # Newer commits may delete the oldest documents while we are on the way to one: look again.
+        return retrying(_READ_TRIES, retry_if_exception(_is_gone))(
+            lambda: {
+                identifier: self._document(identifier, location)
+                for identifier, location in self._locations(identifiers).items()
+            }
+        )
 
     def _document(self, identifier: Identifier, location: str) -> _Stored:
         try:
@@ -255,6 +258,10 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:
         """Storage as the catalog's settings say; what a table's properties say is not asked."""
         return load_file_io(self.properties, location)
+
+
+def _is_gone(error: BaseException) -> bool:
+    return isinstance(error, MetadataFileDamaged) and error.gone
 
 
 class _NotBegunError(Exception):

@@ -14,6 +14,7 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update import AssertTableUUID, TableRequirement
 from pyiceberg.table.update.snapshot import ManageSnapshots
+from tenacity import retry_if_exception_type, retry_if_result
 
 from lakehouse.engines.spark.naming import quoted_name
 from lakehouse.iceberg.summary import AppendFiles
@@ -25,7 +26,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, pause
+from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, retrying
 
 _TRIES = 10
 
@@ -163,7 +164,8 @@ def commit_on_branch(
         UnsafeCatalog: the commit moved `main`.
         CommitFailedException: other commits came first too often.
     """
-    for _ in range(_TRIES):
+
+    def build_and_send() -> int | None:
         table = catalog.load_table(base.identifier)
         _require_same(table, base)
         transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()
@@ -174,10 +176,14 @@ def commit_on_branch(
             (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(branch, head_of(table, branch)), *require),
             transaction._updates,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - there is no public way to see them
         )
-        if _send(catalog, change, branch, head):
-            _require_apart(catalog.load_table(base.identifier), base, head)
-            return head
-    raise CommitFailedException(f"{base.name}: branch {branch} could not be written in {_TRIES} tries")
+        return head if _send(catalog, change, branch, head) else None
+
+    others_first = retry_if_result(lambda head: head is None)
+    head = retrying(_TRIES, others_first, longest=OTHERS_FIRST)(build_and_send)
+    if head is None:
+        raise CommitFailedException(f"{base.name}: branch {branch} could not be written in {_TRIES} tries")
+    _require_apart(catalog.load_table(base.identifier), base, head)
+    return head
 
 
 def slim(table: Table, *snapshot_ids: int | None) -> Table:
@@ -195,20 +201,12 @@ def slim(table: Table, *snapshot_ids: int | None) -> Table:
 
 def _send(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> bool:
     """Send one change until its outcome is known."""
-    for tries_left in reversed(range(_TRIES)):
-        try:
-            catalog.commit_tables([change])
-        except CommitFailedException:
-            pause(OTHERS_FIRST)
-            return head_of(catalog.load_table(change.identifier), branch) == head
-        except UNKNOWN_OUTCOME:
-            # The very same change again: if it had landed, its own requirement refuses the second.
-            if tries_left == 0:
-                raise
-            pause(NO_ANSWER)
-        else:
-            return True
-    return False
+    try:
+        # The very same change again: if it had landed, its own requirement refuses the second.
+        retrying(_TRIES, retry_if_exception_type(UNKNOWN_OUTCOME), longest=NO_ANSWER)(catalog.commit_tables, [change])
+    except CommitFailedException:
+        return head_of(catalog.load_table(change.identifier), branch) == head
+    return True
 
 
 def _require_same(table: Table, base: Base) -> None:

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
+from tenacity import retry_if_result
 
 from lakehouse import seal_keys
 from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
 from lakehouse.protocol.seals.seal import MAINTENANCE
-from lakehouse.retry import OTHERS_FIRST, pause
+from lakehouse.retry import OTHERS_FIRST, retrying
 
-_SETTLE_TRIES = 12
+_SETTLE_TRIES = 13
 
 
 def load_together(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Table]:
@@ -27,12 +28,8 @@ def load_together(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Table
         ReadsNeverSettled: on a REST catalog, the tables changed during every attempt.
     """
     identifiers: list[Identifier] = [identifier_of(name) for name in names]
-    tables = catalog.load_tables(identifiers)
-    for _ in range(_SETTLE_TRIES):
-        if catalog.reads_whole_commits or _agree(list(tables.values())):
-            break
-        pause(OTHERS_FIRST)
-        tables = catalog.load_tables(identifiers)
+    disagree = retry_if_result(lambda tables: not catalog.reads_whole_commits and not _agree(list(tables.values())))
+    tables = retrying(_SETTLE_TRIES, disagree, longest=OTHERS_FIRST)(catalog.load_tables, identifiers)
     return {name_of(identifier): table for identifier, table in tables.items()}
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
+from tenacity import retry_if_result
 
 from lakehouse.declarations import Release
 from lakehouse.iceberg.names import identifier_of
@@ -16,6 +17,7 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import head_of, seals
+from lakehouse.retry import retrying
 from lakehouse.steps.release.errors import PointerDamaged
 from lakehouse.steps.release.names import tag_of
 from lakehouse.steps.release.pointer import Pointer, moves, read_pointer
@@ -56,12 +58,14 @@ def audit_release(catalog: LakeCatalog, release: Release) -> ReleaseProof:
     Raises:
         NoSuchTableError: the pointer's table does not exist.
     """
-    for tries_left in reversed(range(_TRIES)):
-        proof, looked_at = _proof(catalog, release)
+
+    def overtaken(looked: tuple[ReleaseProof, int | None]) -> bool:
         # Tags are dropped once the pointer has moved on, so a finding counts only while it is where it was.
-        if proof.holds or not tries_left or looked_at == head_of(catalog.load_table(release.table.identifier)):
-            return proof
-    raise AssertionError("unreachable")
+        proof, looked_at = looked
+        return not proof.holds and looked_at != head_of(catalog.load_table(release.table.identifier))
+
+    proof, _ = retrying(_TRIES, retry_if_result(overtaken))(_proof, catalog, release)
+    return proof
 
 
 def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | None]:
