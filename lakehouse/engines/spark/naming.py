@@ -15,6 +15,11 @@ def quoted_table(name: str) -> str:
     return quoted_name("lake", *identifier_of(name))
 
 
+def quoted_text(text: str) -> str:
+    """A text, as an argument of a procedure of Spark's."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def rows_at(spark: SparkSession, name: str, snapshot_id: int) -> DataFrame:
     """The rows of a table at exactly one snapshot, with the schema of that snapshot."""
     return spark.sql(f"SELECT * FROM {quoted_table(name)} VERSION AS OF {snapshot_id}")

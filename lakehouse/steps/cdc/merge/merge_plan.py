@@ -7,11 +7,12 @@ base.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from pyiceberg import types as iceberg
 
+from lakehouse.iceberg.spark_literals import literal
 from lakehouse.steps.cdc.plan.file_pruning import ORDERED, FileFacts, Touched
 
 Strategy = Literal["nothing", "append", "merge", "merge+append", "overwrite"]
@@ -144,23 +145,6 @@ def narrow(files: Sequence[FileFacts], touched: Touched, types: Mapping[str, ice
             words.append(f"a range of {column}")
     candidates = [file for file in files if file.may_hold(touched)]
     return Narrowed(candidates, len(files), tuple(literals), tuple(words))
-
-
-def literal(value: Any, kind: iceberg.IcebergType) -> str:
-    """A value, as Iceberg stores it, in Spark's SQL. Text goes in hexadecimal: there is nothing in it to escape."""
-    shown = f"X'{str(value).encode().hex()}'" if isinstance(kind, iceberg.StringType) else value
-    return _LITERALS[type(kind)].format(shown, kind=kind)
-
-
-_LITERALS: Mapping[type[iceberg.IcebergType], str] = {
-    iceberg.IntegerType: "CAST({0} AS INT)",
-    iceberg.LongType: "CAST({0} AS BIGINT)",
-    iceberg.DecimalType: "CAST('{0}' AS DECIMAL({kind.precision}, {kind.scale}))",
-    iceberg.StringType: "CAST({0} AS STRING)",
-    iceberg.DateType: "date_from_unix_date({0})",
-    iceberg.TimestamptzType: "timestamp_micros({0})",
-    iceberg.TimestampType: "CAST(timestamp_micros({0}) AS TIMESTAMP_NTZ)",  # our sessions are in UTC
-}
 
 
 def choose(narrowed: Narrowed, rows: DeltaRows, *, asked: Mode | None = None) -> MergePlan:

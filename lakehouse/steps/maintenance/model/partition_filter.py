@@ -1,7 +1,6 @@
 """Names a partition to Spark: a condition that holds for all of its rows and for no others."""
 
-from collections.abc import Callable, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyiceberg.partitioning import PartitionField
@@ -17,22 +16,13 @@ from pyiceberg.transforms import (
     VoidTransform,
     YearTransform,
 )
-from pyiceberg.types import (
-    BooleanType,
-    DateType,
-    DecimalType,
-    IcebergType,
-    IntegerType,
-    LongType,
-    StringType,
-    TimestampType,
-    TimestamptzType,
-)
+from pyiceberg.types import DateType, IcebergType, TimestampType, TimestamptzType
+from pyiceberg.utils.datetime import days_to_date, micros_to_timestamp
 
 from lakehouse.engines.spark.naming import quoted_name
+from lakehouse.iceberg.spark_literals import literal
 from lakehouse.steps.maintenance.model.preconditions import NotNameable
 
-_EPOCH = date(1970, 1, 1)
 _TIMES = ((YearTransform, "years"), (MonthTransform, "months"), (DayTransform, "days"), (HourTransform, "hours"))
 
 
@@ -81,30 +71,19 @@ def _transformed(transform: Transform[Any, Any], column: str) -> str:
 
 def _literal(transform: Transform[Any, Any], kind: IcebergType, value: Any) -> str:
     result = transform.result_type(kind)
-    if (written := _WRITTEN.get(type(result))) is None:
-        raise NotNameable(f"a partition by {transform} of a column of type {kind}")
     try:
-        return written(result, value)
+        # Spark could be told of any time. Of one that is no date of Python's nobody could be shown which it is.
+        if (as_date := _DATES.get(type(result))) is not None:
+            as_date(value)
+        return literal(value, result)
     except OverflowError:
         raise NotNameable(f"a partition by {transform} of a time after the year 9999, or before 1,") from None
+    except ValueError:
+        raise NotNameable(f"a partition by {transform} of a column of type {kind}") from None
 
 
-def _moment(micros: int) -> str:
-    return (datetime(1970, 1, 1) + timedelta(microseconds=micros)).isoformat(" ", "microseconds")  # noqa: DTZ001
-
-
-def quoted(text: str) -> str:
-    """A literal of Spark SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-_WRITTEN: dict[type[IcebergType], Callable[[Any, Any], str]] = {
-    BooleanType: lambda _, value: "true" if value else "false",
-    IntegerType: lambda _, value: str(value),
-    LongType: lambda _, value: f"{value}L",
-    DecimalType: lambda kind, value: f"CAST('{value}' AS DECIMAL({kind.precision},{kind.scale}))",
-    DateType: lambda _, value: f"DATE '{(_EPOCH + timedelta(days=value)).isoformat()}'",
-    TimestampType: lambda _, value: f"TIMESTAMP_NTZ '{_moment(value)}'",
-    TimestamptzType: lambda _, value: f"TIMESTAMP '{_moment(value)}+00:00'",
-    StringType: lambda _, value: quoted(value),
+_DATES: Mapping[type[IcebergType], Callable[[int], object]] = {
+    DateType: days_to_date,
+    TimestampType: micros_to_timestamp,
+    TimestamptzType: micros_to_timestamp,
 }

@@ -4,11 +4,10 @@ import time
 
 from pyspark.errors import PySparkException
 
-from lakehouse.engines.spark.naming import quoted_name
+from lakehouse.engines.spark.naming import quoted_name, quoted_text
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.history import head_of, summary_of
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork
-from lakehouse.steps.maintenance.model.partition_filter import quoted
 from lakehouse.steps.maintenance.model.preconditions import require_safe
 from lakehouse.steps.maintenance.rewrite.before_after import of_files
 
@@ -33,10 +32,10 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         return ActionOutcome(action=action, result="nothing", before=before, message="the table has no rows yet")
     require_safe(PROCEDURE, {})
     arguments = {
-        "table": quoted(quoted_name(*work.base.identifier)),
+        "table": quoted_text(quoted_name(*work.base.identifier)),
         # By number: what is committed meanwhile has statistics of its own some day.
         "snapshot_id": f"{snapshot_id}L",
-        **({"columns": f"array({', '.join(map(quoted, policy.columns))})"} if policy.columns else {}),
+        **({"columns": f"array({', '.join(map(quoted_text, policy.columns))})"} if policy.columns else {}),
     }
     named_arguments = ", ".join(f"{name} => {value}" for name, value in arguments.items())
     try:

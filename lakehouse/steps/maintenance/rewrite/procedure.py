@@ -10,12 +10,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakehouse.declarations import Rewrite
-from lakehouse.engines.spark.naming import quoted_name
+from lakehouse.engines.spark.naming import quoted_name, quoted_text
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.entries import PartitionKey
 from lakehouse.iceberg.manifest_files import ManifestCache, MeasuredFile
 from lakehouse.steps.maintenance.model.action import Action, MaintenanceWork
-from lakehouse.steps.maintenance.model.partition_filter import quoted, where
+from lakehouse.steps.maintenance.model.partition_filter import where
 from lakehouse.steps.maintenance.model.partitions import partition_named
 from lakehouse.steps.maintenance.model.preconditions import require_safe
 from lakehouse.steps.maintenance.rewrite.rewrite_size import portion
@@ -106,15 +106,15 @@ def _call(
     options = {**options_of(rewrite), **extra_options}
     require_safe(PROCEDURE, options)
     arguments = {
-        "table": quoted(quoted_name(*table.name())),
-        "strategy": quoted("binpack" if strategy == "binpack" else "sort"),
-        "branch": quoted(work.attempt.branch),
-        "options": "map({})".format(", ".join(quoted(word) for option in options.items() for word in option)),
+        "table": quoted_text(quoted_name(*table.name())),
+        "strategy": quoted_text("binpack" if strategy == "binpack" else "sort"),
+        "branch": quoted_text(work.attempt.branch),
+        "options": "map({})".format(", ".join(quoted_text(word) for option in options.items() for word in option)),
     }
     if strategy == "zorder":
-        arguments["sort_order"] = quoted(f"zorder({','.join(rewrite.zorder_by)})")
+        arguments["sort_order"] = quoted_text(f"zorder({','.join(rewrite.zorder_by)})")
     if condition := where(table, keys):
-        arguments["where"] = quoted(condition)
+        arguments["where"] = quoted_text(condition)
     named_arguments = ", ".join(f"{name} => {value}" for name, value in arguments.items())
     return f"CALL lake.system.{PROCEDURE}({named_arguments})"
 
