@@ -124,6 +124,7 @@ def _null(column: pa.Array) -> npt.NDArray[np.bool_]:
     return column.is_null().to_numpy(zero_copy_only=False)
 
 
+# Of pyiceberg-core 0.10 some days of timestamps are others, and years and months of dates far away are null.
 _VECTORISED: dict[type, Callable[[pa.Array], pa.Array]] = {
     YearTransform: _calendar("Y"),
     MonthTransform: _calendar("M"),

@@ -122,7 +122,10 @@ def _compare(step: IngestStep, base: Base, ranges: Ranges) -> ReplayResult:
 
 
 def compare_rows(name: str, stored: pa.Table, replayed: pa.Table) -> ReplayResult:
-    """Compare two sets of rows by their places; pure."""
+    """Compare two sets of rows by their places; pure.
+
+    Not the comparison of a mirror: that one has a key once, and shows some examples; here every place is told.
+    """
     stored_rows, replayed_rows = _by_coordinate(stored), _by_coordinate(replayed)
     missing = sorted(coordinate for coordinate in replayed_rows if coordinate not in stored_rows)
     extra = sorted(
