@@ -132,7 +132,8 @@ class ReplaceFiles(_SnapshotProducer["ReplaceFiles"]):
                 result.existing += [entry for entry in entries if entry.data_file.file_path not in removed_paths]
             elif entries:
                 result.kept.append(manifest)
-        Untouched(self._name, self._replacement).require(checked_entries)
+        specs = self._transaction.table_metadata.specs()
+        Untouched(self._name, specs, self._replacement).require(checked_entries)
         return result
 
     def _manifests_of_parent(self) -> Sequence[ManifestFile]:

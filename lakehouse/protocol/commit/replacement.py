@@ -7,11 +7,12 @@ and have lost no row since: what others have appended meanwhile is none of its b
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyiceberg.manifest import DataFile, DataFileContent, ManifestContent, ManifestEntry, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse.iceberg.entries import PartitionKey, is_data, live_entries, partition_of, referenced_path
+from lakehouse.iceberg.delete_files import Specs, can_apply
+from lakehouse.iceberg.entries import PartitionKey, is_data, live_entries, partition_of
 from lakehouse.iceberg.manifests import manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import FilesTouched, ForeignCommit
@@ -82,7 +83,9 @@ class Replacement:
             head=head,
             out=removed_entries,
             into=tuple(entry for path, entry in head_entries.items() if path not in source_entries),
-            deletes=tuple(e.data_file for e in deletes.values() if can_apply(e.data_file, paths, partitions)),
+            deletes=tuple(
+                e.data_file for e in deletes.values() if can_apply(e.data_file, table.specs(), paths, partitions)
+            ),
             unconcerned=frozenset(path for path in source_manifests if path in head_manifests),
         )
 
@@ -148,6 +151,7 @@ class Untouched:
     """Looks through the entries of a snapshot for what forbids a replacement there."""
 
     name: str
+    specs: Specs
     replacement: Replacement
 
     def require(self, entries: Sequence[ManifestEntry]) -> None:
@@ -172,7 +176,9 @@ class Untouched:
         paths, partitions = _paths_and_partitions(self.replacement.out)
         for entry in entries:
             deletes = entry.data_file
-            if not is_data(deletes) and deletes.file_path not in delete_paths and can_apply(deletes, paths, partitions):
+            if is_data(deletes) or deletes.file_path in delete_paths:
+                continue
+            if can_apply(deletes, self.specs, paths, partitions):
                 raise self._refusal("rows of files that were rewritten have been deleted.")
 
     def _refusal(self, reason: str) -> FilesTouched:
@@ -180,16 +186,6 @@ class Untouched:
             f"{self.name}: since snapshot {self.replacement.source}, {reason}",
             remedy="nothing is lost: it is rewritten when it has been quiet for long enough",
         )
-
-
-def can_apply(deletes: DataFile, paths: set[str], partitions: set[PartitionKey]) -> bool:
-    """Whether a delete file may delete rows of one of these data files (specification, "Scan Planning")."""
-    if (referenced := referenced_path(deletes)) is not None:
-        return referenced in paths
-    partition = partition_of(deletes)
-    # A spec whose fields are all void counts as unpartitioned too, and nobody can tell one from nulls by the values.
-    is_global = deletes.content == DataFileContent.EQUALITY_DELETES and all(value is None for value in partition[1])
-    return bool(paths) and (is_global or partition in partitions)
 
 
 def _paths_and_partitions(entries: Iterable[ManifestEntry]) -> tuple[set[str], set[PartitionKey]]:

@@ -10,9 +10,11 @@ from typing import Any
 
 from pyiceberg import types as iceberg
 from pyiceberg.conversions import from_bytes
-from pyiceberg.manifest import DataFile, DataFileContent
+from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform, IdentityTransform
+
+from lakehouse.iceberg.entries import referenced_path
 
 Bounds = tuple[Any, Any]
 Part = tuple[str, str]
@@ -104,7 +106,7 @@ def holding(table: Table, snapshot_id: int | None, key: Sequence[str]) -> Holdin
         deleted = 0
         for delete in task.delete_files:
             deleted += delete.record_count
-            exact = exact and _names_one_file(delete)
+            exact = exact and referenced_path(delete) is not None
         files.append(
             FileFacts(
                 rows=task.file.record_count,
@@ -115,16 +117,6 @@ def holding(table: Table, snapshot_id: int | None, key: Sequence[str]) -> Holdin
             )
         )
     return Holding(files, exact)
-
-
-_FILE_PATH_ID = 2147483546  # reserved field id of `file_path` in position deletes
-
-
-def _names_one_file(delete: DataFile) -> bool:
-    if delete.content != DataFileContent.POSITION_DELETES:
-        return False
-    lower, upper = (bounds or {} for bounds in (delete.lower_bounds, delete.upper_bounds))
-    return _FILE_PATH_ID in lower and lower[_FILE_PATH_ID] == upper.get(_FILE_PATH_ID)
 
 
 def _bounds(table: Table, file: DataFile, key: Sequence[str]) -> dict[str, Bounds]:

@@ -10,6 +10,7 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.declarations import Rewrite, Table
+from lakehouse.iceberg.delete_files import is_global
 from lakehouse.iceberg.entries import PartitionKey
 from lakehouse.iceberg.manifest_files import ManifestCache, MeasuredFile
 from lakehouse.protocol.seals.history import ancestry, head_of
@@ -88,8 +89,7 @@ def _live_files(
     files: dict[PartitionKey, list[MeasuredFile]] = {}
     global_deletes: list[MeasuredFile] = []
     for key, file in _live(table, snapshot, cache):
-        # Equality deletes of a spec without fields are for rows of all partitions, of whatever spec.
-        if file.content is DataFileContent.EQUALITY_DELETES and not table.specs()[key[0]].fields:
+        if is_global(file.content, table.specs()[key[0]]):
             global_deletes.append(file)
         else:
             files.setdefault(key, []).append(file)

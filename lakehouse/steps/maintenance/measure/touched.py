@@ -27,7 +27,7 @@ def with_touched_files(
         partition_state.partition.key: [] for partition_state in partitions if partition_state.delete_files
     }
     if touched:
-        deletes = Applying.of(_entries(table, snapshot, ManifestContent.DELETES, cache))
+        deletes = Applying.of(_entries(table, snapshot, ManifestContent.DELETES, cache), table.specs())
         for entry in _entries(table, snapshot, ManifestContent.DATA, cache):
             if deletes.to(entry):
                 key = partition_named(table, declared, *partition_of(entry.data_file)).key

@@ -154,7 +154,8 @@ class Prover:
         source = self.table.metadata.snapshot_by_id(replacement.source)
         if not removed or source is None:
             return
-        removed_paths, deletes = {file.file_path for file in replacement.files_out}, Applying.of(removed)
+        removed_paths = {file.file_path for file in replacement.files_out}
+        deletes = Applying.of(removed, self.table.specs())
         for manifest in source.manifests(self.table.io):
             if manifest.content == ManifestContent.DATA:
                 for entry in live_entries(self.table.io, manifest):
