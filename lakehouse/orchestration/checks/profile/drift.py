@@ -1,25 +1,17 @@
 """Drift: is a column distributed as it used to be?"""
 
-import time
 from typing import Any
-
-import dagster as dg
 
 from lakehouse.contracts.profile.axis import shown
 from lakehouse.contracts.profile.drift import ENOUGH, Banded, Drifted, compare_with_past
 from lakehouse.contracts.profile.plots import draw_bands, draw_column
 from lakehouse.declarations import Drift, Kind
+from lakehouse.orchestration.checks.profile.answer import Answer, counts, describe_gaps, gaps_shown, nothing_to_judge
 from lakehouse.orchestration.checks.profile.measurement import measured_here, unit_of
-from lakehouse.orchestration.checks.profile.result import counts, describe_gaps, gaps_shown, result
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 
 
-def name_of(expected: Drift) -> str:
-    """The check's name."""
-    return f"drift_{expected.column}"
-
-
-def description_of(expected: Drift) -> str:
+def describe(expected: Drift) -> str:
     """What the check proves."""
     return (
         f"Compares {expected.column} with the last {expected.history} snapshots of this table that brought rows and "
@@ -30,41 +22,25 @@ def description_of(expected: Drift) -> str:
     )
 
 
-def drift_result(check_run: TableCheckRun, expected: Drift) -> dg.AssetCheckResult:
+def answer(check_run: TableCheckRun, expected: Drift) -> Answer:
     """Judge a column by its own history."""
-    began = time.monotonic()
     measured = measured_here(check_run)
     profile = measured.columns.get(expected.column)
     if measured.content is None or profile is None or not profile.rows:
-        return result(
-            check_run,
-            name_of(expected),
-            passed=True,
-            description="The table holds no rows: there is nothing to judge.",
-            metadata={},
-        )
+        return nothing_to_judge("The table holds no rows: there is nothing to judge.")
     past = measured.kept.before(expected.column, measured.content, expected.history)
     drifted = compare_with_past(profile, [point.statistics for point in past], expected.tolerance)
     unit = unit_of(check_run.table, expected.column)
-    picture = draw_bands(expected.column, unit, profile.kind, drifted.banded) or draw_column(
-        expected.column, unit, profile
-    )
+    bands = draw_bands(expected.column, unit, profile.kind, drifted.banded)
     metadata: dict[str, Any] = {
         **counts(profile),
         "earlier snapshots": drifted.points,
         **{key: value for banded in drifted.banded for key, value in _numbers(banded, profile.kind).items()},
         **gaps_shown(drifted.worst, "now", "usually"),
         "statistics": measured.origin,
-        "seconds": round(time.monotonic() - began, 3),
     }
-    return result(
-        check_run,
-        name_of(expected),
-        passed=not drifted.outside,
-        description=_describe(expected.column, profile.kind, drifted),
-        metadata=metadata,
-        picture=picture,
-    )
+    description = _describe_drift(expected.column, profile.kind, drifted)
+    return Answer(not drifted.outside, description, metadata, bands or draw_column(expected.column, unit, profile))
 
 
 def _numbers(banded: Banded, kind: Kind) -> dict[str, float | str]:
@@ -80,7 +56,7 @@ def _plain(banded: Banded, kind: Kind) -> bool:
     return banded.share or banded.width or kind == "number"
 
 
-def _describe(column: str, kind: Kind, drifted: Drifted) -> str:
+def _describe_drift(column: str, kind: Kind, drifted: Drifted) -> str:
     if not drifted.banded:
         return (
             f"Too little to judge {column}: {drifted.points} earlier snapshots have statistics, and it takes {ENOUGH}. "

@@ -1,24 +1,15 @@
 """Histogram: where do the values of a column lie, how many are outliers, how many are missing?"""
 
-import time
-
-import dagster as dg
-
 from lakehouse.contracts.profile.axis import shown
 from lakehouse.contracts.profile.plots import draw_histogram
 from lakehouse.contracts.profile.statistics import ColumnProfile
 from lakehouse.declarations import Histogram
+from lakehouse.orchestration.checks.profile.answer import Answer, counts, nothing_to_judge
 from lakehouse.orchestration.checks.profile.measurement import measured_here
-from lakehouse.orchestration.checks.profile.result import counts, result
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 
 
-def name_of(expected: Histogram) -> str:
-    """The check's name."""
-    return f"histogram_{expected.column}"
-
-
-def description_of(expected: Histogram) -> str:
+def describe(expected: Histogram) -> str:
     """What the check proves."""
     judged = [
         *([f"{expected.most_missing:.1%} are missing"] if expected.most_missing is not None else []),
@@ -31,19 +22,12 @@ def description_of(expected: Histogram) -> str:
     )
 
 
-def histogram_result(check_run: TableCheckRun, expected: Histogram) -> dg.AssetCheckResult:
+def answer(check_run: TableCheckRun, expected: Histogram) -> Answer:
     """Draw a column and judge what the declaration bounds."""
-    began = time.monotonic()
     measured = measured_here(check_run)
     profile = measured.columns.get(expected.column)
     if profile is None or not profile.rows:
-        return result(
-            check_run,
-            name_of(expected),
-            passed=True,
-            description="The table holds no rows: there is nothing to show.",
-            metadata={},
-        )
+        return nothing_to_judge("The table holds no rows: there is nothing to show.")
     outliers = profile.spread.outliers if profile.spread else 0
     share = outliers / profile.values if profile.values else 0.0
     over = [
@@ -57,15 +41,8 @@ def histogram_result(check_run: TableCheckRun, expected: Histogram) -> dg.AssetC
         **_fences(profile),
         "statistics": measured.origin,
     }
-    picture = draw_histogram(expected.column, expected.unit, profile)
-    return result(
-        check_run,
-        name_of(expected),
-        passed=not over,
-        description=_describe(expected.column, profile) + (f" Too many: {' and '.join(over)}." if over else ""),
-        metadata={**metadata, "seconds": round(time.monotonic() - began, 3)},
-        picture=picture,
-    )
+    description = _describe_values(expected.column, profile) + (f" Too many: {' and '.join(over)}." if over else "")
+    return Answer(not over, description, metadata, draw_histogram(expected.column, expected.unit, profile))
 
 
 def _over(kind: str, share: float, most: float | None) -> list[str]:
@@ -79,7 +56,7 @@ def _fences(profile: ColumnProfile) -> dict[str, float | str]:
     return {name: fence if profile.kind == "number" else shown(fence, profile.kind) for name, fence in ends}
 
 
-def _describe(column: str, profile: ColumnProfile) -> str:
+def _describe_values(column: str, profile: ColumnProfile) -> str:
     missing = f"{profile.missing:,} of {profile.rows:,} rows have none" if profile.missing else "none is missing"
     odd = f", {profile.odd:,} are NaN or beyond 1e288" if profile.odd else ""
     if profile.spread is None:

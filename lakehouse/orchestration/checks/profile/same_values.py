@@ -1,26 +1,18 @@
 """Same values: did a conversion change any?"""
 
-import time
 from typing import Any
-
-import dagster as dg
 
 from lakehouse.contracts.profile.conversion import ConversionResult, Pair, compare
 from lakehouse.contracts.profile.plots import draw_conversion
 from lakehouse.declarations import SameValues
 from lakehouse.engines.spark.naming import rows_at
+from lakehouse.orchestration.checks.profile.answer import Answer, nothing_to_judge
 from lakehouse.orchestration.checks.profile.measurement import counterpart
-from lakehouse.orchestration.checks.profile.result import result
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 from lakehouse.orchestration.resources.materialization import rows_shown
 
 
-def name_of(expected: SameValues) -> str:
-    """The check's name."""
-    return f"same_values_{expected.column}"
-
-
-def description_of(expected: SameValues) -> str:
+def describe(expected: SameValues) -> str:
     """What the check proves."""
     key = f" by {', '.join(expected.key)}" if expected.key else " by the table's key"
     return (
@@ -31,14 +23,13 @@ def description_of(expected: SameValues) -> str:
     )
 
 
-def same_values_result(check_run: TableCheckRun, expected: SameValues) -> dg.AssetCheckResult:
+def answer(check_run: TableCheckRun, expected: SameValues) -> Answer:
     """Compare a converted column with its original."""
-    began = time.monotonic()
-    name, original = name_of(expected), counterpart(check_run, expected.table)
+    original = counterpart(check_run, expected.table)
     snapshot_id, original_id = check_run.pinned.snapshot_id, original.snapshot_id
     metadata: dict[str, Any] = {"other snapshot id": str(original_id or "none")}
     if snapshot_id is None or original_id is None:
-        return result(check_run, name, passed=True, description="There are no rows to compare yet.", metadata=metadata)
+        return nothing_to_judge("There are no rows to compare yet.", metadata)
     compared = _compared(check_run, expected, snapshot_id, original_id)[expected.column]
     metadata |= {
         "rows": compared.rows,
@@ -49,16 +40,10 @@ def same_values_result(check_run: TableCheckRun, expected: SameValues) -> dg.Ass
         "null now": compared.lost,
         "value from null": compared.invented,
         **_examples(compared),
-        "seconds": round(time.monotonic() - began, 3),
     }
-    return result(
-        check_run,
-        name,
-        passed=not compared.different and bool(compared.partners or not compared.rows),
-        description=_describe(expected, compared),
-        metadata=metadata,
-        picture=draw_conversion(expected.column, f"{expected.table}.{expected.to or expected.column}", compared),
-    )
+    passed = not compared.different and bool(compared.partners or not compared.rows)
+    figure = draw_conversion(expected.column, f"{expected.table}.{expected.to or expected.column}", compared)
+    return Answer(passed, _describe_conversion(expected, compared), metadata, figure)
 
 
 def _compared(
@@ -99,7 +84,7 @@ def _examples(compared: ConversionResult) -> dict[str, Any]:
     return {"examples": rows_shown(columns, [(words[outcome], *rest) for outcome, *rest in compared.examples])}
 
 
-def _describe(expected: SameValues, compared: ConversionResult) -> str:
+def _describe_conversion(expected: SameValues, compared: ConversionResult) -> str:
     where = f"{expected.table}.{expected.to or expected.column}"
     alone = compared.rows - compared.partners
     without = f" {alone:,} rows have no partner there." if alone else ""

@@ -1,25 +1,17 @@
 """Sampling skew: does a column have the distribution that it has in another table?"""
 
-import time
 from typing import Any
-
-import dagster as dg
 
 from lakehouse.contracts.profile.distance import Distance, distance
 from lakehouse.contracts.profile.plots import draw_column, draw_samples
 from lakehouse.contracts.profile.statistics import ColumnProfile
 from lakehouse.declarations import ORDERED, SampleOf
+from lakehouse.orchestration.checks.profile.answer import Answer, describe_gaps, gaps_shown, nothing_to_judge
 from lakehouse.orchestration.checks.profile.measurement import measured_here, measured_there, unit_of
-from lakehouse.orchestration.checks.profile.result import describe_gaps, gaps_shown, result
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 
 
-def name_of(expected: SampleOf) -> str:
-    """The check's name."""
-    return f"sample_{expected.column}"
-
-
-def description_of(expected: SampleOf) -> str:
+def describe(expected: SampleOf) -> str:
     """What the check proves."""
     return (
         f"{expected.column} is distributed as {expected.table}.{expected.to or expected.column}, so that both can be "
@@ -29,17 +21,15 @@ def description_of(expected: SampleOf) -> str:
     )
 
 
-def sample_result(check_run: TableCheckRun, expected: SampleOf) -> dg.AssetCheckResult:
+def answer(check_run: TableCheckRun, expected: SampleOf) -> Answer:
     """Compare a column with its like in another table."""
-    began = time.monotonic()
-    name, to = name_of(expected), expected.to or expected.column
+    to = expected.to or expected.column
     measured, other = measured_here(check_run), measured_there(check_run, expected.table)
     profile, original = measured.columns.get(expected.column), other.columns.get(to)
     metadata: dict[str, Any] = {"other snapshot id": str(other.pinned.snapshot_id or "none")}
     if profile is None or original is None or not (profile.rows and original.rows):
         side = "This table" if profile is None or not profile.rows else expected.table
-        empty = f"{side} holds no rows: nothing to compare."
-        return result(check_run, name, passed=True, description=empty, metadata=metadata)
+        return nothing_to_judge(f"{side} holds no rows: nothing to compare.", metadata)
     compared = _compared(profile, original)
     unit = unit_of(check_run.table, expected.column) or unit_of(check_run.declarations.tables[expected.table], to)
     metadata |= {
@@ -52,22 +42,16 @@ def sample_result(check_run: TableCheckRun, expected: SampleOf) -> dg.AssetCheck
         **gaps_shown(compared.worst, check_run.table.name, expected.table),
         "statistics": measured.origin,
         "statistics there": other.origin,
-        "seconds": round(time.monotonic() - began, 3),
     }
-    passed = compared.value <= expected.largest
     title = f"{expected.column}: {_measure(profile)} {compared.value:.3f}, {expected.largest:g} is allowed"
     names = (check_run.table.name, expected.table)
-    both = bool(profile.values and original.values)
-    return result(
-        check_run,
-        name,
-        passed=passed,
-        description=_describe(check_run.table.name, expected, profile, compared),
-        metadata=metadata,
-        picture=draw_samples(expected.column, unit, profile, original, names, title)
-        if both
-        else draw_column(expected.column, unit, profile if profile.values else original),
+    figure = (
+        draw_samples(expected.column, unit, profile, original, names, title)
+        if profile.values and original.values
+        else draw_column(expected.column, unit, profile if profile.values else original)
     )
+    description = _describe_distance(check_run.table.name, expected, profile, compared)
+    return Answer(compared.value <= expected.largest, description, metadata, figure)
 
 
 def _compared(profile: ColumnProfile, original: ColumnProfile) -> Distance:
@@ -81,7 +65,7 @@ def _measure(profile: ColumnProfile) -> str:
     return "Kolmogorov–Smirnov distance" if profile.kind in ORDERED else "total variation"
 
 
-def _describe(table: str, expected: SampleOf, profile: ColumnProfile, compared: Distance) -> str:
+def _describe_distance(table: str, expected: SampleOf, profile: ColumnProfile, compared: Distance) -> str:
     least = "at least " if compared.at_least else ""
     where = f"{expected.table}.{expected.to or expected.column}"
     sentence = f"{_measure(profile)} from {where} is {least}{compared.value:.3f}, {expected.largest:g} is allowed."

@@ -1,44 +1,40 @@
-"""How distribution checks tell what they found: a sentence, numbers that Dagster plots over time, and a picture."""
+"""What a check of a column tells: a sentence, numbers that Dagster plots over time, and a picture."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import dagster as dg
 
 from lakehouse.contracts.profile.axis import shown
 from lakehouse.contracts.profile.distance import ShareGap
-from lakehouse.contracts.profile.picture import markdown
 from lakehouse.contracts.profile.statistics import ColumnProfile
-from lakehouse.orchestration.checks.table_question import TableCheckRun
 from lakehouse.orchestration.resources.materialization import rows_shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def result(
-    check_run: TableCheckRun,
-    name: str,
-    *,
-    passed: bool,
-    description: str,
-    metadata: Mapping[str, Any],
-    picture: "Figure | None" = None,
-) -> dg.AssetCheckResult:
-    """Tell an answer. Another distribution is a reason to look, not yet an error: never more than a warning."""
-    pinned = check_run.pinned.snapshot_id
-    return dg.AssetCheckResult(
-        asset_key=check_run.key,
-        check_name=name,
-        passed=passed,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=description,
-        metadata={
-            "snapshot id": str(pinned or "none"),
-            **metadata,
-            **({"plot": dg.MetadataValue.md(markdown(picture, alt=name, caption=description))} if picture else {}),
-        },
-    )
+@dataclass(frozen=True)
+class Answer:
+    """What became of one check.
+
+    Attributes:
+        passed: whether the column is as it should be.
+        description: why, for somebody who does not read code.
+        metadata: numbers as numbers, dates as text.
+        figure: what the check shows.
+        judged: whether there was anything to judge.
+    """
+
+    passed: bool
+    description: str
+    metadata: Mapping[str, Any]
+    figure: "Figure | None" = None
+    judged: bool = True
+
+
+def nothing_to_judge(description: str, metadata: Mapping[str, Any] | None = None) -> Answer:
+    """Before the first rows, on this side or the other."""
+    return Answer(passed=True, description=description, metadata=metadata or {}, judged=False)
 
 
 def counts(profile: ColumnProfile) -> dict[str, Any]:
