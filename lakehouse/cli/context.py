@@ -46,6 +46,10 @@ class Context:
         """The settings; read when a verb asks, so that `--help` works without any."""
         return load_settings(self.conf)
 
+    def tell(self, text: str, style: str = "") -> None:
+        """Print one line of a result, whole at any width."""
+        self.out.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
     def settings_of_platform(self, platform: str) -> Settings:
         """The settings with another platform selected."""
         return load_settings(self.conf, {**os.environ, "LAKEHOUSE_PLATFORM": platform})

@@ -2,15 +2,16 @@
 
 import getpass
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 
 import dagster as dg
 
 from lakehouse.build import PROVE_JOB, build_defs
 from lakehouse.cli.context import Context
 from lakehouse.cli.processes.dagster_home import end_dead_runs, prepare_home
-from lakehouse.cli.processes.derive import derive_news, later_assets, release_rest
+from lakehouse.cli.processes.derive import Run, derive_news, later_assets, release_rest
 from lakehouse.cli.processes.run_context import say
 from lakehouse.cli.reports.failed_assets import held_up, unread
 from lakehouse.cli.reports.outcome import RunOutcome
@@ -18,12 +19,11 @@ from lakehouse.cli.reports.progress import tells_of_interrupt, watching
 from lakehouse.declarations import MirrorTables
 from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.assets import mirror_keys, mirror_step
-from lakehouse.orchestration.automation import complete_log, tell_dagster
+from lakehouse.orchestration.automation import complete_log, mirror_due, tell_dagster
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.maintenance_metadata import GROUP, PREFIX, maintenance_key
 from lakehouse.orchestration.run_context import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
-from lakehouse.protocol.errors import CommitError, SealBroken
-from lakehouse.steps.cdc.status import mirror_standing
+from lakehouse.protocol.errors import CommitError
 
 MOST_ROUNDS = 1000
 
@@ -36,31 +36,17 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
     Checks that were not run, because there was nothing new in their tables, are asked for on their own. A step that
     failed holds up what is computed from its assets, and nothing else.
     """
-    outcome, lag, tags = RunOutcome(), None, {PROCESS_TAG: mark}
+    outcome, tags = RunOutcome(), {PROCESS_TAG: mark}
     with _dagster(context) as (defs, instance):
         if reported := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):
             say(context, f"{reported} materializations of killed runs were reported to Dagster")
         everything = defs.resolve_implicit_global_asset_job_def()
-        later = later_assets(lake.declarations)
-        upkeep = dg.AssetSelection.groups(GROUP)  # which has its own sensor, and its own command
-        first = sorted((dg.AssetSelection.all() - later - upkeep).resolve(defs.resolve_asset_graph()))
-        mirrors = {mirror_step(tables) for tables in lake.declarations.mirrors.values()}
-        for _ in range(MOST_ROUNDS):
-            if not first:
-                break
-            outcome.add(_execute(everything, instance, tags, first))
-            before, lag = lag, unread(lake, outcome)
-            if lag in (0, before):
-                break
-            # A mirror that refuses keeps nobody from reading on, nor does a stream that failed keep another.
-            stopped = held_up(defs, outcome.failures.keys() - mirrors)
-            first = [key for key in first if key not in stopped]
-            say(context, f"{lag:,} offsets are still unread: another round")
-        _catch_up(context, outcome, defs, instance, lake, mark)
 
         def run(keys: Sequence[dg.AssetKey]) -> None:
             outcome.add(_execute(everything, instance, tags, keys))
 
+        _read_all(context, lake, defs, outcome, run)
+        mirrors = {mirror_step(tables) for tables in lake.declarations.mirrors.values()}
         stopped = held_up(defs, outcome.failures.keys() - mirrors)
         derive_news(lake, defs, run, lambda text: say(context, text), stopped)
         stopped = held_up(defs, outcome.failures.keys())
@@ -141,39 +127,39 @@ def _log(context: Context, lake: Lake, instance: dg.DagsterInstance) -> None:
         say(context, f"the audit log is not complete yet, the next run goes on: {trouble}")
 
 
-def _catch_up(
-    context: Context, outcome: RunOutcome, defs: dg.Definitions, instance: dg.DagsterInstance, lake: Lake, mark: str
-) -> None:
-    """Run the mirrors that are behind, with what is computed from them, as long as that gets them further."""
-    graph, previous = defs.resolve_asset_graph(), dict[str, object]()
+def _read_all(context: Context, lake: Lake, defs: dg.Definitions, outcome: RunOutcome, run: Run) -> None:
+    """Run everything but derived tables, again while streams have more to read; then mirrors that are still behind."""
+    graph, lag, started = defs.resolve_asset_graph(), None, set[str]()
+    later = later_assets(lake.declarations)
+    upkeep = dg.AssetSelection.groups(GROUP)  # which has its own sensor, and its own command
+    keys = first = sorted((dg.AssetSelection.all() - later - upkeep).resolve(graph))
+    mirrors = {name: mirror_step(tables) for name, tables in lake.declarations.mirrors.items()}
     for _ in range(MOST_ROUNDS):
-        behind = {
-            name: state
-            for name, state in _behind(lake).items()
-            if previous.get(name) != state and mirror_step(lake.declarations.mirrors[name]) not in outcome.failures
-        }
-        if not behind:
-            return
-        previous |= behind
-        say(context, f"not yet in their mirrors: {'; '.join(f'{name}: {state[-1]}' for name, state in behind.items())}")
-        keys = [key for name in behind for key in mirror_keys(lake.declarations.mirrors[name])]
-        later = later_assets(lake.declarations)
-        chosen = sorted((dg.AssetSelection.assets(*keys).downstream() - later).resolve(graph))
-        job = defs.resolve_implicit_global_asset_job_def()
-        outcome.add(_execute(job, instance, {PROCESS_TAG: mark}, chosen))
-
-
-def _behind(lake: Lake) -> dict[str, tuple[object, str]]:
-    """Mirror → where it is, and what waits, for those whose changelog holds more."""
-    waiting: dict[str, tuple[object, str]] = {}
-    for name, tables in sorted(lake.declarations.mirrors.items()):
-        try:
-            standing = mirror_standing(lake.catalog, tables)
-        except SealBroken as broken:  # the run will refuse by name
-            waiting[name] = (None, broken.message)
+        if keys:
+            run(keys)
+        before, lag = lag, unread(lake, outcome)
+        # A mirror that refuses keeps nobody from reading on, nor does a stream that failed keep another.
+        stopped = held_up(defs, outcome.failures.keys() - set(mirrors.values()))
+        keys = [key for key in first if key not in stopped] if lag not in (0, before) else []
+        if keys:
+            say(context, f"{lag:,} offsets are still unread: another round")
+        elif behind := _behind(lake, [name for name, step in mirrors.items() if step not in outcome.failures], started):
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in behind.items())
+            say(context, f"not yet in their mirrors: {reasons}")
+            theirs = [key for name in behind for key in mirror_keys(lake.declarations.mirrors[name])]
+            keys = sorted((dg.AssetSelection.assets(*theirs).downstream() - later).resolve(graph))
         else:
-            if standing.lags:
-                waiting[name] = (standing.snapshot_id, standing.doubt or f"{standing.waiting:,} changes")
+            return
+
+
+def _behind(lake: Lake, mirrors: Iterable[str], started: set[str]) -> dict[str, str]:
+    """Mirror → why a run is due, in its sensor's words; a run key is started once, as Dagster does for a sensor."""
+    waiting: dict[str, str] = {}
+    for name in sorted(mirrors):
+        due = mirror_due(lake.declarations.mirrors[name], lake, target_lag=timedelta(0))
+        if due.run_key is not None and due.run_key not in started:
+            started.add(due.run_key)
+            waiting[name] = due.reason
     return waiting
 
 

@@ -8,21 +8,26 @@ import pyarrow.compute
 
 from lakehouse.cli.context import Context
 from lakehouse.orchestration.resources import Lake
-from lakehouse.protocol.seals.read_group import Pinned
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 
 
-def show_demo(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
-    """Print a line each for the stream of flights, their mirror and the training table; nothing without the demo."""
+def show_demo(context: Context, lake: Lake, rows: Mapping[str, int | None]) -> None:
+    """Print a line each for the stream of flights, their mirror and the training table; nothing without the demo.
+
+    Args:
+        context: of the command.
+        lake: where they are.
+        rows: table → rows that a reader sees, for those that exist.
+    """
     if not (context.settings.kafka.local and context.settings.demo):
         return
-    if {"raw.flights", "quarantine.flights"} <= group.keys():
-        _say(context, flights_line(lake))
-    if {"changelog.flights", "mirror.flights"} <= group.keys():
-        _say(context, mirror_line(lake))
-    if {"raw.flights", "features.training"} <= group.keys():
-        _say(context, training_line(lake))
+    if {"raw.flights", "quarantine.flights"} <= rows.keys():
+        context.tell(flights_line(lake))
+    if {"changelog.flights", "mirror.flights"} <= rows.keys():
+        context.tell(mirror_line(lake))
+    if {"raw.flights", "features.training"} <= rows.keys():
+        context.tell(training_line(rows))
 
 
 def flights_line(lake: Lake) -> str:
@@ -50,16 +55,14 @@ def mirror_line(lake: Lake) -> str:
     )
 
 
-def training_line(lake: Lake) -> str:
+def training_line(rows: Mapping[str, int | None]) -> str:
     """Every flight is one row of the training table: joining it with what was known lost none and doubled none."""
-    flights, rows = (lake.arrow(name, columns=["flight"]).num_rows for name in ("raw.flights", "features.training"))
-    return f"{flights:,} flights in raw.flights {'=' if flights == rows else '≠'} {rows:,} rows in features.training"
+    flights, joined = (rows[name] or 0 for name in ("raw.flights", "features.training"))
+    return (
+        f"{flights:,} flights in raw.flights {'=' if flights == joined else '≠'} {joined:,} rows in features.training"
+    )
 
 
 def _flights_with(changes: pa.Table, operation: str) -> int:
     keys = changes.filter(pc.equal(changes["operation"], operation)).select(["key"]).flatten()
     return keys.group_by(keys.column_names).aggregate([]).num_rows
-
-
-def _say(context: Context, text: str) -> None:
-    context.out.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -39,7 +39,7 @@ def show_derived(context: Context, lake: Lake, group: Mapping[str, Pinned], outc
         shown.add_row(name, f"{statement.total:,}", seconds, ", ".join(statement.declared.values()))
     context.out.print(shown)
     for line in vintages(seals, statements):
-        _say(context, line)
+        context.tell(line)
 
 
 def vintages(seals: Mapping[str, Seal], statements: Mapping[str, DeriveStatement]) -> list[str]:
@@ -63,9 +63,9 @@ def show_releases(context: Context, lake: Lake) -> None:
         try:
             released = open_release(lake.catalog, name)
         except NothingReleased:
-            _say(context, f"{name} has no release yet")
+            context.tell(f"{name} has no release yet")
         else:
-            _say(context, f"Readers of {name} see release {released.id}:")
+            context.tell(f"Readers of {name} see release {released.id}:")
             context.out.print(_members(released))
 
 
@@ -85,9 +85,9 @@ def _members(released: OpenRelease) -> Table:
 def show_plots(context: Context, outcome: RunOutcome) -> None:
     """Print where Dagster's UI shows the pictures that checks have made."""
     if links := plots(outcome.checks):
-        _say(context, "Plots, in Dagster's UI (`make dev`, then [Show Markdown] in the check's report):")
+        context.tell("Plots, in Dagster's UI (`make dev`, then [Show Markdown] in the check's report):")
         for link in links:
-            _say(context, f"  {link}")
+            context.tell(f"  {link}")
 
 
 def plots(checks: Mapping[tuple[str, str], dg.AssetCheckEvaluation]) -> Sequence[str]:
@@ -97,7 +97,3 @@ def plots(checks: Mapping[tuple[str, str], dg.AssetCheckEvaluation]) -> Sequence
         for (table, name), check in sorted(checks.items())
         if any(_PICTURE in str(value.value) for value in check.metadata.values())
     ]
-
-
-def _say(context: Context, text: str) -> None:
-    context.out.print(text, highlight=False, markup=False, soft_wrap=True)

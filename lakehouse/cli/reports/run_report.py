@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
-import pyarrow as pa
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context
@@ -11,7 +10,8 @@ from lakehouse.cli.reports.demo_report import show_demo
 from lakehouse.cli.reports.derived_report import show_derived, show_plots, show_releases
 from lakehouse.cli.reports.mirror_report import show_mirrored
 from lakehouse.cli.reports.outcome import RunOutcome
-from lakehouse.cli.reports.positions import counted, mirror_states
+from lakehouse.cli.reports.positions import MirrorState, counted, mirror_states
+from lakehouse.cli.reports.quarantine_report import show_quarantined
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.iceberg.names import identifier_of
@@ -19,7 +19,7 @@ from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.protocol.seals.row_count import row_count
 
-_SHOWN = 20
+_REFUSED = ("_kafka_partition", "_kafka_offset", "error_class", "error_message")
 _WIDE = 100  # columns; a narrower terminal has no room for snapshots, which `lakehouse tables` shows as well
 
 
@@ -28,16 +28,18 @@ def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
     names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(identifier_of(name)))
     group = read_group(lake.catalog, names) if names else {}
     context.out.print()
-    rows = _rows_of(group, lake)
+    mirrors = mirror_states(lake.declarations, lake.catalog)
+    rows = _rows_of(group, mirrors)
     context.out.print(_tables(group, rows, outcome, snapshots=context.out.width >= _WIDE))
     context.out.print(_streams(group, lake.declarations.streams.values(), outcome))
     for stream in lake.declarations.streams.values():
         _show_balance(context, group, rows, stream)
-    show_mirrored(context, lake, outcome)
-    show_demo(context, lake, group)
+    show_mirrored(context, lake, mirrors, outcome)
+    show_demo(context, lake, rows)
     show_derived(context, lake, group, outcome)
     show_releases(context, lake)
-    _show_quarantine(context, lake, group)
+    quarantines = {stream.quarantine_table for stream in lake.declarations.streams.values()}
+    show_quarantined(context, lake, sorted(quarantines & group.keys()), _REFUSED, ["error_class"])
     _show_checks(context, outcome)
     show_plots(context, outcome)
     added = sum(outcome.added.values())
@@ -47,18 +49,14 @@ def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
     elif changed := sum(counts.updated + counts.deleted for counts in outcome.mirrored.values()):
         done = f"{added:,} rows added, {changed:,} rows of mirrors updated or deleted"
     runs = f"{len(outcome.runs)} Dagster run{'s' if len(outcome.runs) > 1 else ''}"
-    _say(context, f"{done}. {runs}, {outcome.seconds:.0f} s in all.")
-    _say(context, "Next: `make dev` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)")
-    _say(context, "      `.venv/bin/lakehouse audit` (the proof, from outside), `… tables`, `… produce --days 1`")
+    context.tell(f"{done}. {runs}, {outcome.seconds:.0f} s in all.")
+    context.tell("Next: `make dev` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)")
+    context.tell("      `.venv/bin/lakehouse audit` (the proof, from outside), `… tables`, `… produce --days 1`")
 
 
-def _say(context: Context, text: str, style: str = "") -> None:
-    context.out.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
-
-
-def _rows_of(group: Mapping[str, Pinned], lake: Lake) -> dict[str, int | None]:
+def _rows_of(group: Mapping[str, Pinned], states: Iterable[MirrorState]) -> dict[str, int | None]:
     """Table → rows that a reader sees; of mirrors by their seals, without a look at delete files."""
-    mirrors = {s.mirror: s.rows for s in mirror_states(lake.declarations, lake.catalog) if not s.problem}
+    mirrors = {s.mirror: s.rows for s in states if not s.problem}
     return {
         name: mirrors[name] if name in mirrors else row_count(pinned.table, pinned.snapshot_id)
         for name, pinned in group.items()
@@ -132,32 +130,17 @@ def _show_balance(
         return
     read = statement.total_counts.read
     parts = " + ".join(f"{rows:,} in {name}" for name, rows in counted.items())
-    _say(context, f"{read:,} messages of topic {stream.topic} {'=' if read == sum(counted.values()) else '≠'} {parts}")
-
-
-def _show_quarantine(context: Context, lake: Lake, group: Mapping[str, Pinned]) -> None:
-    """Why records were not accepted; the records themselves are not shown."""
-    shown = Table(*(Column(title, no_wrap=True) for title in ("quarantine", "offset", "reason")), "what was wrong")
-    for name in sorted({stream.quarantine_table for stream in lake.declarations.streams.values()} & group.keys()):
-        columns = ["_kafka_partition", "_kafka_offset", "error_class", "error_message"]
-        kept: pa.Table = lake.arrow(name, columns=columns).sort_by([("error_class", "ascending")])
-        for row in kept.slice(0, _SHOWN).to_pylist():
-            position = f"{row['_kafka_partition']}:{row['_kafka_offset']}"
-            shown.add_row(name, position, row["error_class"], row["error_message"].replace("[", r"\["))
-        if kept.num_rows > _SHOWN:
-            shown.add_row(name, "", "", f"… and {kept.num_rows - _SHOWN:,} more")
-    if shown.row_count:
-        context.out.print(shown)
+    context.tell(f"{read:,} messages of topic {stream.topic} {'=' if read == sum(counted.values()) else '≠'} {parts}")
 
 
 def _show_checks(context: Context, outcome: RunOutcome) -> None:
     for (table, name), check in sorted(outcome.checks.items()):
         if not check.passed:
             style = "yellow" if is_warning(check) else "bold red"
-            _say(context, f"{name} of {table}: {check.description}", style)
+            context.tell(f"{name} of {table}: {check.description}", style)
     for step, error in outcome.failures.items():
-        _say(context, f"{step} failed: {error}", "bold red")
+        context.tell(f"{step} failed: {error}", "bold red")
     passed = sum(check.passed for check in outcome.checks.values())
     warned = sum(is_warning(check) for check in outcome.checks.values())
     warning = f", {warned} warn (as their tables declare)" if warned else ""
-    _say(context, f"Checks: {passed} passed{warning}, {len(outcome.checks) - passed - warned} failed.")
+    context.tell(f"Checks: {passed} passed{warning}, {len(outcome.checks) - passed - warned} failed.")

@@ -3,7 +3,7 @@
 from lakehouse.orchestration.automation.derived_conditions import follow_release, following, following_sensor
 from lakehouse.orchestration.automation.journal_sensor import complete_log, journal_sensor, tell_dagster
 from lakehouse.orchestration.automation.maintenance_sensor import upkeep_sensor
-from lakehouse.orchestration.automation.mirror_sensor import mirror_sensor
+from lakehouse.orchestration.automation.mirror_sensor import mirror_due, mirror_sensor
 from lakehouse.orchestration.automation.stream_sensor import lag_sensor
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "following_sensor",
     "journal_sensor",
     "lag_sensor",
+    "mirror_due",
     "mirror_sensor",
     "tell_dagster",
     "upkeep_sensor",

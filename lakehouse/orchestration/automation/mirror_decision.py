@@ -19,7 +19,7 @@ def decide_mirror(
 
     Args:
         standing: where the mirror stands.
-        target_lag: how old the oldest change that is not in the mirror may be.
+        target_lag: how old the oldest change that is not in the mirror may be; zero where no change is too young.
         running: whether a run of this mirror is queued or under way.
         failures: of its newest runs.
         now: the present moment.
@@ -33,7 +33,7 @@ def decide_mirror(
     if wait := failures.reason_to_wait(now):
         return Decision(None, f"{_waiting(standing)}; {wait}", "")
     patience = target_lag * SHARE
-    young = standing.since is not None and now - standing.since < patience
+    young = bool(patience) and standing.since is not None and now - standing.since < patience
     if young and standing.waiting < MANY and not (standing.to_begin or standing.doubt):
         return Decision(None, f"{_waiting(standing)}, none for longer than {patience.total_seconds():g} s", "")
     return Decision(_run_key(standing, failures.count, now), _waiting(standing), "")

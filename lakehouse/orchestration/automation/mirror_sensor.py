@@ -6,7 +6,7 @@ one. The tables themselves know what is missing. Nor can a condition wait for a 
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
@@ -49,13 +49,28 @@ def mirror_sensor(tables: MirrorTables, keys: Sequence[dg.AssetKey]) -> dg.Senso
     return follows
 
 
-def _look(tables: MirrorTables, lake: Lake, instance: dg.DagsterInstance) -> Decision:
-    name, now = tables.mirror.name, datetime.now(UTC)
-    running = bool(under_way(instance, {MIRROR_TAG: name}))
-    failed = Failures.of(failures(instance, {MIRROR_TAG: name}))
+def mirror_due(
+    tables: MirrorTables, lake: Lake, *, target_lag: timedelta, running: bool = False, failed: Failures | None = None
+) -> Decision:
+    """Decide whether a mirror's next run is due, by what its tables say; see `decide_mirror`.
+
+    The sensor asks with the patience of the declaration, `lakehouse run` with none: a person waits for it.
+    """
+    name, now, failed = tables.mirror.name, datetime.now(UTC), failed or Failures()
     try:
         standing = mirror_standing(lake.catalog, tables)
     except SealBroken as broken:
         # The run will refuse by name, where people look; once in a while, not at every look.
         return decide_refusal(name, broken.message, kind="SealBroken", running=running, failures=failed, now=now)
-    return decide_mirror(standing, target_lag=tables.mirror.target_lag, running=running, failures=failed, now=now)
+    return decide_mirror(standing, target_lag=target_lag, running=running, failures=failed, now=now)
+
+
+def _look(tables: MirrorTables, lake: Lake, instance: dg.DagsterInstance) -> Decision:
+    runs = {MIRROR_TAG: tables.mirror.name}
+    return mirror_due(
+        tables,
+        lake,
+        target_lag=tables.mirror.target_lag,
+        running=bool(under_way(instance, runs)),
+        failed=Failures.of(failures(instance, runs)),
+    )

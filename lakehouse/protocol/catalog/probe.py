@@ -5,9 +5,12 @@ them a staged row is a published row.
 """
 
 import secrets
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlparse
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, RESTError
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
@@ -23,7 +26,7 @@ class UnsafeCatalog(LakehouseError):
 
 
 def probe(catalog: LakeCatalog, namespace: str) -> None:
-    """Try the protocol's needs on a table of our own in `namespace`, then drop it.
+    """Try the protocol's needs on a table of our own in `namespace`, then remove it with its files.
 
     Raises:
         UnsafeCatalog: a branch moved `main`, vanished, or a requirement was not checked.
@@ -44,7 +47,7 @@ def probe(catalog: LakeCatalog, namespace: str) -> None:
         _require_apart(catalog, identifier, first)
         _require_checked(catalog, identifier, first)
     finally:
-        catalog.drop_table(identifier)
+        _remove(catalog, identifier, table.location())
 
 
 def _require_apart(catalog: LakeCatalog, identifier: tuple[str, ...], first: int) -> None:
@@ -65,6 +68,20 @@ def _require_checked(catalog: LakeCatalog, identifier: tuple[str, ...], first: i
     raise UnsafeCatalog(
         f"Catalog {catalog.name} does not check that a branch is absent (assert-ref-snapshot-id: null).", remedy=_REMEDY
     )
+
+
+def _remove(catalog: LakeCatalog, identifier: tuple[str, ...], location: str) -> None:
+    """Drop the table with its files, and on a local disk with its folders, which no file system drops by itself."""
+    try:
+        catalog.purge_table(identifier)
+    except RESTError:  # a server may not be allowed to delete files (Polaris is not, unless it is told)
+        with suppress(NoSuchTableError):
+            catalog.drop_table(identifier)
+    if location.startswith("file:"):
+        folder = Path(urlparse(location).path)
+        with suppress(OSError):  # another machine's disk, or files that the server keeps
+            (folder / "metadata").rmdir()
+            folder.rmdir()
 
 
 def _head(catalog: LakeCatalog, identifier: tuple[str, ...], ref: str) -> int | None:

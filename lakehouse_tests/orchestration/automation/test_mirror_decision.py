@@ -27,6 +27,9 @@ def test_young_changes_wait_for_company_and_never_as_long_as_the_target() -> Non
     assert waiting.run_key is None
     assert waiting.reason == "3 changes wait, none for longer than 75 s"
     assert due(young, now=NOW + TARGET * SHARE).run_key is not None
+    ahead = replace(young, since=NOW + TARGET)  # by the clock of another machine
+    at_once = decide_mirror(ahead, target_lag=timedelta(0), running=False, failures=Failures(), now=NOW)
+    assert at_once.run_key is not None, "a person who waits has no patience"
 
 
 def test_many_changes_an_initial_table_or_a_doubt_do_not_wait() -> None:

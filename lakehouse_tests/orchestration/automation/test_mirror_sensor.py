@@ -1,13 +1,14 @@
 """The sensor of a mirror compares seals, starts one run per pair of snapshots, and backs off where a mirror refuses."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import dagster as dg
 import pytest
 
 from lakehouse.declarations import MirrorTables
 from lakehouse.orchestration.assets import mirror_keys
-from lakehouse.orchestration.automation import mirror_sensor
+from lakehouse.orchestration.automation import mirror_due, mirror_sensor
 from lakehouse.orchestration.run_context import MIRROR_TAG
 from lakehouse.steps.cdc.status import mirror_standing
 from lakehouse_tests.orchestration.assets.house import House
@@ -50,6 +51,8 @@ def test_young_changes_wait_for_a_share_of_the_target(house: House) -> None:
     tables = house.follow(target_lag=3600)
     land_changes(house, tables, 3)
     assert look(house, tables).skip_reason == "3 changes wait, none for longer than 900 s"
+    at_once = mirror_due(tables, house.lake(), target_lag=timedelta(0))
+    assert (at_once.run_key is not None, at_once.reason) == (True, "3 changes wait"), "the command asks the same"
 
 
 def test_a_run_that_is_under_way_is_waited_for_and_one_that_failed_is_tried_again_later(house: House) -> None:

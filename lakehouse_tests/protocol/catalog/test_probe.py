@@ -1,15 +1,32 @@
 """A catalog on which staged rows would be published rows is recognised and refused."""
 
+from pathlib import Path
+from urllib.parse import urlparse
+
 import pytest
+from pyiceberg.exceptions import ForbiddenError
 
 from lakehouse.protocol.catalog import UnsafeCatalog, open_catalog, probe
+from lakehouse.protocol.catalog.sql import SqlLakeCatalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse_tests.fixtures.lakes import Lake
 
 
 def test_a_catalog_that_keeps_branches_passes_and_nothing_stays(lake: Lake) -> None:
+    folder = Path(urlparse(lake.load(lake.create("beside")).location()).path).parent
+    before = sorted(folder.iterdir())
     probe(lake.catalog, lake.namespace)
-    assert lake.catalog.list_tables(lake.namespace) == []
+    assert lake.catalog.list_tables(lake.namespace) == [(lake.namespace, "beside")]
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_catalog_that_may_delete_no_files_passes(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise ForbiddenError("DROP_WITH_PURGE_ENABLED")
+
+    monkeypatch.setattr(SqlLakeCatalog, "purge_table", forbidden)
+    probe(sql_lake.catalog, sql_lake.namespace)
+    assert sql_lake.catalog.list_tables(sql_lake.namespace) == []
 
 
 def branchless(lake: Lake) -> Lake:

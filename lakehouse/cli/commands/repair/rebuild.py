@@ -8,7 +8,7 @@ from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import catalog_of, declarations_of
-from lakehouse.cli.reports.positions import counted
+from lakehouse.cli.reports.positions import counted, mirror_states
 from lakehouse.declarations import MirrorTables
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of
@@ -83,7 +83,9 @@ def _rebuild(context: Context, tables: MirrorTables, fold: WholeFold, *, as_json
             done: dict[str, Any] = {**asdict(fold), "done": fold.mirror in outcome.mirrored, **outcome.as_data()}
             print_json(done)
         else:
-            show_mirrored(context, Lake(context.settings), outcome, [fold.mirror])
+            lake = Lake(context.settings)
+            states = mirror_states(lake.declarations, lake.catalog)
+            show_mirrored(context, lake, [state for state in states if state.mirror == fold.mirror], outcome)
 
     make_run(context, lambda mark: run_rebuild(context, mark, tables), show, as_json=as_json)
 
