@@ -93,14 +93,18 @@ def damaged_metadata(error: MetadataFileDamaged) -> Damage:
     return Damage("missing_file" if error.gone else "unreadable_file", error.table, error.path, str(error))
 
 
-def damages(table: Table, snapshot_id: int | None, *, content: bool = True) -> list[Damage]:
+def damages(
+    table: Table, snapshot_id: int | None, *, content: bool = True, known: set[str] | None = None
+) -> list[Damage]:
     """Look at every file of a snapshot.
 
     Args:
         table: as it was loaded.
         snapshot_id: which snapshot; None for a table without any.
         content: read the rows of data files, too, where nothing else is found; otherwise what is at their ends alone.
+        known: paths that were looked at for another snapshot, and are not looked at again; these are added to them.
     """
+    known = set() if known is None else known
     snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
     if snapshot is None:
         return []
@@ -110,10 +114,14 @@ def damages(table: Table, snapshot_id: int | None, *, content: bool = True) -> l
     )
     files: dict[str, DataFile] = {}
     for manifest in manifests or ():
+        if manifest.manifest_path in known:
+            continue
+        known.add(manifest.manifest_path)
         entries = inspection.read(
             "manifest", manifest.manifest_path, lambda _, listing=manifest: list(live_entries(table.io, listing))
         )
-        files |= {entry.data_file.file_path: entry.data_file for entry in entries or ()}
+        files |= {e.data_file.file_path: e.data_file for e in entries or () if e.data_file.file_path not in known}
+    known |= files.keys()
     for file in files.values():
         inspection.check_end(file)
     if content and not inspection.damages:

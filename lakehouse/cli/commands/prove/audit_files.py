@@ -1,13 +1,15 @@
 """`lakehouse audit --scan` of files: is each that a table lists there, whole, and of as many rows as are counted in it?
 
 Most proofs ask manifests alone, so that they cost little; a file that was removed or cut afterwards is in them as
-before. Whoever wants to know of every file asks for a scan. Of streams' tables, that reads the rows as well.
+before. Whoever wants to know of every file asks for a scan. Of streams' tables, that reads the rows as well. What a
+tag keeps for a release or a checkpoint is looked at, too: it is read after the table has gone on.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table.refs import SnapshotRefType
 from rich.table import Column, Table
 
 from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
@@ -24,7 +26,7 @@ class FilesProof(FindingsDecide):
     """The proof of one table.
 
     Args:
-        table: any that no stream writes.
+        table: any declared one.
         looked: whether its files were looked at.
         findings: files that are not there, cannot be read, or hold another number of rows.
         errors: files that are sound, and that no proof can read.
@@ -43,12 +45,20 @@ def _prove(auditing: Auditing, name: str) -> FilesProof:
         table = auditing.catalog.load_table(identifier_of(name))
     except NoSuchTableError:  # what is not there has no files
         return FilesProof(name)
-    damaged = damages(table, head_of(table), content=False)
+    known: set[str] = set()
+    # The rows of a stream's tables are read by the proof of the stream.
+    head = None if name in _streamed(auditing.declared) else head_of(table)
+    current = damages(table, head, content=False, known=known)
+    damaged = [(damage, damage.message) for damage in current]
+    for tag, reference in sorted(table.metadata.refs.items()):
+        if reference.snapshot_ref_type == SnapshotRefType.TAG:
+            kept = damages(table, reference.snapshot_id, content=False, known=known)
+            damaged += [(damage, f"{damage.message} The tag {tag} keeps it.") for damage in kept]
     return FilesProof(
         table=name,
         looked=True,
-        findings=tuple(Finding(damage.kind, damage.message, damage.table) for damage in damaged if damage.lost),
-        errors=tuple(damage.message for damage in damaged if not damage.lost),
+        findings=tuple(Finding(damage.kind, message, damage.table) for damage, message in damaged if damage.lost),
+        errors=tuple(message for damage, message in damaged if not damage.lost),
     )
 
 
@@ -71,9 +81,11 @@ def _show(context: Context, proofs: Sequence[FilesProof]) -> None:
 
 
 def _names(declared: Declarations) -> Iterator[str]:
-    """All tables but those of streams, whose rows a scan reads."""
-    streamed = {name for stream in declared.streams.values() for name in (*stream.tables, stream.quarantine_table)}
-    yield from sorted(declared.tables.keys() - streamed)
+    yield from sorted(declared.tables)
+
+
+def _streamed(declared: Declarations) -> set[str]:
+    return {name for stream in declared.streams.values() for name in (*stream.tables, stream.quarantine_table)}
 
 
 FILES = Kind("files", _names, _prove, _show, unsure=lambda proof: proof.errors)

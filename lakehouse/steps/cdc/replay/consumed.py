@@ -118,9 +118,10 @@ class Consumed:
         table, key = self._evidence.changelog.table, list(self._key)
         snapshot_id, where = self._up_to_the_end(None)
         moves = read_moves(table, snapshot_id, self._key, where)
-        if moves.is_empty():
+        needed = with_earlier(buckets.of(moves, key), moves, key)
+        if needed.is_empty():
             return None
-        left_out = LeftOut(key, with_earlier(buckets.of(moves, key), moves, key))
+        left_out = LeftOut(key, needed)
         for piece in self.state():
             left_out.keep(piece, stored=True, new=pl.lit(False))
         start = self._checkpoint.statement.kafka_end if self._checkpoint else {}

@@ -64,6 +64,19 @@ def test_a_file_that_is_not_as_it_was_is_named(lake: Computed, name: str, damage
     assert f"{name}: data file {path.name} {told}" in found.output
 
 
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_a_tag_keeps_is_looked_at_after_the_table_has_gone_on(lake: Computed, damage: str) -> None:
+    """Readers of a release read that snapshot."""
+    path, (spoil, words) = file_of(lake, B), DAMAGES[damage]
+    lake.load(B).manage_snapshots().create_tag(lake.head(B), "release-1").commit()
+    lake.compute(B)
+    spoil(path)
+    result = audit("--scan")
+    assert result.exit_code == 1, result.output
+    assert f"{B}: data file {path.name} {words}" in result.output
+    assert result.output.count("The tag release-1 keeps it.") == 1
+
+
 def test_one_that_is_gone_hides_no_commit_of_a_stranger(lake: Computed) -> None:
     file_of(lake, A).unlink()
     lake.load(B).delete("n = 0")

@@ -12,6 +12,7 @@ from lakehouse.declarations import Mirror
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.history import last_seal
 from lakehouse.steps.cdc.replay import replay as folding
+from lakehouse.steps.cdc.replay.buckets import Buckets
 from lakehouse.steps.cdc.replay.column_versions import canonical
 from lakehouse.steps.cdc.replay.consumed import CannotFold
 from lakehouse.steps.cdc.replay.key_change_replay import OTHER, LeftOut
@@ -424,3 +425,15 @@ def test_whatever_is_done_to_rows_is_named_by_key_even_as_a_rewrite(filled: Save
         assert _TOLD.get(done[int(example.key["id"])], "differs" if "song" in example.columns else "should be") in str(
             example
         )
+
+
+def test_parts_of_a_mirror_in_which_no_key_moved_are_checked(tmp_path: Path) -> None:
+    """A change of key that left a value out is in one part, and the others need nothing of it."""
+    lake = MirroredLake(open_catalog(sql_settings(tmp_path)))
+    lake.ingest(*(insert(key, key) for key in range(1, 9)))
+    lake.apply()
+    moved = change("insert", 20, 100, name="moved", weight=1.0, without=("song",), other=1)
+    lake.ingest(change("delete", 20, 1), moved)
+    lake.apply()
+    for part in Buckets.all_in_parts(16, 2):
+        assert check_fold(lake.catalog, lake.tables, buckets=part).holds
