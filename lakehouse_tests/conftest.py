@@ -3,8 +3,10 @@
 import os
 import re
 import signal
+import sqlite3
 
 import pytest
+from sqlalchemy import Engine, event
 
 # A shell starts background jobs with SIGINT ignored, and every process that we start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -12,6 +14,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # A JVM of a test is gone before the optimizing compiler has earned what it costs: a third of what a broker uses.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
+@event.listens_for(Engine, "connect")
+def _do_not_wait_for_the_disk(connection: object, _: object) -> None:
+    """Tests kill processes, never the machine: what SQLite handed to the system is safe, on the disk or not."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous=OFF")
+
 
 pytest_plugins = [
     "lakehouse_tests.fixtures.broker",

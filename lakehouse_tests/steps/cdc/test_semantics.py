@@ -93,14 +93,11 @@ NewBoth = Callable[..., Both]
 
 @pytest.fixture(scope="module")
 def quick(spark: SparkSession) -> SparkSession:
-    """For a handful of rows compiling a plan would take far longer than interpreting it."""
+    """A session of its own: one task reads a handful of rows."""
     session = spark.newSession()
     for key, value in {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "1",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }.items():
         session.conf.set(key, value)
     return session
