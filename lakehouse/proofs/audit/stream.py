@@ -21,7 +21,8 @@ from lakehouse.proofs.audit.stored_offsets import Held, holdings
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import Sealed, has_rows
-from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.protocol.seals.partial_group import absence, read_partial_group
+from lakehouse.protocol.seals.read_group import Pinned
 
 
 def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, scan: bool = False) -> StreamProof:
@@ -33,11 +34,11 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
         tables: all of its tables, quarantine included.
         scan: read the coordinates of every file, also where manifests could decide.
 
-    Raises:
-        NoSuchTableError: a table does not exist.
+    A table that cannot be loaded keeps no other from being judged.
     """
     started = time.monotonic()
-    group = read_group(catalog, tables)
+    loaded = read_partial_group(catalog, tables)
+    group = loaded.tables
     chains = {name: read_chain(pinned.table, pinned.snapshot_id) for name, pinned in group.items()}
     findings = [finding for _, chain_findings in chains.values() for finding in chain_findings]
     findings += list(_judge_siblings({name: links for name, (links, _) in chains.items()}, group))
@@ -64,8 +65,22 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
         name_offsets = partial(_differing_offsets, provable, differing, links)
         findings += attempted.part(f"{stream}: which offsets differ", heads, name_offsets, _unnamed(differing))
     findings += [Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost]
+    gone = list(_judge_missing(loaded.missing, links))
+    findings += [*gone, *(Finding(damage.kind, damage.message, damage.table) for damage in loaded.damages)]
+    never_made = [absence(name) for name in loaded.missing if name not in {finding.table for finding in gone}]
     proof = _report(stream, group, links, findings, ranges, time.monotonic() - started)
-    return replace(proof, errors=tuple(attempted.errors))
+    return replace(proof, errors=(*attempted.errors, *never_made))
+
+
+def _judge_missing(missing: Sequence[str], links: Sequence[Link]) -> Iterator[Finding]:
+    """A table without sealed rows may never have been made; of another, the seals beside it say what is lost."""
+    stored = links[-1].statement.held if links else {}
+    for name in missing:
+        if rows := over_tables({name: stored.get(name, {})}):
+            count = sum(tally.count for tally in rows.values())
+            if count:
+                message = f"{name} was dropped: the seals of its siblings account for {count:,} rows in it."
+                yield Finding("table_gone", message, name)
 
 
 def _differing_offsets(

@@ -4,7 +4,7 @@ The chain is judged as the audit of streams does it: a commit from outside, an e
 alone are named. What the rows are is for the fold to say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from msgspec import MsgspecError
@@ -63,24 +63,48 @@ def read_evidence(catalog: LakeCatalog, tables: MirrorTables) -> Evidence:
     Raises:
         NoSuchTableError: one of them does not exist.
     """
-    names = [table.name for table in tables.tables]
-    group = read_group(catalog, [*names, tables.changelog.name])
-    chains = {name: _read_chain(name, group[name]) for name in names}
-    findings = [finding for _, chain_findings in chains.values() for finding in chain_findings]
-    newest = {name: links[-1] for name, (links, _) in chains.items() if links}
-    latest = max(newest.values(), key=_progress, default=None)
-    for name in names:
-        findings += list(_judge_sibling(name, group[name], newest.get(name), latest))
-    mirror, tombstones, quarantine = names
+    return evidence_of(tables, read_group(catalog, [*(table.name for table in tables.tables), tables.changelog.name]))
+
+
+def evidence_of(tables: MirrorTables, group: Mapping[str, Pinned]) -> Evidence:
+    """Read the seals of tables that were loaded together."""
+    names = mirror, tombstones, quarantine = [table.name for table in tables.tables]
+    sealed = judge_seals({name: group[name] for name in names})
     return Evidence(
         mirror=group[mirror],
         tombstones=group[tombstones],
         quarantine=group[quarantine],
         changelog=group[tables.changelog.name],
-        links=tuple(chains[mirror][0]),
-        newest=latest,
-        findings=tuple(findings),
+        links=sealed.links[mirror],
+        newest=sealed.newest,
+        findings=sealed.findings,
     )
+
+
+@dataclass(frozen=True)
+class SealedMirror:
+    """What the seals of a mirror's tables say, of those that were read.
+
+    Attributes:
+        links: table → its seals that are still there, oldest first.
+        newest: the newest of all.
+        findings: what is wrong with them.
+    """
+
+    links: Mapping[str, tuple[MirrorLink, ...]]
+    newest: MirrorLink | None
+    findings: tuple[Finding, ...]
+
+
+def judge_seals(group: Mapping[str, Pinned]) -> SealedMirror:
+    """Read the seals of a mirror's own tables, and compare them."""
+    chains = {name: _read_chain(name, pinned) for name, pinned in group.items()}
+    findings = [finding for _, chain_findings in chains.values() for finding in chain_findings]
+    newest = {name: links[-1] for name, (links, _) in chains.items() if links}
+    latest = max(newest.values(), key=_progress, default=None)
+    for name, pinned in group.items():
+        findings += list(_judge_sibling(name, pinned, newest.get(name), latest))
+    return SealedMirror({name: tuple(links) for name, (links, _) in chains.items()}, latest, tuple(findings))
 
 
 def _progress(link: MirrorLink) -> tuple[int, int]:

@@ -1,11 +1,10 @@
 """What can be proven of releases from outside: tags, pointer and record agree, and a release is of one vintage."""
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from tenacity import retry_if_result
 
@@ -17,6 +16,7 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import head_of, seals
+from lakehouse.protocol.seals.partial_group import read_partial_group
 from lakehouse.retry import retrying
 from lakehouse.steps.release.errors import PointerDamaged
 from lakehouse.steps.release.names import tag_of
@@ -84,12 +84,16 @@ def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | 
         return ReleaseProof(release.name), head
     attempted = Attempted()
     record = attempted.part(f"the record of {release.name}", [(table, head)], lambda: list(_record(pointer, now)), [])
-    tables = dict(_loaded(catalog, {*now.tables, *(member.table for member in now.members)}))
-    snapshots = {member.table: member.snapshot_id for member in now.members if member.table in tables}
-    vintage = check_vintage(lambda name: catalog.load_table(identifier_of(name)), snapshots)
-    find_tags = partial(_kept_tags, pointer, now, tables)
+    loaded = read_partial_group(catalog, sorted({*now.tables, *(member.table for member in now.members)}))
+    members = {name: pinned.table for name, pinned in loaded.tables.items()}
+    snapshots = {member.table: member.snapshot_id for member in now.members if member.table in members}
+    read_vintage = partial(check_vintage, lambda name: catalog.load_table(identifier_of(name)), snapshots)
+    vintage = attempted.part(f"the vintage of {release.name}", [], read_vintage, Vintage())
+    unreadable = {damage.table for damage in loaded.damages}
+    find_tags = partial(_kept_tags, pointer, now, members, unreadable)
     tags = attempted.part(f"the tags of {release.name}", [(table, head)], find_tags, [])
-    lost = [Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost]
+    damages = [*loaded.damages, *(damage for damage in attempted.damages if damage.lost)]
+    lost = dict.fromkeys(Finding(damage.kind, damage.message, damage.table) for damage in damages)
     proof = ReleaseProof(
         group=release.name,
         current=now.current,
@@ -117,11 +121,13 @@ def _record(pointer: Pointer, now: PointerStatement) -> Iterator[Finding]:
         yield Finding("pointer", message, name)
 
 
-def _kept_tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]) -> list[Finding]:
-    return list(_tags(pointer, now, tables))
+def _kept_tags(
+    pointer: Pointer, now: PointerStatement, tables: Mapping[str, Table], unreadable: Collection[str]
+) -> list[Finding]:
+    return [finding for finding in _tags(pointer, now, tables) if finding.table not in unreadable]
 
 
-def _tags(pointer: Pointer, now: PointerStatement, tables: dict[str, Table]) -> Iterator[Finding]:
+def _tags(pointer: Pointer, now: PointerStatement, tables: Mapping[str, Table]) -> Iterator[Finding]:
     """The tags of every release that should be readable against what was recorded of it."""
     by_release = {move.id: move.members for move in moves(pointer.base.table) if move.kind == KIND_RELEASE}
     for release_id in dict.fromkeys((now.current, *now.kept)):
@@ -163,11 +169,3 @@ def _agreement(now: PointerStatement, vintage: Vintage) -> Iterator[Finding]:
         yield Finding("vintages_differ", f"{now.current}: {difference}", difference.ancestor)
     for broken in vintage.broken:
         yield Finding("seal_edited", f"{now.current}: {broken}")
-
-
-def _loaded(catalog: LakeCatalog, names: Collection[str]) -> Iterator[tuple[str, Table]]:
-    for name in sorted(names):
-        try:
-            yield name, catalog.load_table(identifier_of(name))
-        except NoSuchTableError:  # a finding, where a release names it
-            continue

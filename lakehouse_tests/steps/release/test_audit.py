@@ -120,3 +120,13 @@ def test_a_release_of_two_vintages_is_named_though_every_tag_is_right(
     monkeypatch.setattr("lakehouse.steps.release.step.held_by", lambda *_: [])
     made.release("ungated")
     assert {finding.kind for finding in audit(made).findings} == {"dates_differ", "vintages_differ"}
+
+
+def test_a_document_that_was_cut_hides_nothing_of_the_other_members(made: Group) -> None:
+    Path(made.load("b").metadata_location.removeprefix("file://")).write_bytes(b"{")
+    move(made, current(made), first(made))
+    proof = audit(made)
+    assert {(finding.kind, finding.table.split(".")[-1]) for finding in proof.findings} == {
+        ("unreadable_file", "b"),
+        ("tag_moved", "a"),
+    }

@@ -9,7 +9,8 @@ from lakehouse.declarations import Declarations, MirrorTables
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.damage import Attempted
-from lakehouse.steps.cdc.evidence import read_evidence
+from lakehouse.protocol.seals.partial_group import PartialGroup, read_partial_group
+from lakehouse.steps.cdc.evidence import evidence_of, judge_seals
 from lakehouse.steps.cdc.verify.counters import BalanceProof, check_balance
 from lakehouse.steps.cdc.verify.doubt import Doubt, find_doubt
 from lakehouse.steps.cdc.verify.ordering import OrderProof, check_order
@@ -99,13 +100,13 @@ def audit_mirror(
         declarations: with its stream.
         full: compare every key, however many there are.
 
-    What cannot be read, or not be folded any more, keeps nothing else from being found.
-
-    Raises:
-        NoSuchTableError: a table does not exist.
+    What cannot be loaded, read, or folded any more, keeps nothing else from being found.
     """
     began = time.monotonic()
-    evidence, name = read_evidence(catalog, tables), tables.mirror.name
+    loaded = read_partial_group(catalog, [*(table.name for table in tables.tables), tables.changelog.name])
+    if not loaded.whole:
+        return _audit_remains(tables, loaded, began)
+    evidence, name = evidence_of(tables, loaded.tables), tables.mirror.name
     limit = 2**62 if full else None
     own = [(pinned.table, pinned.snapshot_id) for pinned in (evidence.mirror, evidence.tombstones, evidence.quarantine)]
     tables_read = [*own, (evidence.changelog.table, evidence.changelog.snapshot_id)]
@@ -139,4 +140,34 @@ def audit_mirror(
         seconds=round(time.monotonic() - began, 3),
         lost=tuple(Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost),
         errors=tuple(attempted.errors),
+    )
+
+
+def _audit_remains(tables: MirrorTables, loaded: PartialGroup, began: float) -> MirrorProof:
+    """What the tables say that can still be loaded.
+
+    The three of a mirror are made together, before the first seal of any: where one of them is sealed, all were there.
+    """
+    name = tables.mirror.name
+    own = [table.name for table in tables.tables]
+    sealed = judge_seals({table: loaded.tables[table] for table in own if table in loaded.tables})
+    run = sealed.newest.run_id if sealed.newest else None
+    gone = [
+        Finding("table_gone", f"{table} was dropped: its siblings carry the seals of run {run}.", table)
+        for table in loaded.missing
+        if run is not None and table in own
+    ]
+    damaged = [Finding(damage.kind, damage.message, damage.table) for damage in loaded.damages]
+    named = {finding.table for finding in (*gone, *damaged)}
+    unnamed = [reason for table, reason in loaded.unloaded.items() if table not in named]
+    return MirrorProof(
+        mirror=name,
+        balance=BalanceProof(name, findings=sealed.findings),
+        keys=KeyProof(None),
+        order=OrderProof(),
+        doubt=Doubt(name),
+        fold=FoldProof(name, None),
+        seconds=round(time.monotonic() - began, 3),
+        lost=(*gone, *damaged),
+        errors=(*unnamed, f"{name} cannot be compared with its changelog without {', '.join(loaded.unloaded)}."),
     )
