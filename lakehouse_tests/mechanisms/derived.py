@@ -115,6 +115,13 @@ DERIVED = (
         guard="steps/maintenance/verify/test_foreign_rewrites.py::test_a_value_that_was_changed_is_named_also_below_newer_seals",
     ),
     Mechanism(
+        name="table that was dropped",
+        promise="P1: A table is dropped with all its records, and no audit calls that a broken promise.",
+        keeps="lakehouse.proofs.audit.stream:_judge_missing",
+        lets_pass=gives([]),
+        guard="proofs/audit/test_legs.py::test_a_table_that_was_dropped_hides_nothing_of_its_siblings",
+    ),
+    Mechanism(
         name="findings beside errors",
         promise="P1: One thing that cannot be read hides every broken promise beside it.",
         keeps="lakehouse.protocol.seals.damage:Attempted.part",
@@ -148,6 +155,13 @@ DERIVED = (
         keeps="lakehouse.proofs.lineage.dates:_Judged._judge",
         lets_pass=gives([]),
         guard="proofs/lineage/test_dates.py::test_a_date_of_another_run_fails_and_says_which_was_expected_of_whom",
+    ),
+    Mechanism(
+        name="rewrites before a release",
+        promise="P3: Readers are given rows that a commit changed which calls itself a compaction.",
+        keeps="lakehouse.steps.release.rewrites:rewrite_reasons",
+        lets_pass=gives([]),
+        guard="steps/release/test_rewrites.py::test_a_rewrite_that_changed_a_value_holds_the_release",
     ),
     Mechanism(
         name="release gate",

@@ -28,6 +28,7 @@ from lakehouse.steps.release.gate import Check, Reason, ReleaseHeld, held_by, ju
 from lakehouse.steps.release.judged_references import accepted
 from lakehouse.steps.release.names import made_by, new_id
 from lakehouse.steps.release.pointer import Pointer, PointerRow, move_pointer, read_pointer
+from lakehouse.steps.release.rewrites import FindChangedRows, rewrite_reasons
 from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement, ReleaseMember
 from lakehouse.steps.release.tags import drop_tags, set_tags, tags_of
 
@@ -46,6 +47,7 @@ class ReleaseStep:
         release: the group as declared.
         catalog: where its tables live.
         attempt: who releases.
+        find_changed_rows: looks at the rewrites of others.
         checks: what was found of each check that the release waits for.
         dated: members that carry a runtime date.
         why: for the record.
@@ -55,6 +57,7 @@ class ReleaseStep:
     release: Release
     catalog: LakeCatalog
     attempt: Attempt
+    find_changed_rows: FindChangedRows
     checks: Sequence[Check] = ()
     dated: frozenset[str] = frozenset()
     why: str = "every member was judged"
@@ -105,6 +108,7 @@ def release(step: ReleaseStep) -> Released:
         above = check_vintage(load, begun.snapshots).readings
         if reasons := held_by(begun.found, step.checks, accepted(step.checks, begun.found, above, load)):
             raise ReleaseHeld(step.release.name, reasons)
+        _require_same_rows(step, tables, begun.snapshots, pointer)
         step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
         return _move(step, pointer, begun, outcome="completed", began=began)
     judged = judged_by(step.checks)
@@ -118,6 +122,7 @@ def release(step: ReleaseStep) -> Released:
     accepted_snapshots = accepted(step.checks, by_name, vintage.readings, load)
     if reasons := [*held_by(by_name, step.checks, accepted_snapshots), *mixed(vintage)]:
         raise ReleaseHeld(step.release.name, reasons)
+    _require_same_rows(step, tables, snapshots, pointer)
     newest = pointer.statement.newest if pointer.statement else ""
     content = ReleaseContent(new_id(step.release.name, _root(step), after=newest), by_name, snapshots)
     step.inform(f"tagging {len(content.members)} tables for release {content.id}")
@@ -140,6 +145,15 @@ def _look(step: ReleaseStep) -> tuple[dict[str, Table], Pointer]:
         make = [Reason(name, "it does not exist", f"materialize it: {materialize(name)}") for name in missing]
         raise ReleaseHeld(step.release.name, make) from None
     return {name: tables[name] for name in names}, read_pointer(tables[step.release.pointer])
+
+
+def _require_same_rows(
+    step: ReleaseStep, tables: Mapping[str, Table], snapshots: Mapping[str, int], pointer: Pointer
+) -> None:
+    """After everything else: to compare rows may mean to read them."""
+    released = pointer.statement.newest_members if pointer.statement else ()
+    if reasons := rewrite_reasons(tables, snapshots, released, step.find_changed_rows):
+        raise ReleaseHeld(step.release.name, reasons)
 
 
 def _loader(catalog: LakeCatalog, tables: Mapping[str, Table]) -> Callable[[str], Table]:

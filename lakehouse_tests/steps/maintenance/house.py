@@ -129,7 +129,7 @@ class House:
     def release(self, run_id: str = "run") -> str:
         """Release the changelog as it is; returns the release's id."""
         attempt = Attempt(run_id, f"release:{GROUP}", root_run_id=run_id, code_version="v1")
-        step = ReleaseStep(self.declarations.releases[GROUP], self.catalog, attempt, [], frozenset())
+        step = ReleaseStep(self.declarations.releases[GROUP], self.catalog, attempt, lambda *_: (), [], frozenset())
         return release(step).id
 
     def _lease(self, owner: str, at: int, until: datetime | None) -> Lease:

@@ -1,6 +1,6 @@
 """A group of three tiny tables, `c` computed from `a` and `b`, that are written and released without Spark."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.maintenance.verify.foreign_rewrites import prove_release
 from lakehouse.steps.release.gate import Check, Result
 from lakehouse.steps.release.reading import OpenRelease, open_release
 from lakehouse.steps.release.step import Released, ReleaseStep, release
@@ -21,6 +22,12 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 DATE = "2013-05-14"
 NAMES = ("a", "b", "c")
+
+
+def find_changed_rows(table: Table, snapshot_id: int, released: Collection[int]) -> list[str]:
+    """As the asset does it."""
+    proof = prove_release(table, snapshot_id, released, in_process=1024**3)
+    return [finding.message for finding in proof.findings]
 
 
 @dataclass
@@ -120,6 +127,7 @@ class Group:
             release=more.pop("declared", self.declared),
             catalog=more.pop("catalog", self.catalog),
             attempt=attempt,
+            find_changed_rows=find_changed_rows,
             checks=self.checks() if checks is None else checks,
             dated=more.pop("dated", frozenset(self.members)),
             inform=more.pop("inform", self.told.append),

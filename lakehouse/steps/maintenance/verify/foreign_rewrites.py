@@ -5,11 +5,12 @@ before they were published. One that somebody else has put on `main`, such as a 
 in the same way here, as long as the snapshot before it is there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
@@ -55,18 +56,41 @@ class RewritesProof(FindingsDecide):
 
 
 def audit_rewrites(table: Table, *, in_process: int) -> RewritesProof:
-    """Prove every rewrite in the history of `main` that did not come by our protocol.
+    """Prove every rewrite in the history of `main`, and of what tags keep, that did not come by our protocol.
 
     Args:
         table: as it was loaded.
         in_process: so many bytes of one rewrite are read, both sides together.
     """
+    rewrites = {snapshot.snapshot_id: snapshot for snapshot in foreign_rewrites(table, head_of(table))}
+    for ref in table.refs().values():
+        if ref.snapshot_ref_type is SnapshotRefType.TAG:
+            # A tag outlives the snapshots before its own, and a release was proven before it was made.
+            for snapshot in foreign_rewrites(table, ref.snapshot_id):
+                if _parent(table, snapshot) is not None:
+                    rewrites.setdefault(snapshot.snapshot_id, snapshot)
+    return _prove(table, rewrites.values(), in_process)
+
+
+def prove_release(table: Table, snapshot_id: int, released: Collection[int], *, in_process: int) -> RewritesProof:
+    """Prove those rewrites that lead from what was released before to what is to be released.
+
+    Args:
+        table: as it was loaded.
+        snapshot_id: is to be released.
+        released: snapshots whose history was proven.
+        in_process: so many bytes of one rewrite are read, both sides together.
+    """
+    return _prove(table, foreign_rewrites(table, snapshot_id, until=released), in_process)
+
+
+def _prove(table: Table, rewrites: Iterable[Snapshot], in_process: int) -> RewritesProof:
     name = table_name(table)
     proven: list[int] = []
     findings: list[Finding] = []
     unproven: list[str] = []
     attempted = Attempted()
-    for snapshot in foreign_rewrites(table, head_of(table)):
+    for snapshot in rewrites:
         snapshots = [(table, snapshot.snapshot_id), (table, snapshot.parent_snapshot_id)]
         which = f"{name}: snapshot {snapshot.snapshot_id}, a rewrite from outside the protocol,"
         verdict = attempted.part(which, snapshots, partial(_judged, table, snapshot, in_process), None)
@@ -81,8 +105,10 @@ def audit_rewrites(table: Table, *, in_process: int) -> RewritesProof:
     return RewritesProof(name, tuple(proven), tuple(findings), (*unproven, *attempted.errors))
 
 
-def foreign_rewrites(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:
+def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection[int] = ()) -> Iterator[Snapshot]:
     """Rewrites that led to a snapshot and that are not ours, newest first, as far as the rows may still be theirs.
+
+    It ends at the first snapshot of `until`.
 
     Ours bear the mark of the attempt whose seal lies right above. What Spark writes into tables of version 3 cannot
     bear it, and lies below the seal of maintenance that claims it.
@@ -90,6 +116,8 @@ def foreign_rewrites(table: Table, snapshot_id: int | None) -> Iterator[Snapshot
     sealed_by: str | None = None
     claiming = False
     for snapshot in ancestry(table, snapshot_id):
+        if snapshot.snapshot_id in until:
+            return
         summary, attempt = summary_of(snapshot), attempt_of(snapshot)
         if seal_keys.VERSION in summary:
             if settles(snapshot):
@@ -103,8 +131,7 @@ def foreign_rewrites(table: Table, snapshot_id: int | None) -> Iterator[Snapshot
 
 
 def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
-    before = snapshot.parent_snapshot_id
-    if before is None or table.metadata.snapshot_by_id(before) is None:
+    if (before := _parent(table, snapshot)) is None:
         return _Verdict("the entry of that one has expired")
     if difference := listed_otherwise(table, before, snapshot.snapshot_id):
         return _Verdict(difference, changed=True)
@@ -120,3 +147,9 @@ def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
     except RowsDiffer as differ:
         return _Verdict(differ.what, changed=True)
     return _SAME
+
+
+def _parent(table: Table, snapshot: Snapshot) -> int | None:
+    """The snapshot before one, where its entry is still there."""
+    before = snapshot.parent_snapshot_id
+    return before if before is not None and table.metadata.snapshot_by_id(before) is not None else None

@@ -10,9 +10,16 @@ import pytest
 from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestEntryStatus, write_manifest_list
 
 from lakehouse.iceberg.entries import EntryWriter, live_entries
-from lakehouse.protocol.commit import publish
+from lakehouse.protocol.commit import publish, seal_branch, stage_files
+from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, audit_rewrites
+from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.maintenance.verify.foreign_rewrites import (
+    RewritesProof,
+    audit_rewrites,
+    foreign_rewrites,
+    prove_release,
+)
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.proofs.audit.document import Document, ancestry, edit_document
 from lakehouse_tests.protocol.commit.rewrites import delete_rows
@@ -165,3 +172,26 @@ def test_rows_that_come_back_as_their_deletes_do_not_apply_are_named(sql_lake: L
     assert sql_lake.rows(name) == [1, 2, 3]
     (finding,) = audit(sql_lake, name).findings
     assert (finding.kind, "another sequence number" in finding.message) == ("rewrite_changed_rows", True)
+
+
+def test_what_a_tag_keeps_is_proven_where_main_has_gone_on(sql_lake: Lake, name: str, tmp_path: Path) -> None:
+    """A table computed anew in full owes nothing to what was before; who reads the tag does."""
+    snapshot_id = rewrite(sql_lake, name, [1, 2, 4], tmp_path)
+    sql_lake.load(name).manage_snapshots().create_tag(snapshot_id, "release-x").commit()
+    base = sql_lake.bases(name)[name]
+    attempt = Attempt("run", "write:a")
+    stage_files(sql_lake.catalog, base, attempt, sql_lake.files(name, [7]))
+    seal = Seal.of(attempt, "write", statement={"write.mode": "overwrite"}, previous=None)
+    publish(sql_lake.catalog, [seal_branch(sql_lake.catalog, base, attempt, seal)])
+    assert not list(foreign_rewrites(sql_lake.load(name), head_of(sql_lake.load(name))))
+    assert [finding.kind for finding in audit(sql_lake, name).findings] == ["rewrite_changed_rows"]
+
+
+def test_what_was_released_before_is_not_proven_again(sql_lake: Lake, name: str, tmp_path: Path) -> None:
+    changed = rewrite(sql_lake, name, [1, 2, 4], tmp_path)
+    same = rewrite(sql_lake, name, [4, 2, 1], tmp_path)
+    table = sql_lake.load(name)
+    assert [finding.kind for finding in prove_release(table, same, (), in_process=ENOUGH).findings] == [
+        "rewrite_changed_rows"
+    ]
+    assert prove_release(table, same, (changed,), in_process=ENOUGH) == RewritesProof(name, proven=(same,))
