@@ -18,18 +18,18 @@ from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.declarations.schema_changes.evolution import compare
 from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.steps.cdc.late_columns import BOOLEAN, FLOATING, INTEGER
 from lakehouse.steps.cdc.refusals import ColumnsDiffer, Unparsed
 
 # Of other types a message's JSON says only with its connector's settings what is meant: those are read by the decoder,
 # and what it did not read cannot be read later.
-_FROM_TEXT = (
-    types.StringType,
-    types.BooleanType,
-    types.IntegerType,
-    types.LongType,
-    types.FloatType,
-    types.DoubleType,
-)
+_FROM_TEXT: Mapping[type[types.DataType], str] = {
+    types.BooleanType: BOOLEAN,
+    types.IntegerType: INTEGER,
+    types.LongType: INTEGER,
+    types.FloatType: FLOATING,
+    types.DoubleType: FLOATING,
+}
 
 
 def evolve(tables: MirrorTables, catalog: LakeCatalog) -> list[str]:
@@ -152,7 +152,8 @@ def _read(text: Expression, kind: types.DataType) -> Expression:
     """What a JSON value's text says, or null where it cannot be read as that type."""
     if isinstance(kind, types.StringType):
         return text
-    return text.try_cast(kind) if isinstance(kind, _FROM_TEXT) else f.lit(None).cast(kind)
+    form = _FROM_TEXT.get(type(kind))
+    return f.lit(None).cast(kind) if form is None else f.when(text.rlike(form), text.try_cast(kind))
 
 
 def _shaped(value: Expression, has: types.DataType, wanted: types.DataType) -> Expression:

@@ -7,6 +7,7 @@ from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
+from lakehouse.steps.cdc.late_columns import BOOLEAN, FLOATING, INTEGER
 from lakehouse.steps.cdc.replay.key_change_replay import OTHER
 from lakehouse.steps.cdc.replay.piecewise import equal, frames
 
@@ -22,7 +23,13 @@ _NEEDED = (
     "_kafka_partition",
     "_kafka_offset",
 )
-_FROM_TEXT = (pl.String(), pl.Boolean(), pl.Int32(), pl.Int64(), pl.Float32(), pl.Float64())
+_FORMS: Mapping[pl.DataType, str] = {
+    pl.Boolean(): BOOLEAN,
+    pl.Int32(): INTEGER,
+    pl.Int64(): INTEGER,
+    pl.Float32(): FLOATING,
+    pl.Float64(): FLOATING,
+}
 Types = Mapping[str, pl.DataType]
 
 
@@ -50,7 +57,7 @@ def read_changes(
         columns: the source's columns as the mirror types them; none: images as the changelog has them.
         where: rows to keep.
     """
-    later = {name: kind for name, kind in columns.items() if kind in _FROM_TEXT and name not in key}
+    later = {name: kind for name, kind in columns.items() if (kind == pl.String or kind in _FORMS) and name not in key}
     for frame in frames(changelog, snapshot_id, _NEEDED, where):
         yield frame.select(
             *(pl.col("key").struct.field(name).cast(kind) for name, kind in key.items()),
@@ -115,9 +122,10 @@ def _image(frame: pl.DataFrame, columns: Types, later: Types) -> pl.Expr:
 
 def _read(name: str, kind: pl.DataType) -> pl.Expr:
     text = pl.col("extra").str.json_path_match(f"$['{name}']")
-    if kind == pl.Boolean:
-        return pl.when(text.is_in(["true", "false"])).then(text == "true")
-    return text.cast(kind, strict=False)
+    if kind == pl.String:
+        return text
+    formed = pl.when(text.str.contains(_FORMS[kind])).then(text)
+    return formed == "true" if kind == pl.Boolean else formed.cast(kind, strict=False)
 
 
 def read_initial(initial: Table, snapshot_id: int, key: Types, columns: Types) -> Iterator[pl.DataFrame]:
