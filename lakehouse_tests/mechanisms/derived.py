@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from lakehouse.proofs.audit.columns import ColumnsProof
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.steps.derived.refusals import ComputedOtherwise
 from lakehouse.steps.maintenance.verify.foreign_rewrites import _Verdict
@@ -120,6 +121,13 @@ DERIVED = (
         keeps="lakehouse.proofs.audit.stream:_judge_missing",
         lets_pass=gives([]),
         guard="proofs/audit/test_legs.py::test_a_table_that_was_dropped_hides_nothing_of_its_siblings",
+    ),
+    Mechanism(
+        name="columns that were dropped",
+        promise="P1: Somebody drops a column with all its values, and every audit holds.",
+        keeps="lakehouse.proofs.audit.columns:audit_columns",
+        lets_pass=lambda _: lambda table, declared: ColumnsProof(declared.name),
+        guard="proofs/audit/test_columns.py::test_a_column_that_was_renamed",
     ),
     Mechanism(
         name="findings beside errors",

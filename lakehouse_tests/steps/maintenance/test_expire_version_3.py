@@ -56,6 +56,7 @@ def _expire(events: Events, *, now: datetime | None = None) -> Expired:
 def test_delete_vectors_and_row_ids(sql_lake: Lake, spark_on: SparkOn) -> None:
     events = Events.create(sql_lake, spark_on)
     with spark_on(sql_lake.settings) as spark:
+        spark.conf.set("spark.sql.shuffle.partitions", "1")  # one task writes the vectors of all files
         spark.sql(
             f"ALTER TABLE lake.{NAME} SET TBLPROPERTIES ('format-version'='3', 'write.delete.mode'='merge-on-read')"
         )

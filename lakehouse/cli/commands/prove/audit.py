@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from pyiceberg.exceptions import NoSuchTableError
 
+from lakehouse.cli.commands.prove.audit_columns import COLUMNS
 from lakehouse.cli.commands.prove.audit_derived import DERIVED
 from lakehouse.cli.commands.prove.audit_entries import ENTRIES
 from lakehouse.cli.commands.prove.audit_files import FILES
@@ -30,7 +31,7 @@ from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
 
-KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, FILES, REWRITES, LEASES, ENTRIES)
+KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, COLUMNS, FILES, REWRITES, LEASES, ENTRIES)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,68 @@
+"""A column that was dropped or renamed by hand is named, whichever table it was; what is declared anew is not.
+
+Guarded mechanism: a table's own older schemas.
+"""
+
+import pandera.pyspark as pandera
+import pyspark.sql.types as T  # noqa: N812
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, StringType, StructType
+
+from lakehouse.declarations import Table
+from lakehouse.iceberg.names import identifier_of
+from lakehouse.proofs.audit.columns import audit_columns
+from lakehouse_tests.declarations.declaring import declare
+from lakehouse_tests.fixtures.lakes import Lake
+
+INNER = T.StructType([T.StructField("x", T.LongType()), T.StructField("y", T.StringType())])
+STORED = Schema(
+    NestedField(1, "n", LongType(), required=False),
+    NestedField(2, "s", StringType(), required=False),
+    NestedField(
+        3,
+        "deep",
+        StructType(NestedField(4, "x", LongType(), required=False), NestedField(5, "y", StringType(), required=False)),
+        required=False,
+    ),
+)
+
+
+def declared(name: str, *names: str) -> Table:
+    types = {"n": T.LongType(), "s": T.StringType(), "deep": INNER, "new": T.LongType()}
+    return declare({n: pandera.Column(types[n], nullable=True) for n in names or ("n", "s", "deep")}, name=name)
+
+
+@pytest.fixture
+def name(sql_lake: Lake) -> str:
+    return sql_lake.create("a", STORED)
+
+
+def missing(lake: Lake, name: str, *names: str) -> list[str]:
+    return [finding.message for finding in audit_columns(lake.load(name), declared(name, *names)).findings]
+
+
+def test_all_are_there(sql_lake: Lake, name: str) -> None:
+    assert missing(sql_lake, name) == []
+
+
+@pytest.mark.parametrize("column", ["n", "deep", "deep.y"])
+def test_a_column_that_was_dropped(sql_lake: Lake, name: str, column: str) -> None:
+    with sql_lake.load(name).update_schema() as update:
+        update.delete_column(tuple(column.split(".")))
+    (message,) = missing(sql_lake, name)
+    assert message.startswith(f"{name} lacks {column}: ")
+
+
+def test_a_column_that_was_renamed(sql_lake: Lake, name: str) -> None:
+    with sql_lake.load(name).update_schema() as update:
+        update.rename_column("s", "text")
+    (message,) = missing(sql_lake, name)
+    assert message.startswith(f"{name} lacks s: ")
+
+
+def test_what_is_declared_no_more_may_go_and_what_is_new_may_lack(sql_lake: Lake, name: str) -> None:
+    table = sql_lake.catalog.load_table(identifier_of(name))
+    with table.update_schema() as update:
+        update.delete_column("s")
+    assert missing(sql_lake, name, "n", "deep", "new") == []
