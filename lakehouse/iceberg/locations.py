@@ -3,6 +3,13 @@
 import os.path
 import re
 
+# Table properties by which data or metadata files lie elsewhere than below the table's location.
+PATH_PROPERTIES = (
+    "write.data.path",
+    "write.metadata.path",
+    "write.folder-storage.path",
+    "write.object-storage.path",
+)
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<host_follows>//)?")
 _WITHOUT_HOST = ("hdfs", "viewfs")
 

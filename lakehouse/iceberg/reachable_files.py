@@ -62,8 +62,8 @@ def reached_only_by(removed: Sequence[Snapshot], previous: Table, current: Table
     return Reached(frozenset(data.values()), frozenset((*lists.values(), *unreached.values(), *statistics.values())))
 
 
-def delete_files(table: Table, paths: Collection[str]) -> int:
-    """Delete those of some files that lie at a table's location; returns how many went.
+def delete_files(table: Table, paths: Collection[str], others: Collection[str]) -> int:
+    """Delete those of some files that are a table's own, see `own_files`; returns how many went.
 
     One that is gone already is as it should be. One that cannot be deleted is left for orphan removal: nobody reaches
     it, so it harms nobody.
@@ -80,7 +80,7 @@ def delete_files(table: Table, paths: Collection[str]) -> int:
             return False
         return True
 
-    own_paths = own_files(table, paths)
+    own_paths = own_files(table, paths, others)
     if elsewhere := len(paths) - len(own_paths):
         _log.warning("files_elsewhere_kept", table=table_name(table), files=elsewhere, location=table.location())
     with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -34,7 +34,7 @@ def _nothing_left(original: Function) -> Function:
 
 
 def _any_file(_: Function) -> Function:
-    return lambda table, paths: list(paths)
+    return lambda table, paths, others: list(paths)
 
 
 def _first_look_decides(original: Function) -> Function:
@@ -137,6 +137,13 @@ MAINTENANCE = (
         keeps="lakehouse.iceberg.own_files:own_files",
         lets_pass=_any_file,
         guard=_OWN + "test_expiry_leaves_a_file_that_is_another_tables",
+    ),
+    Mechanism(
+        name="tables below",
+        promise="P5: Expiry or a dropped branch take a file of a table that lies below, as it was named in both.",
+        keeps="lakehouse.protocol.cleanup.other_places:places_of_others",
+        lets_pass=gives(frozenset()),
+        guard="protocol/cleanup/test_other_places.py::test_a_dropped_branch_leaves_a_file_of_a_table_below[sql_lake]",
     ),
     Mechanism(
         name="location without metadata",

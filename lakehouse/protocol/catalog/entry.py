@@ -6,6 +6,8 @@ from typing import Any
 
 from pyiceberg.typedef import Identifier
 
+from lakehouse.iceberg.locations import PATH_PROPERTIES
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -17,6 +19,7 @@ class Entry:
         uuid: of the table; empty where the document cannot be read.
         location: of the table; likewise.
         versions: all documents that it names: the newest, and those of its metadata log.
+        folders: where else it has its files written, by its properties.
         unreadable: why its document cannot be read; empty if it was.
     """
 
@@ -25,16 +28,19 @@ class Entry:
     uuid: str = ""
     location: str = ""
     versions: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()
     unreadable: str = ""
 
     @classmethod
     def of(cls, identifier: Identifier, metadata_location: str, document: Mapping[str, Any]) -> "Entry":
         """What a document says."""
         versions = {str(entry["metadata-file"]) for entry in document.get("metadata-log") or ()}
+        properties = document.get("properties") or {}
         return cls(
             identifier,
             metadata_location,
             uuid=str(document.get("table-uuid") or ""),
             location=str(document.get("location") or ""),
             versions=frozenset({metadata_location, *versions}),
+            folders=tuple(str(properties[key]) for key in PATH_PROPERTIES if properties.get(key)),
         )

@@ -18,6 +18,7 @@ from pyiceberg.table.update import AssertTableUUID
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.iceberg.reachable_files import delete_files, reached_only_by
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
+from lakehouse.protocol.cleanup.other_places import places_of_others
 from lakehouse.protocol.cleanup.shared_files import shared_with
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, begun_ms
@@ -94,7 +95,7 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     if exclusive_files.data and (sharing := shared_with(catalog, reloaded)):
         _log.warning("files_of_branch_kept", branch=abandoned.branch, table=abandoned.table, shared=sharing)
         return 0
-    return delete_files(reloaded, exclusive_files.data)
+    return delete_files(reloaded, exclusive_files.data, places_of_others(catalog, reloaded))
 
 
 def _own_snapshots(table: Table, abandoned: Abandoned) -> Iterator[Snapshot]:

@@ -20,6 +20,7 @@ from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.iceberg.own_files import own_files
 from lakehouse.iceberg.reachable_files import Reached, delete_files, reached_only_by
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
+from lakehouse.protocol.cleanup.other_places import places_of_others
 from lakehouse.protocol.cleanup.shared_files import require_sole
 from lakehouse.protocol.errors import UNKNOWN_OUTCOME
 from lakehouse.protocol.failpoints import failpoint
@@ -58,7 +59,8 @@ class Expired:
         metadata_files: manifests, lists of manifests and statistics that were deleted.
         cut_off: who could read on before and cannot any more.
         forsaken: names of those for whom that was decided, by whoever ended their lease.
-        elsewhere: files that nobody needs any more by this table's metadata, and that stay: they lie elsewhere.
+        elsewhere: files that nobody needs any more by this table's metadata, and that stay: they lie elsewhere,
+            or where another table lies.
         location: of the table.
         before: snapshot entries of the table.
         after: the same.
@@ -92,7 +94,7 @@ class Expired:
             return ()
         lie = "1 file lies" if self.elsewhere == 1 else f"{self.elsewhere} files lie"
         stay = "stays" if self.elsewhere == 1 else "stay"
-        return (f"{lie} outside of {self.location} and {stay}, as another table may need them",)
+        return (f"{lie} outside of {self.location}, or where another table lies, and {stay}: that table may need them",)
 
 
 def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
@@ -194,8 +196,9 @@ def expire(
         _require_all_tags(before, after, selection)
         only = _reached(before, after, selection)
         named = [*only.data, *only.metadata]
-        files = delete_files(after, only.data)
-        metadata = delete_files(after, only.metadata)  # last: until then they say what was to go
+        others = places_of_others(catalog, after)
+        files = delete_files(after, only.data, others)
+        metadata = delete_files(after, only.metadata, others)  # last: until then they say what was to go
         cut_off = newly_cut_off(could_not, can_plan(catalog, declarations, name))
         return Expired(
             cut=selection,
@@ -203,7 +206,7 @@ def expire(
             metadata_files=metadata,
             cut_off=cut_off,
             forsaken=frozenset(given_up(before)),
-            elsewhere=len(named) - len(own_files(after, named)),
+            elsewhere=len(named) - len(own_files(after, named, others)),
             location=after.location(),
             before=len(before.metadata.snapshots),
             after=len(after.metadata.snapshots),

@@ -7,18 +7,10 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
 from lakehouse.errors import LakehouseError
-from lakehouse.iceberg.locations import place_of
+from lakehouse.iceberg.locations import PATH_PROPERTIES, place_of
 from lakehouse.iceberg.names import name_of, table_name
 from lakehouse.iceberg.own_files import lies_at_location
 from lakehouse.protocol.catalog import LakeCatalog
-
-# Where a table's files may lie elsewhere, nobody can say of a folder that what is in it is this table's.
-ELSEWHERE = (
-    "write.data.path",
-    "write.metadata.path",
-    "write.folder-storage.path",
-    "write.object-storage.path",
-)
 
 
 class CannotLook(LakehouseError):
@@ -34,7 +26,8 @@ def require_own_place(listed: Table, table: Table) -> None:
     name = table_name(table)
     if table.properties.get("gc.enabled", "true").lower() == "false":
         raise CannotLook(f"{name} has gc.enabled=false.", remedy="declare orphans=None, or set gc.enabled")
-    elsewhere = [key for key in ELSEWHERE if key in table.properties]
+    # Where a table's files may lie elsewhere, nobody can say of a folder that what is in it is this table's.
+    elsewhere = [key for key in PATH_PROPERTIES if key in table.properties]
     if table.properties.get("write.object-storage.enabled", "false").lower() == "true":
         elsewhere.append("write.object-storage.enabled")
     if elsewhere:
@@ -106,7 +99,7 @@ def _loaded(catalog: LakeCatalog, identifier: Identifier) -> Table | None:
 def _locations(table: Table) -> list[str]:
     return [
         place_of(location)
-        for location in (table.location(), *(table.properties.get(key) for key in ELSEWHERE))
+        for location in (table.location(), *(table.properties.get(key) for key in PATH_PROPERTIES))
         if location
     ]
 
