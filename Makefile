@@ -2,13 +2,15 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help env env-browser run dev test timings mutate soak fast check docs bench clean
+.PHONY: help env env-browser run dev test timings mutate soak fast coverage check docs bench clean
 
 BIN := .venv/bin
 # Tests and runs start many processes of ours: where nothing may be kept compiled, each costs a CPU second more.
 unexport PYTHONDONTWRITEBYTECODE
 # Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
 TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
+# What takes milliseconds.
+FAST := $(BIN)/pytest -n 2 --max-worker-restart 0 -m "not slow and not browser and not kill and not rest and not kafka and not spark"
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -41,8 +43,11 @@ soak: env-browser ## The long forms of tests, then mutate
 	@$(BIN)/python -m lakehouse_tests.mechanisms
 
 fast: env ## The inner loop: what takes milliseconds, then one ingest through real Kafka and Spark
-	@$(BIN)/pytest -n 2 --max-worker-restart 0 -m "not slow and not browser and not kill and not rest and not kafka and not spark"
+	@$(FAST)
 	@$(BIN)/pytest lakehouse_tests/steps/ingest/test_one_table.py
+
+coverage: env ## What takes milliseconds, measured: the share of lines and branches that it runs may not fall
+	@$(FAST) --quiet --cov --cov-report=term
 
 check: env docs ## Lint, format, types, layers, locks, pages
 	@$(BIN)/ruff check --no-cache
