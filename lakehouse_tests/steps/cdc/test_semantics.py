@@ -19,6 +19,7 @@ from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse.steps.cdc.plan.initial_load import as_reads
 from lakehouse.steps.cdc.position import ChangePosition
 from lakehouse.steps.cdc.statement import Applied
+from lakehouse_tests.fixtures.spark import HANDFUL
 from lakehouse_tests.steps.cdc.folding import Mirrored, changelog_rows, declare, frame
 from lakehouse_tests.steps.cdc.plain_fold import NEVER, Change, Fold
 
@@ -93,12 +94,10 @@ NewBoth = Callable[..., Both]
 
 @pytest.fixture(scope="module")
 def quick(spark: SparkSession) -> SparkSession:
-    """A session of its own: one task reads a handful of rows."""
+    """A session of its own, which takes over no setting: one task reads a handful of rows."""
     session = spark.newSession()
-    for key, value in {
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "1",
-    }.items():
+    own = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "1"}
+    for key, value in (HANDFUL | own).items():
         session.conf.set(key, value)
     return session
 
