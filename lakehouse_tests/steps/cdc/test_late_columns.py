@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 
 from lakehouse.steps.cdc.plan import schema_evolution
 from lakehouse.steps.cdc.replay import changes
+from lakehouse.steps.cdc.replay.late_values import late_texts
 
 TEXTS = [
     *("true", "false", "TRUE", "t", "f", "yes", "no", "y", "1", "0", "on", "", " ", "null"),
@@ -41,13 +42,20 @@ TEXTS = [
 ]
 VALUES: list[Any] = [True, False, 0, 12, -12, 2**31, 2**53 + 1, 2**63, 0.5, -12.25, 1e300, 1e-7, 1e10, *TEXTS]
 KINDS = [
+    (types.StringType(), pl.String()),
     (types.BooleanType(), pl.Boolean()),
     (types.IntegerType(), pl.Int32()),
     (types.LongType(), pl.Int64()),
     (types.FloatType(), pl.Float32()),
     (types.DoubleType(), pl.Float64()),
 ]
-EXTRAS = [json.dumps({"x": value}) for value in VALUES]
+NUMBERS = [
+    *("-0", "0.0", "-0.0", "1e0", "1.50", "12345678901234567.0", "0.1", "1e7", "9999999.5", "1e-3", "0.00099"),
+    *("123456789012345678901234567890", "-9223372036854775809", "1e400", "-1e400", "1E5", "100000000.25", "1.5e-7"),
+    *('{"b": 1.0, "a": [1, null, true, "ä\\"\\n"]}', "[]", "[1.50, -0]", "{}", "null", "NaN"),
+]
+EXTRAS = [json.dumps({"x": value}) for value in VALUES] + [f'{{"x": {number}, "y": 1}}' for number in NUMBERS]
+EXTRAS += ['{"x": 1, "y": NaN}', '{"y": 1}', "{}"]
 
 
 def _plain(values: list[Any]) -> list[Any]:
@@ -55,8 +63,7 @@ def _plain(values: list[Any]) -> list[Any]:
 
 
 def proven(kind: pl.DataType) -> list[Any]:
-    frame = pl.DataFrame({"extra": EXTRAS})
-    return _plain(frame.select(changes._read("x", kind).alias("x"))["x"].to_list())
+    return _plain(changes._read(late_texts(EXTRAS, ["x"])["x"], kind).to_list())
 
 
 @pytest.mark.parametrize(

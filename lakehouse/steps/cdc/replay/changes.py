@@ -9,6 +9,7 @@ from pyiceberg.table import Table
 
 from lakehouse.steps.cdc.late_columns import BOOLEAN, FLOATING, INTEGER
 from lakehouse.steps.cdc.replay.key_change_replay import OTHER
+from lakehouse.steps.cdc.replay.late_values import late_texts
 from lakehouse.steps.cdc.replay.piecewise import equal, frames
 
 _NEEDED = (
@@ -112,19 +113,21 @@ def _image(frame: pl.DataFrame, columns: Types, later: Types) -> pl.Expr:
     assert isinstance(image, pl.Struct)
     stored = {field.name for field in image.fields}
     has_extra = frame["extra"].null_count() < frame.height
+    texts = late_texts(frame["extra"], list(later)) if has_extra else {}
     values: list[pl.Expr] = []
     for name, kind in columns.items():
         value = pl.col("after").struct.field(name) if name in stored else pl.lit(None)
         value = value.cast(kind)
-        values.append((pl.coalesce(value, _read(name, kind)) if has_extra and name in later else value).alias(name))
+        late = pl.lit(_read(texts[name], kind)) if name in texts else None
+        values.append((value if late is None else pl.coalesce(value, late)).alias(name))
     return pl.struct(values)
 
 
-def _read(name: str, kind: pl.DataType) -> pl.Expr:
-    text = pl.col("extra").str.json_path_match(f"$['{name}']")
+def _read(texts: pl.Series, kind: pl.DataType) -> pl.Series:
+    """What the texts say, or null where they have not the form of the type."""
     if kind == pl.String:
-        return text
-    formed = pl.when(text.str.contains(_FORMS[kind])).then(text)
+        return texts
+    formed = texts.set(~texts.str.contains(_FORMS[kind]), None)
     return formed == "true" if kind == pl.Boolean else formed.cast(kind, strict=False)
 
 
