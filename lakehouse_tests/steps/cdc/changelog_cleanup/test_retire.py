@@ -14,12 +14,13 @@ from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.retire import CannotRetire, Retired, is_harmless, retire_changelog
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.replay.consumed import CannotFold
+from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.cdc.verify.counters import check_balance
 from lakehouse.steps.cdc.verify.ordering import check_order
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, edit_document, redigest, seals
-from lakehouse_tests.steps.cdc.mirrored import BEGAN, LOG, ROW, MirroredLake, change, insert
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, ROW, MirroredLake, change, insert
 
 pytestmark = pytest.mark.slow
 
@@ -107,6 +108,29 @@ def test_nothing_goes_that_is_newer_than_the_checkpoint(lake: MirroredLake) -> N
     assert offsets(lake) == {(1, 5)}
     assert check_fold(lake.catalog, lake.tables).holds
     assert retire(lake, 2000) is None
+
+
+def retired(lake: MirroredLake) -> str:
+    """A lake whose mirror went on after a checkpoint and after what it stands for was removed; returns its tag."""
+    tag = make_checkpoint(lake.catalog, lake.tables).tag
+    lake.ingest(*(change("update", 20 + n, n, name="new", weight=2.0, song="new", partition=n % 2) for n in (3, 4)))
+    lake.apply()
+    assert retire(lake, 6) is not None
+    return tag
+
+
+def test_a_file_that_only_the_checkpoint_needs_is_named_where_it_is_gone(lake: MirroredLake) -> None:
+    tag = retired(lake)
+    birds = lake.load(BIRDS)
+    live = {task.file.file_path for task in birds.scan().plan_files()}
+    tagged = birds.scan(snapshot_id=birds.metadata.refs[tag].snapshot_id).plan_files()
+    (path,) = {task.file.file_path for task in tagged} - live
+    assert audit_mirror(lake.catalog, lake.tables, lake.declarations).holds
+    birds.io.delete(path)
+    proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
+    assert [(finding.kind, finding.table) for finding in proof.findings] == [("missing_file", BIRDS)]
+    assert path.rpartition("/")[2] in proof.findings[0].message
+    assert not proof.errors
 
 
 def test_more_or_less_than_was_retired_is_found(lake: MirroredLake) -> None:
