@@ -1,6 +1,7 @@
 """Old changes may go, once a checkpoint stands for them: what is left stays proven, and so does the mirror."""
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from lakehouse.steps.cdc.verify.ordering import check_order
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, edit_document, redigest, seals
-from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, ROW, MirroredLake, change, insert
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, REFUSED, ROW, TOMBSTONES, MirroredLake, change, insert
 
 pytestmark = pytest.mark.slow
 
@@ -131,6 +132,35 @@ def test_a_file_that_only_the_checkpoint_needs_is_named_where_it_is_gone(lake: M
     assert [(finding.kind, finding.table) for finding in proof.findings] == [("missing_file", BIRDS)]
     assert path.rpartition("/")[2] in proof.findings[0].message
     assert not proof.errors
+
+
+@pytest.mark.parametrize("tables", [(BIRDS,), (BIRDS, TOMBSTONES, REFUSED)])
+def test_the_tag_of_a_checkpoint_that_is_gone_can_be_set_again(lake: MirroredLake, tables: tuple[str, ...]) -> None:
+    tag = retired(lake)
+    places = {name: lake.load(name).metadata.refs[tag].snapshot_id for name in (BIRDS, TOMBSTONES, REFUSED)}
+    for name in tables:
+        lake.load(name).manage_snapshots().remove_tag(tag).commit()
+    for attempted in (check_fold, make_checkpoint):
+        with pytest.raises(CannotFold, match=f"set it again .*{BIRDS} at snapshot {places[BIRDS]}") as refused:
+            attempted(lake.catalog, lake.tables)
+    assert tag in str(refused.value.remedy)
+    for name, snapshot_id in re.findall(r"(\S+) at snapshot (\d+)", str(refused.value.remedy)):
+        lake.load(name).manage_snapshots().create_tag(int(snapshot_id), tag).commit()
+        places.pop(name)
+    assert not places
+    assert check_fold(lake.catalog, lake.tables).holds
+    assert make_checkpoint(lake.catalog, lake.tables).tag != tag
+
+
+def test_a_checkpoint_that_nobody_remembers_is_no_case_for_a_rebuild(lake: MirroredLake) -> None:
+    tag = retired(lake)
+    table = lake.load(BIRDS)
+    table.manage_snapshots().remove_tag(tag).commit()
+    for entry in lake.load(BIRDS).metadata.metadata_log:
+        table.io.delete(entry.metadata_file)
+    with pytest.raises(CannotFold, match="another changelog") as refused:
+        check_fold(lake.catalog, lake.tables)
+    assert "`lakehouse rebuild` refuses" in str(refused.value.remedy)
 
 
 def test_more_or_less_than_was_retired_is_found(lake: MirroredLake) -> None:
