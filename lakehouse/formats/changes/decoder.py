@@ -19,7 +19,7 @@ from lakehouse.formats.changes.encodings import DebeziumEncoding, Encoding, Plai
 from lakehouse.formats.changes.facts import ChangeTable, Errors
 from lakehouse.formats.changes.flat import FlatForm
 from lakehouse.formats.changes.reading import Form
-from lakehouse.formats.changes.refused import RefusedKeys, refused_keys
+from lakehouse.formats.changes.refused import RefusedKeys, refused_keys, refused_positions
 from lakehouse.formats.changes.routing import NOBODY, Router
 from lakehouse.formats.changes.rows import Messages, RowBuilder
 from lakehouse.formats.json.pieces import no_garbage_collection
@@ -102,16 +102,22 @@ class ChangeDecoder:
                     parts[name] = part
         return Routed(parts, errors)
 
-    def refused(self, name: str, values: Sequence[bytes | None], keys: Sequence[bytes | None]) -> RefusedKeys:
-        """Of messages that were refused, those that may be about rows of a changelog, and their keys.
+    def refused(
+        self, name: str, values: Sequence[bytes | None], keys: Sequence[bytes | None], offsets: Sequence[int]
+    ) -> RefusedKeys:
+        """Of messages that were refused, those that may be about rows of a changelog, their keys and positions.
 
         Args:
             name: the changelog.
             values: Kafka's values.
             keys: Kafka's keys.
+            offsets: Kafka's offsets.
         """
         reader = self._readers(name, ())
-        return refused_keys(self._router, reader.form, reader.rows.key_reader, name, values, keys)
+        refused = refused_keys(self._router, reader.form, reader.rows.key_reader, name, values, keys)
+        own_values, own_offsets = [values[row] for row in refused.rows], [offsets[row] for row in refused.rows]
+        positions = refused_positions(reader.form, own_values, own_offsets)
+        return replace(refused, positions=[place and (self._format.epoch, *place) for place in positions])
 
     def _part(self, name: str, rows: np.ndarray, columns: tuple[Any, ...], errors: Errors) -> RoutedRows:
         if len(rows) < len(columns[0]):

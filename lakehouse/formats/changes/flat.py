@@ -89,6 +89,10 @@ class FlatForm(Form):
         assert not isinstance(fields, RecordError)
         return fields
 
+    def without_images(self, fields: Fields) -> Fields:
+        """The fields that tell of the change, also those that are columns as well."""
+        return {name: value for name, value in fields.items() if name in self._meta_names}
+
     def read(self, values: pa.BinaryArray) -> WireColumns:
         """Every value as a row; fields that are columns as well are read a second time."""
         read = super().read(values)

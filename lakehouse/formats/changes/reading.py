@@ -82,6 +82,10 @@ class Form(ABC):
     def image(self, value: bytes, name: str) -> Fields:
         """The fields of one image, `before` or `after`, as they came."""
 
+    @abstractmethod
+    def without_images(self, fields: Fields) -> Fields:
+        """What a message says of the change itself, whatever is wrong with its images; it is read like any other."""
+
     def read(self, values: pa.BinaryArray) -> WireColumns:
         """Every value as a row."""
         read = WireColumns([])
@@ -148,6 +152,11 @@ def fields_of(value: bytes) -> Fields | RecordError:
 def is_wrapped(fields: Fields) -> bool:
     """Whether an object is a payload beside its schema, as Kafka Connect writes it, and nothing else."""
     return len(fields) == 2 and "schema" in fields and "payload" in fields
+
+
+def object_of(fields: Fields) -> bytes:
+    """The JSON of some members."""
+    return b"{" + b",".join(msgspec.json.encode(name) + b":" + bytes(value) for name, value in fields.items()) + b"}"
 
 
 def member(fields: Fields, name: str) -> Fields | None:

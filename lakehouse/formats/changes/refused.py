@@ -1,14 +1,13 @@
 """What can be told of messages that were refused: whose rows they may be about, and which."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
 from lakehouse.formats.changes.keys import KeyReader
-from lakehouse.formats.changes.reading import Fields, Form, fields_of
+from lakehouse.formats.changes.reading import Fields, Form, fields_of, object_of
 from lakehouse.formats.changes.routing import Router
 from lakehouse.formats.verdict import RecordError
 
@@ -24,11 +23,13 @@ class RefusedKeys:
         rows: their numbers, ascending.
         known: of each whether its key can be read.
         columns: the key's columns; null where the key is not known.
+        positions: of each epoch, commit and sequence in the source's log; None where they cannot be read.
     """
 
     rows: list[int]
     known: list[bool]
     columns: list[pa.Array]
+    positions: list[tuple[int, int, int] | None] = field(default_factory=list[tuple[int, int, int] | None])
 
 
 def refused_keys(
@@ -70,5 +71,28 @@ def _key_in(form: Form, names: Sequence[str], value: bytes | None, image: str) -
     fields: Fields = form.image(value, image)
     if any(name not in fields for name in names):
         return None
-    members = (msgspec.json.encode(name) + b":" + bytes(fields[name]) for name in names)
-    return b"{" + b",".join(members) + b"}"
+    return object_of({name: fields[name] for name in names})
+
+
+def refused_positions(
+    form: Form, values: Sequence[bytes | None], offsets: Sequence[int]
+) -> list[tuple[int, int] | None]:
+    """Commit and sequence of refused messages: what is wrong is mostly in an image, and the rest can be read.
+
+    Args:
+        form: how messages of the changelog are read.
+        values: the messages as they came.
+        offsets: of each in Kafka.
+    """
+    positions: list[tuple[int, int] | None] = [None] * len(values)
+    parsed = {row: fields_of(value) for row, value in enumerate(values) if value is not None}
+    bare = {row: form.without_images(fields) for row, fields in parsed.items() if not isinstance(fields, RecordError)}
+    if not bare:
+        return positions
+    messages = pa.array([object_of(fields) for fields in bare.values()], pa.binary())
+    facts = form.facts(form.read(messages), pa.array([offsets[row] for row in bare], pa.int64()))
+    places = facts.places
+    for number, row in enumerate(bare):
+        if places.known[number] and number not in facts.errors:
+            positions[row] = (int(places.commit[number]), int(places.sequence[number]))
+    return positions

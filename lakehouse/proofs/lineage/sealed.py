@@ -8,7 +8,10 @@ from pyiceberg.table import Table
 
 from lakehouse import seal_keys
 from lakehouse.iceberg.names import table_name
+from lakehouse.proofs.lineage.computations import computations_in
+from lakehouse.proofs.lineage.origins import origins_in
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
+from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
 from lakehouse.protocol.seals.seal import Seal
 
@@ -39,7 +42,7 @@ def made(table: Table, snapshot_id: int | None) -> Made:
     """The newest seal at or before a snapshot; one of maintenance only where that of the step itself has gone.
 
     Raises:
-        SealBroken: it was changed after it was written.
+        SealBroken: it was changed after it was written, or what it says of lineage cannot be read.
     """
     stand_in: Sealed | None = None
     parent = snapshot_id
@@ -49,11 +52,25 @@ def made(table: Table, snapshot_id: int | None) -> Made:
         seal = Seal.from_summary(summary_of(snapshot), where=where)
         if seal is None:
             continue
+        _require_readable(seal, where)
         sealed = Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal)
         if seal.kind != MAINTENANCE:
             return Made(sealed, known=True)
         stand_in = stand_in or sealed
     return Made(stand_in, known=stand_in is not None or parent is None or reads_nothing(table))
+
+
+def _require_readable(seal: Seal, where: str) -> None:
+    """Refuse a seal whose digest fits, and whose words on lineage are none."""
+    try:
+        Derivation.of(seal)
+        computations_in(seal.statement)
+        origins_in(seal.statement)
+    except msgspec.MsgspecError as error:
+        raise SealBroken(
+            f"{where}: the seal cannot be read ({type(error).__name__}: {error}), though its digest matches.",
+            remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
+        ) from error
 
 
 def reads_nothing(table: Table) -> bool:

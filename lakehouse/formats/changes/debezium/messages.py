@@ -174,6 +174,11 @@ class DebeziumForm(Form):
         assert not isinstance(fields, RecordError)
         return member((member(fields, "payload") or {}) if is_wrapped(fields) else fields, name) or {}
 
+    def without_images(self, fields: Fields) -> Fields:
+        """The operation and the source."""
+        payload = (member(fields, "payload") or {}) if is_wrapped(fields) else fields
+        return {name: payload[name] for name in ("op", "source") if name in payload}
+
     def facts(self, read: WireColumns, offsets: pa.Int64Array | None) -> Facts:
         """What the envelopes say."""
         del offsets

@@ -104,6 +104,10 @@ class DmsForm(Form):
         assert not isinstance(fields, RecordError)
         return (member(fields, "before") if name == "before" else None) or member(fields, "data") or {}
 
+    def without_images(self, fields: Fields) -> Fields:
+        """The metadata."""
+        return {name: value for name, value in fields.items() if name == "metadata"}
+
     def facts(self, read: WireColumns, offsets: pa.Int64Array | None) -> Facts:
         """What the messages say."""
         del offsets

@@ -10,7 +10,7 @@ from lakehouse.steps.cdc.verify.doubt import Doubt
 NAME = "doubtful_keys"
 DESCRIPTION = (
     "A change that the stream put in its quarantine never reached the changelog, so the row of its key may be stale: "
-    "the key is in doubt until its next good change is applied. Refused changes of unknown key count as well. Warns "
+    "the key is in doubt until a newer good change is applied. Refused changes of unknown key count as well. Warns "
     "at one, and fails above the mirror's `max_doubtful_keys`. `lakehouse reprocess` takes refused records up again, "
     "after the declaration was widened or corrected."
 )

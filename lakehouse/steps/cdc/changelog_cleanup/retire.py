@@ -204,7 +204,8 @@ def _proven_offsets(
         checkpoint = newest_checkpoint(read_evidence(catalog, tables))
         if checkpoint is None:
             raise CannotRetire(
-                f"{tables.mirror.name} has no checkpoint, so its changes cannot go.", remedy="make a checkpoint first"
+                f"{tables.mirror.name} has no checkpoint, so its changes cannot go.",
+                remedy=f"`lakehouse checkpoint {tables.mirror.name}`",
             )
         if checkpoint.statement.reprocessed != statement.reprocessed_rows(changelog):
             raise CannotRetire(

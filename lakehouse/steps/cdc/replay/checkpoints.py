@@ -5,11 +5,14 @@ after every key was compared with its changelog. What the changelog said before 
 they are changes themselves.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import polars as pl
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import AssertTableUUID
 
@@ -49,26 +52,59 @@ def checkpoints(evidence: Evidence) -> list[Checkpoint]:
 
     One that was put on a snapshot from outside the protocol, or whose seal differs between the tables, is none.
     """
-    tables = (evidence.mirror.table, evidence.tombstones.table, evidence.quarantine.table)
-    valid: list[Checkpoint] = []
-    for tag, ref in evidence.mirror.table.metadata.refs.items():
-        if not tag.startswith(CHECKPOINT_PREFIX) or ref.snapshot_ref_type != SnapshotRefType.TAG:
-            continue
-        sealed = [_sealed_at(table, head_of(table, tag)) for table in tables]
-        first = sealed[0]
-        if first is None or any(other is None or other[0] != first[0] for other in sealed):
-            continue
-        snapshots = {table_name(table): head_of(table, tag) or 0 for table in tables}
-        valid.append(Checkpoint(tag, first[0], snapshots, first[1]))
-    return sorted(valid, key=lambda checkpoint: checkpoint.timestamp_ms, reverse=True)
+    tables = _tables(evidence)
+    return _whole(tables, [_tags(table.metadata) for table in tables])
 
 
 def newest_checkpoint(evidence: Evidence) -> Checkpoint | None:
     """The newest checkpoint of the present build, at or before the newest seal."""
+    return _newest(evidence, checkpoints(evidence))
+
+
+def removed_checkpoint(evidence: Evidence) -> Checkpoint | None:
+    """The newest one whose tag was removed from a table, by older metadata, and whose snapshots are listed still."""
+    tables = _tables(evidence)
+    return _newest(evidence, _whole(tables, [{**_earlier_tags(table), **_tags(table.metadata)} for table in tables]))
+
+
+def _tables(evidence: Evidence) -> tuple[Table, Table, Table]:
+    return evidence.mirror.table, evidence.tombstones.table, evidence.quarantine.table
+
+
+def _tags(metadata: TableMetadata) -> dict[str, int]:
+    return {
+        name: ref.snapshot_id
+        for name, ref in metadata.refs.items()
+        if name.startswith(CHECKPOINT_PREFIX) and ref.snapshot_ref_type == SnapshotRefType.TAG
+    }
+
+
+def _earlier_tags(table: Table) -> dict[str, int]:
+    """As the documents of the metadata log have them, as far as they can be read."""
+    tags: dict[str, int] = {}
+    for entry in table.metadata.metadata_log:
+        with suppress(OSError, ValueError):
+            tags |= _tags(FromInputFile.table_metadata(table.io.new_input(entry.metadata_file)))
+    return tags
+
+
+def _whole(tables: Sequence[Table], tags: Sequence[Mapping[str, int]]) -> list[Checkpoint]:
+    valid: list[Checkpoint] = []
+    for tag in tags[0]:
+        sealed = [_sealed_at(table, own_tags.get(tag)) for table, own_tags in zip(tables, tags, strict=True)]
+        first = sealed[0]
+        if first is None or any(other is None or other[0] != first[0] for other in sealed):
+            continue
+        snapshots = {table_name(table): own_tags[tag] for table, own_tags in zip(tables, tags, strict=True)}
+        valid.append(Checkpoint(tag, first[0], snapshots, first[1]))
+    return sorted(valid, key=lambda checkpoint: checkpoint.timestamp_ms, reverse=True)
+
+
+def _newest(evidence: Evidence, candidates: Iterable[Checkpoint]) -> Checkpoint | None:
     if evidence.newest is None:
         return None
     newest = evidence.newest.statement
-    for checkpoint in checkpoints(evidence):
+    for checkpoint in candidates:
         proven = checkpoint.statement
         # What was reprocessed since is older than the checkpoint by its offsets, and not in it.
         same = (proven.build, proven.changelog_uuid, proven.reprocessed) == (

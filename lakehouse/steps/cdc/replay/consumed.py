@@ -19,7 +19,7 @@ from lakehouse.steps.cdc.evidence import Evidence
 from lakehouse.steps.cdc.position import ChangePosition
 from lakehouse.steps.cdc.replay.buckets import Buckets
 from lakehouse.steps.cdc.replay.changes import Types, read_changes, read_initial, read_moves
-from lakehouse.steps.cdc.replay.checkpoints import Checkpoint, newest_checkpoint, stored_changes
+from lakehouse.steps.cdc.replay.checkpoints import Checkpoint, newest_checkpoint, removed_checkpoint, stored_changes
 from lakehouse.steps.cdc.replay.key_change_replay import LeftOut, with_earlier
 from lakehouse.steps.cdc.replay.piecewise import equal, frames, offsets_between
 from lakehouse.steps.cdc.statement import MirrorStatement
@@ -150,13 +150,29 @@ class Consumed:
         missing = _missing(self._mirror, self._evidence, self._initial)
         if begin == "build" or (begin == "auto" and not missing):
             if missing:
-                raise CannotFold(missing, remedy="fold from a checkpoint, or rebuild the mirror")
+                raise CannotFold(missing, remedy="fold from a checkpoint")
             return None
         checkpoint = newest_checkpoint(self._evidence)
         if checkpoint is None:
-            message = missing or f"{self._mirror} has no checkpoint of this build."
-            raise CannotFold(message, remedy="make a checkpoint while the changes are there, or rebuild the mirror")
+            if not missing:
+                message = f"{self._mirror} has no checkpoint of this build."
+                raise CannotFold(message, remedy=f"`lakehouse checkpoint {self._mirror}`")
+            message = f"{missing} Its fold begins with a checkpoint then, and {self._mirror} has none."
+            raise CannotFold(message, remedy=self._way_back())
         return checkpoint
+
+    def _way_back(self) -> str:
+        """What helps where neither the beginning nor a checkpoint is there: no command can make either anew."""
+        if removed := removed_checkpoint(self._evidence):
+            places = (f"{name} at snapshot {snapshot_id}" for name, snapshot_id in removed.snapshots.items())
+            return f"somebody removed the tag {removed.tag}: set it again (`CREATE TAG`), on {', '.join(places)}"
+        if self._statement.initial and self._initial is None:
+            begin = f"restore {self._statement.initial}, or take `initial` out of the declaration and rebuild"
+            return f"{begin} (`lakehouse rebuild {self._mirror} --yes`)"
+        return (
+            "`lakehouse rebuild` refuses without those changes: let the source send a new snapshot to another "
+            "changelog, and declare a mirror of that one"
+        )
 
     @cached_property
     def refused(self) -> pl.DataFrame:

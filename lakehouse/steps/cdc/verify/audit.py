@@ -6,11 +6,14 @@ from functools import partial
 from typing import Any
 
 from lakehouse.declarations import Declarations, MirrorTables
+from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.seals.damage import Attempted
+from lakehouse.protocol.seals.damage import Attempted, Heads
 from lakehouse.protocol.seals.partial_group import PartialGroup, read_partial_group
-from lakehouse.steps.cdc.evidence import evidence_of, judge_seals
+from lakehouse.steps.cdc.evidence import Evidence, evidence_of, judge_seals
+from lakehouse.steps.cdc.replay.checkpoints import newest_checkpoint
 from lakehouse.steps.cdc.verify.counters import BalanceProof, check_balance
 from lakehouse.steps.cdc.verify.doubt import Doubt, find_doubt
 from lakehouse.steps.cdc.verify.ordering import OrderProof, check_order
@@ -125,7 +128,7 @@ def audit_mirror(
         ),
         attempted.part(
             f"{name}: that it is what its changelog makes",
-            tables_read,
+            [*tables_read, *_checkpointed(evidence)],
             partial(check_fold, catalog, tables, evidence=evidence, limit=limit),
             None,
         ),
@@ -171,3 +174,15 @@ def _audit_remains(tables: MirrorTables, loaded: PartialGroup, began: float) -> 
         lost=(*gone, *damaged),
         errors=(*unnamed, f"{name} cannot be compared with its changelog without {', '.join(loaded.unloaded)}."),
     )
+
+
+def _checkpointed(evidence: Evidence) -> Heads:
+    """What the fold may begin with: the newest checkpoint, whose files need not be in the tables any more."""
+    try:
+        checkpoint = newest_checkpoint(evidence)
+    except LakehouseError:  # the fold says so, where it needs it
+        return []
+    if checkpoint is None:
+        return []
+    tables = (evidence.mirror.table, evidence.tombstones.table, evidence.quarantine.table)
+    return [(table, checkpoint.snapshots[table_name(table)]) for table in tables]

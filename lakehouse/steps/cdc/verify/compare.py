@@ -78,11 +78,20 @@ class RowComparison:
         """Compare what should be (one row for each key, with `_partition` and `_offset`) with what is."""
         difference = RowDifference()
         expected = expected.with_row_index("_at")
-        index = expected.select(*self.key, "_at")
+        parts = self._parts(expected)
+        names = [f"_part_{number}" for number in range(len(parts))]
+        index = expected.select(*(part.alias(name) for part, name in zip(parts, names, strict=True)), "_at")
         match_counts = np.zeros(expected.height, np.int64)
         for piece in actual:
             difference.compared += piece.height
-            joined = piece.join(index, on=list(self.key), how="left", nulls_equal=True, maintain_order="left")
+            joined = piece.join(
+                index,
+                left_on=self._parts(piece),
+                right_on=names,
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
+            )
             self._stray(difference, joined.filter(pl.col("_at").is_null()))
             matched = joined.filter(pl.col("_at").is_not_null())
             indexes = matched["_at"]
@@ -91,6 +100,14 @@ class RowComparison:
         self._record(difference, "only_left", expected.filter(pl.Series(match_counts == 0)))
         self._record(difference, "duplicated", expected.filter(pl.Series(match_counts > 1)))
         return difference
+
+    def _parts(self, rows: pl.DataFrame) -> list[pl.Expr]:
+        """The key without NaN, which polars joins with itself only among several rows: null, and that it is NaN."""
+        parts: list[pl.Expr] = []
+        for name in self.key:
+            column = pl.col(name)
+            parts += [column.fill_nan(None), column.is_nan()] if rows.schema[name].is_float() else [column]
+        return parts
 
     def _differing(
         self, difference: RowDifference, rows: pl.DataFrame, expected: pl.DataFrame, indexes: pl.Series

@@ -1,6 +1,6 @@
 """Keys whose row may be stale, since a change of theirs was refused by the stream and never reached the changelog.
 
-A refused change is in the quarantine of the stream, as it came. A key is healed by its next good change that the mirror
+A refused change is in the quarantine of the stream, as it came. A key is healed by a newer good change that the mirror
 has applied: then the row is as the source has it again. Doubt goes along where a row's key changes and values are left
 out. Where the key cannot be read, nothing can heal it but to reprocess the record.
 """
@@ -8,12 +8,11 @@ out. Where the key cannot be read, nothing can heal it but to reprocess the reco
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 
 import polars as pl
 import pyarrow as pa
 from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, GreaterThanOrEqual, Or
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Debezium, Declarations, MirrorTables, arrow_schema
@@ -24,15 +23,17 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.steps.cdc.evidence import Evidence, read_evidence
 from lakehouse.steps.cdc.replay.changes import Types, column_types
+from lakehouse.steps.cdc.replay.column_versions import ORDER
 from lakehouse.steps.cdc.replay.consumed import refused_places
-from lakehouse.steps.cdc.replay.piecewise import equal, frames, offsets_between
+from lakehouse.steps.cdc.replay.piecewise import frames, offsets_between
 from lakehouse.steps.cdc.verify.compare import RowComparison, named
-from lakehouse.steps.cdc.verify.doubt_healing import COLUMNS, KEY, KeysInDoubt
+from lakehouse.steps.cdc.verify.doubt_healing import COLUMNS, KEY, KeysInDoubt, came_since, needs_all
 
 _TIME = "_kafka_timestamp"
 _SHOWN = 10
 # To read a refused message again takes about as long as so many changes.
 _AS_DEAR = 20
+_ORDER = {name: pl.Int64() for name in ORDER}
 _REFUSED = {"_partition": pl.Int64(), "_offset": pl.Int64(), "_time": pl.Datetime("us", "UTC"), "_class": pl.String()}
 
 
@@ -145,11 +146,11 @@ class _DoubtSearch:
     def refused(self, quarantine: Pinned) -> pl.DataFrame:
         """What is in the stream's quarantine of this mirror, with `_known` and the key's columns."""
         kinds = {f"{KEY}{name}": kind for name, kind in self._types.items()}
-        pieces = [pl.DataFrame(schema={**kinds, "_known": pl.Boolean(), **_REFUSED})]
+        pieces = [pl.DataFrame(schema={**kinds, "_known": pl.Boolean(), **_ORDER, **_REFUSED})]
         columns = ("key", "value", "error_class", PARTITION, OFFSET, _TIME)
         for piece in frames(quarantine.table, quarantine.snapshot_id, columns):
             decoded = self._decoder.refused(
-                self._tables.changelog.name, piece["value"].to_list(), piece["key"].to_list()
+                self._tables.changelog.name, piece["value"].to_list(), piece["key"].to_list(), piece[OFFSET].to_list()
             )
             own = piece[decoded.rows]
             keys = [
@@ -162,7 +163,9 @@ class _DoubtSearch:
                     (PARTITION, OFFSET, _TIME, "error_class"), _REFUSED.items(), strict=True
                 )
             )
-            pieces.append(pl.DataFrame([*keys, pl.Series("_known", decoded.known, pl.Boolean())]).hstack(coordinates))
+            known = pl.Series("_known", decoded.known, pl.Boolean())
+            positions = pl.DataFrame([place or (None,) * 3 for place in decoded.positions], _ORDER, orient="row")
+            pieces.append(pl.DataFrame([*keys, known]).hstack(positions).hstack(coordinates))
         return pl.concat(pieces).with_row_index("_row")
 
     def unhealed(self, refused: pl.DataFrame, limit: int | None) -> pl.DataFrame | None:
@@ -171,12 +174,18 @@ class _DoubtSearch:
         known = refused.filter("_known")
         if known.is_empty():
             return refused
-        snapshot_id, where = statement.end, _since(known)
+        snapshot_id, applied = statement.end, AlwaysTrue()
         if log.table.metadata.snapshot_by_id(statement.end) is None:
-            snapshot_id, where = log.snapshot_id, And(where, offsets_between(None, statement.kafka_end))
-        if limit is not None and _rows(log.table, snapshot_id, where) > limit:
-            return None
-        stale = self._keys.unhealed(known, self._applied(known, snapshot_id, where))
+            snapshot_id, applied = log.snapshot_id, offsets_between(None, statement.kafka_end)
+        changes = None
+        for where in (And(applied, came_since(known)), applied):
+            if limit is not None and _rows(log.table, snapshot_id, where) > limit:
+                return None
+            changes = self._applied(known, snapshot_id, where)
+            if not needs_all(known, changes):
+                break
+        assert changes is not None
+        stale = self._keys.unhealed(known, changes)
         stale = stale.join(refused.drop(self.key), on="_row", how="inner").select(refused.columns)
         return pl.concat([stale, refused.filter(~pl.col("_known"))])
 
@@ -219,18 +228,6 @@ def refusal_decoder(tables: MirrorTables, declarations: Declarations) -> ChangeD
             for log in logs
         },
     )
-
-
-def _since(refused: pl.DataFrame) -> BooleanExpression:
-    """Changelog rows that may be later than one of these."""
-    first = dict(refused.group_by("_partition").agg(pl.col("_offset").min()).iter_rows())
-    time_of_first = refused["_time"].min()
-    parts: list[BooleanExpression] = [
-        And(equal(PARTITION, partition), GreaterThanOrEqual(OFFSET, offset))  # pyright: ignore[reportCallIssue]
-        for partition, offset in sorted(first.items())
-    ]
-    by_time = AlwaysTrue() if time_of_first is None else GreaterThanOrEqual(_TIME, time_of_first.isoformat())  # type: ignore[union-attr]
-    return reduce(Or, parts, by_time)
 
 
 def _rows(table: Table, snapshot_id: int | None, where: BooleanExpression) -> int:

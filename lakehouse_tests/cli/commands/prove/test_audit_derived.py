@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from lakehouse.cli import app
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.orchestration.assets.house import write_conf
-from lakehouse_tests.proofs.audit.document import ancestry
+from lakehouse_tests.proofs.audit.document import Document, ancestry, redigest, seals
 from lakehouse_tests.proofs.lineage.computed import DAY, OTHER_DAY, TOP, A, B, C, Computed, derived, lake_of
 
 pytestmark = pytest.mark.slow
@@ -139,6 +139,21 @@ def test_what_cannot_be_read_hides_no_finding(lake: Computed) -> None:
     assert f"BROKEN unreadable_file: {C}: {C}: manifest {damaged.name} cannot be read" in bad.output
     assert f"BROKEN seal_edited: {B}" in bad.output
     assert "Traceback" not in bad.output
+
+
+@pytest.mark.parametrize("key", ["declared", "scanned", "dates", "computed_by", "computed_from"])
+@pytest.mark.parametrize("garbage", ["{", "[1]"])
+def test_what_a_seal_says_of_lineage_is_garbage(lake: Computed, key: str, garbage: str) -> None:
+    def forge(document: Document) -> None:
+        newest = seals(document)[0]
+        newest[f"lakehouse.derived.{key}"] = garbage
+        redigest(newest)
+
+    lake.edit(B, forge)
+    bad = audit(lake)
+    assert bad.exit_code == 1, bad.output
+    assert f"seal_edited: {B}" in bad.output
+    assert "the seal cannot be read" in bad.output
 
 
 def test_errors_alone_are_2_and_stand_beside_findings(lake: Computed) -> None:

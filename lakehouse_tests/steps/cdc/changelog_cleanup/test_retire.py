@@ -1,6 +1,7 @@
 """Old changes may go, once a checkpoint stands for them: what is left stays proven, and so does the mirror."""
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.retire import CannotRetire, Retired, is_harmless, retire_changelog
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.replay.consumed import CannotFold
+from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.cdc.verify.counters import check_balance
 from lakehouse.steps.cdc.verify.ordering import check_order
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, edit_document, redigest, seals
-from lakehouse_tests.steps.cdc.mirrored import BEGAN, LOG, ROW, MirroredLake, change, insert
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, REFUSED, ROW, TOMBSTONES, MirroredLake, change, insert
 
 pytestmark = pytest.mark.slow
 
@@ -107,6 +109,58 @@ def test_nothing_goes_that_is_newer_than_the_checkpoint(lake: MirroredLake) -> N
     assert offsets(lake) == {(1, 5)}
     assert check_fold(lake.catalog, lake.tables).holds
     assert retire(lake, 2000) is None
+
+
+def retired(lake: MirroredLake) -> str:
+    """A lake whose mirror went on after a checkpoint and after what it stands for was removed; returns its tag."""
+    tag = make_checkpoint(lake.catalog, lake.tables).tag
+    lake.ingest(*(change("update", 20 + n, n, name="new", weight=2.0, song="new", partition=n % 2) for n in (3, 4)))
+    lake.apply()
+    assert retire(lake, 6) is not None
+    return tag
+
+
+def test_a_file_that_only_the_checkpoint_needs_is_named_where_it_is_gone(lake: MirroredLake) -> None:
+    tag = retired(lake)
+    birds = lake.load(BIRDS)
+    live = {task.file.file_path for task in birds.scan().plan_files()}
+    tagged = birds.scan(snapshot_id=birds.metadata.refs[tag].snapshot_id).plan_files()
+    (path,) = {task.file.file_path for task in tagged} - live
+    assert audit_mirror(lake.catalog, lake.tables, lake.declarations).holds
+    birds.io.delete(path)
+    proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
+    assert [(finding.kind, finding.table) for finding in proof.findings] == [("missing_file", BIRDS)]
+    assert path.rpartition("/")[2] in proof.findings[0].message
+    assert not proof.errors
+
+
+@pytest.mark.parametrize("tables", [(BIRDS,), (BIRDS, TOMBSTONES, REFUSED)])
+def test_the_tag_of_a_checkpoint_that_is_gone_can_be_set_again(lake: MirroredLake, tables: tuple[str, ...]) -> None:
+    tag = retired(lake)
+    places = {name: lake.load(name).metadata.refs[tag].snapshot_id for name in (BIRDS, TOMBSTONES, REFUSED)}
+    for name in tables:
+        lake.load(name).manage_snapshots().remove_tag(tag).commit()
+    for attempted in (check_fold, make_checkpoint):
+        with pytest.raises(CannotFold, match=f"set it again .*{BIRDS} at snapshot {places[BIRDS]}") as refused:
+            attempted(lake.catalog, lake.tables)
+    assert tag in str(refused.value.remedy)
+    for name, snapshot_id in re.findall(r"(\S+) at snapshot (\d+)", str(refused.value.remedy)):
+        lake.load(name).manage_snapshots().create_tag(int(snapshot_id), tag).commit()
+        places.pop(name)
+    assert not places
+    assert check_fold(lake.catalog, lake.tables).holds
+    assert make_checkpoint(lake.catalog, lake.tables).tag != tag
+
+
+def test_a_checkpoint_that_nobody_remembers_is_no_case_for_a_rebuild(lake: MirroredLake) -> None:
+    tag = retired(lake)
+    table = lake.load(BIRDS)
+    table.manage_snapshots().remove_tag(tag).commit()
+    for entry in lake.load(BIRDS).metadata.metadata_log:
+        table.io.delete(entry.metadata_file)
+    with pytest.raises(CannotFold, match="another changelog") as refused:
+        check_fold(lake.catalog, lake.tables)
+    assert "`lakehouse rebuild` refuses" in str(refused.value.remedy)
 
 
 def test_more_or_less_than_was_retired_is_found(lake: MirroredLake) -> None:

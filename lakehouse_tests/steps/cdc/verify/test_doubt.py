@@ -107,7 +107,9 @@ def test_a_record_that_says_nothing_of_any_row_leaves_no_doubt(lake: MirroredLak
         (change("delete", 12, 2), True),
         (change("tombstone", None, 2), True),
         (change("truncate", 12), True),
-        (change("update", 12, 2, name="new", partition=1), True),
+        (change("update", 12, 2, name="new", partition=1), False),
+        (change("update", 11, 2, name="before"), False),
+        (change("delete", 10, 2), False),
         (change("update", 12, 3, name="another key"), False),
         (change("update", 12, 2, name="new", without=("song",)), False),
         (change("read", 0, 2, name="a snapshot"), False),
@@ -119,6 +121,8 @@ def test_a_record_that_says_nothing_of_any_row_leaves_no_doubt(lake: MirroredLak
         "tombstone",
         "truncate",
         "other partition",
+        "sent again",
+        "older",
         "other key",
         "not every column",
         "read",
@@ -130,6 +134,53 @@ def test_what_heals_a_key(lake: MirroredLake, later: dict[str, object], healed: 
     lake.ingest(later)
     lake.apply()
     assert any(example.startswith("id=2:") for example in doubt(lake).examples) == (not healed)
+
+
+def broken(commit: int, key: int = 2) -> dict[str, Any]:
+    """A change whose image is refused, and whose position can be read."""
+    source = b'{"connector": "postgresql", "schema": "public", "table": "birds", "lsn": %d}' % commit
+    value = b'{"op": "u", "after": {"id": %d, "weight": "heavy"}, "source": %s}' % (key, source)
+    return refusal(b'{"id": %d}' % key, value)
+
+
+@pytest.mark.parametrize(
+    ("later", "healed"),
+    [
+        (change("update", 21, 2, name="new"), True),
+        (change("delete", 21, 2), True),
+        (change("truncate", 21, partition=1), True),
+        (change("update", 21, 2, name="new", partition=1), True),
+        (change("tombstone", None, 2), True),
+        (change("update", 20, 2, name="the refused one, as it was"), False),
+        (change("update", 15, 2, name="late"), False),
+        (change("update", 15, 2, name="late", partition=1), False),
+        (change("update", 11, 2, name="before"), False),
+        (change("delete", 15, 2), False),
+        (change("truncate", 15), False),
+        (change("update", 21, 2, name="new", without=("song",)), False),
+    ],
+)
+def test_a_known_position_is_healed_by_what_is_newer(
+    lake: MirroredLake, later: dict[str, object], healed: bool
+) -> None:
+    lake.ingest(change("update", 11, 2, name="before"), broken(20))
+    lake.ingest(later)
+    lake.apply()
+    assert (doubt(lake).keys, doubt(lake).healed) == (not healed, healed)
+
+
+def test_a_tombstone_of_a_delete_that_is_sent_again_heals_nothing(lake: MirroredLake) -> None:
+    gone = change("delete", 11, 2), change("tombstone", None, 2)
+    lake.ingest(*gone, insert(12, 2), refusal(b'{"id": 2}', BROKEN), broken(20), *gone)
+    lake.apply()
+    assert (doubt(lake).keys, doubt(lake).healed) == (1, 0)
+
+
+def test_doubt_stays_with_the_key_that_a_row_had_left_before(lake: MirroredLake) -> None:
+    """The refused change is newer than the change of key: it is of a row that was made at the old key since."""
+    lake.ingest(broken(20), *moved(12, 2, 20, **TOAST))
+    lake.apply()
+    assert [example.partition(":")[0] for example in doubt(lake).examples] == ["id=2"]
 
 
 def test_a_change_that_the_mirror_refused_heals_nothing(lake: MirroredLake) -> None:
