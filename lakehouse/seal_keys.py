@@ -109,9 +109,10 @@ RELEASE_NEWEST: Final = "release.newest"
 RELEASE_NEWEST_MEMBERS: Final = "release.newest_members"
 RELEASE_MOVED_MS: Final = "release.moved_ms"
 
-# Of the tables that the lakehouse writes about all others: the audit log, statistics, orphans.
+# Of the tables that the lakehouse writes about all others: audit log, statistics, decisions of maintenance, orphans.
 JOURNAL_TABLES: Final = "journal.tables"
 JOURNAL_RUNS: Final = "journal.runs"
 STATISTICS_ADDED: Final = "statistics.added"
+DECISIONS_ADDED: Final = "decisions.added"
 ORPHANS_TABLE: Final = "orphans.table"
 ORPHANS_ROWS: Final = "orphans.rows"

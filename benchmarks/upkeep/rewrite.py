@@ -107,11 +107,11 @@ def rewrite(catalog: LakeCatalog, session: Session, strategy: str, *, megabytes:
     found = Rewritten(
         strategy=strategy,
         bytes=size,
-        files_out=int(done.facts["files_out"]),
-        files_in=int(done.facts["files_in"]),
+        files_out=done.effect.files_out or 0,
+        files_in=done.effect.files_in or 0,
         seconds=round(done.after.seconds, 2),
         cpu_seconds=round(all_cpu, 2),
-        proof_seconds=float(done.facts["proof_seconds"]),
+        proof_seconds=done.effect.proof_seconds or 0.0,
         proof_cpu_seconds=round(own_cpu, 2),
         cores=len(os.sched_getaffinity(0)),
     )

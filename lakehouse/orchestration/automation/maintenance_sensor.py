@@ -148,7 +148,7 @@ def _decide(
 
 def _waits_since(table: Table, memory: History) -> tuple[datetime, str]:
     row = memory.decision(table.name)
-    return row["at"] if row is not None else EPOCH, table.name
+    return row.timestamp if row is not None else EPOCH, table.name
 
 
 def _died(instance: dg.DagsterInstance, table: str, memory: History) -> list[datetime]:
@@ -156,7 +156,7 @@ def _died(instance: dg.DagsterInstance, table: str, memory: History) -> list[dat
 
     What a run has written down as failed makes that operation wait, and no other.
     """
-    finished = {row["run_id"] for row in memory.rows if row["phase"] == "finished"}
+    finished = {row.run_id for row in memory.rows if row.finished}
     failed = failures(instance, {MAINTENANCE_TAG: table})
     return [ended_at(record) for record in failed if record.dagster_run.run_id not in finished]
 

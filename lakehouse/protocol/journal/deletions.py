@@ -4,32 +4,19 @@ Its own rows say so, and this log as well: who asks where something has gone loo
 that somebody cannot read on after it, makes nothing come back.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import msgspec
 from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.declarations import MAINTENANCE_LOG
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.journal.event import Event
 from lakehouse.protocol.journal.position import JournalNews, JournalPosition
 from lakehouse.protocol.seals.history import head_of
 
 DELETING = ("branches", "leases", "deduplicate", "expire", "orphans")
-_COLUMNS = (
-    "row_id",
-    "phase",
-    "at",
-    "table_name",
-    "snapshot_id",
-    "run_id",
-    "operation",
-    "result",
-    "message",
-    "measured",
-)
 # A log that nobody has completed for longer has other gaps as well.
 _LOOKED_BACK = timedelta(days=30)
 
@@ -49,26 +36,24 @@ def deletions(catalog: LakeCatalog, position: JournalPosition) -> JournalNews:
     earliest = datetime.now(UTC) - _LOOKED_BACK
     scan = table.scan(
         row_filter=f"at >= '{earliest.isoformat()}' and phase = 'finished' and result in ('done', 'failed')",
-        selected_fields=_COLUMNS,
         snapshot_id=head,
     )
-    return JournalNews(
-        tuple(sorted(_events(scan.to_arrow().to_pylist()), key=lambda event: (event.at, event.id))), position
-    )
+    rows = (DecisionRow.from_columns(row) for row in scan.to_arrow().to_pylist())
+    return JournalNews(tuple(sorted(_events(rows), key=lambda event: (event.at, event.id))), position)
 
 
-def _events(rows: list[Mapping[str, Any]]) -> Iterator[Event]:
+def _events(rows: Iterable[DecisionRow]) -> Iterator[Event]:
     for row in rows:
-        facts = msgspec.json.decode(row["measured"] or "{}").get("facts", {})
-        if row["operation"] in DELETING and (row["result"] == "done" or facts.get("died") or facts.get("snapshots")):
+        effect = row.effect
+        if row.operation in DELETING and (row.result == "done" or effect.died or effect.snapshots):
             yield Event(
-                id=f"maintenance:{row['row_id']}",
+                id=f"maintenance:{row.row_id}",
                 kind="maintenance",
-                at=row["at"],
+                at=row.timestamp,
                 outcome="deleted",
-                message=f"{row['operation']}: {row['message']}",
-                table=row["table_name"],
-                snapshot_id=row["snapshot_id"],
-                run_id=row["run_id"] or "",
-                details=facts,
+                message=f"{row.operation}: {row.message}",
+                table=row.table_name,
+                snapshot_id=row.snapshot_id,
+                run_id=row.run_id or "",
+                details=effect.counted(),
             )

@@ -10,11 +10,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import msgspec
-
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.steps.maintenance.log.history import History
-from lakehouse.steps.maintenance.log.record import Row, decided_rows, policy_text, record
+from lakehouse.steps.maintenance.log.record import decided_rows, policy_text, record
 from lakehouse.steps.maintenance.model.action import Action
 from lakehouse.steps.maintenance.plan.decide import LONGEST_VALID
 from lakehouse.steps.maintenance.survey import Surveyed
@@ -64,24 +63,24 @@ def approval(digests: Collection[str], memory: History, surveyed: Surveyed, acti
     return Approval(action, "; ".join(refusals) or "nobody has approved of it")
 
 
-def _stale(row: Row, memory: History, surveyed: Surveyed, action: Action) -> str:
+def _stale(row: DecisionRow, memory: History, surveyed: Surveyed, action: Action) -> str:
     """Why a plan does not hold any more; empty if it does."""
     now: datetime = surveyed.state.measured_at
-    if row["at"] < now - LONGEST_VALID:
-        return f"it was shown at {row['at']:%Y-%m-%d %H:%M:%S} UTC, more than {LONGEST_VALID} ago"
-    if row["policy"] != policy_text(surveyed.declared.maintenance):
+    if row.timestamp < now - LONGEST_VALID:
+        return f"it was shown at {row.timestamp:%Y-%m-%d %H:%M:%S} UTC, more than {LONGEST_VALID} ago"
+    if row.policy != policy_text(surveyed.declared.maintenance):
         return "the table is declared otherwise since"
-    if row["snapshot_id"] is not None and row["snapshot_id"] not in {
+    if row.snapshot_id is not None and row.snapshot_id not in {
         snapshot.snapshot_id for snapshot in surveyed.state.main
     }:
-        return f"snapshot {row['snapshot_id']}, on which it stood, is no longer in the history of main"
-    if memory.done_since(surveyed.state.uuid, action.operation, row["at"]):
+        return f"snapshot {row.snapshot_id}, on which it stood, is no longer in the history of main"
+    if memory.done_since(surveyed.state.uuid, action.operation, row.timestamp):
         return f"{action.operation} was done since"
     if action.partitions and not _shown(action, row).partitions:
         return "what is due now are other partitions"
     return ""
 
 
-def _shown(action: Action, row: Row) -> Action:
-    keys = set(msgspec.json.decode(row["partition_keys"], type=list[str]))
+def _shown(action: Action, row: DecisionRow) -> Action:
+    keys = set(row.partition_keys)
     return replace(action, partitions=tuple(partition for partition in action.partitions if partition.key in keys))

@@ -5,11 +5,10 @@ came of it, and goes on from the table as it is: there is no other state.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import structlog
 from pyiceberg.exceptions import CommitFailedException
@@ -17,6 +16,7 @@ from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
 from lakehouse.declarations import ORPHANS, Declarations, Table, apply, plan
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.manifest_files import ManifestCache
 from lakehouse.protocol.catalog import LakeCatalog
@@ -26,7 +26,7 @@ from lakehouse.protocol.seals.attempt import Attempt, attempt_in
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.maintenance.approval import Approval, approval
 from lakehouse.steps.maintenance.log.history import History, completed
-from lakehouse.steps.maintenance.log.record import Row, decided_rows, finished_row, partition_names, record
+from lakehouse.steps.maintenance.log.record import decided_rows, finished_row, partition_names, record
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenancePlan, MaintenanceWork, Operation
 from lakehouse.steps.maintenance.operations import OPERATIONS
 from lakehouse.steps.maintenance.plan.budget import Budget
@@ -115,7 +115,7 @@ def maintain(step: MaintainStep) -> MaintainReport:
         step.inform(f"{step.name}: {action.operation}: {outcome.result}. {outcome.message}")
         failpoint("maintain.done")
         # What was due when it was its turn may be other partitions than those of the decision.
-        finished = finished_row({**row, **partition_names(outcome.action)}, outcome, at=datetime.now(UTC))
+        finished = finished_row(replace(row, **partition_names(outcome.action)), outcome, datetime.now(UTC))
         record(step.catalog, [finished], writer=step.attempt.run_id)
         outcomes.append(outcome)
     after = _look(step, memory, cache) if any(outcome.result == "done" for outcome in outcomes) else None
@@ -191,15 +191,14 @@ def _carry_out(step: MaintainStep, action: Action, memory: History, cache: Manif
     outcome = OPERATIONS[action.operation](work, allowed.action)
     if step.approvals and allowed.refusal and outcome.result == "dry_run":
         outcome = replace(outcome, message=f"{outcome.message}; nothing was deleted: {allowed.refusal}")
-    facts: Mapping[str, Any] = {**outcome.facts, "seconds": round(time.monotonic() - began, 3)}
-    return replace(outcome, facts=facts)
+    return replace(outcome, effect=replace(outcome.effect, seconds=round(time.monotonic() - began, 3)))
 
 
 def _action_of(decided: MaintenancePlan, operation: Operation) -> Action | None:
     return next((action for action in decided.actions if action.operation is operation), None)
 
 
-def _finish_the_dead(step: MaintainStep, memory: History) -> tuple[Row, ...]:
+def _finish_the_dead(step: MaintainStep, memory: History) -> tuple[DecisionRow, ...]:
     """Say what came of decisions whose runs have died, and take back what those had staged.
 
     A branch of a dead rewrite would keep expiry waiting for a day.
@@ -211,13 +210,13 @@ def _finish_the_dead(step: MaintainStep, memory: History) -> tuple[Row, ...]:
     dead = [
         row
         for row in memory.unfinished(str(table.metadata.table_uuid))
-        if row["run_id"] not in step.under_way or row["run_id"] == step.attempt.run_id
+        if row.run_id not in step.under_way or row.run_id == step.attempt.run_id
     ]
     now = datetime.now(UTC)
-    rows = tuple(completed(row, table, at=now) for row in dead)
+    rows = tuple(completed(row, table, now) for row in dead)
     for row in rows:
-        step.inform(f"{step.name}: {row['operation']} of run {row['run_id']}: {row['message']}")
-    _drop_branches(step.catalog, table, {str(row["attempt"]) for row in dead})
+        step.inform(f"{step.name}: {row.operation} of run {row.run_id}: {row.message}")
+    _drop_branches(step.catalog, table, {str(row.attempt) for row in dead})
     record(step.catalog, rows, writer=step.attempt.run_id)
     return rows
 

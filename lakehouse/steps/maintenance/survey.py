@@ -122,12 +122,12 @@ class TableSurvey:
         newest = self.memory.decision(declared.name)
         holds = (
             newest is not None
-            and newest["metadata_file"] == document_of(location)
-            and newest["policy"] == policy_text(declared.maintenance)
-            and newest["valid_until"] is not None
-            and self.now < newest["valid_until"]
+            and newest.metadata_file == document_of(location)
+            and newest.policy == policy_text(declared.maintenance)
+            and newest.valid_until is not None
+            and self.now < newest.valid_until
         )
-        return newest["valid_until"] if newest is not None and holds else None
+        return newest.valid_until if newest is not None and holds else None
 
 
 def document_of(location: str) -> str:
@@ -167,7 +167,7 @@ class Surveys:
 def _attended(surveyed: Surveyed, memory: History) -> datetime:
     """When something that a table needs now was last done for it, or tried."""
     rows = (memory.last(surveyed.state.uuid, action.operation) for action in surveyed.plan.actions)
-    return max((row["at"] for row in rows if row is not None), default=EPOCH)
+    return max((row.timestamp for row in rows if row is not None), default=EPOCH)
 
 
 def survey_all(

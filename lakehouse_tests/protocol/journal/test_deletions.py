@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lakehouse.declarations import AUDIT_LOG, Declarations, Maintenance, apply, plan
+from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.protocol.journal import append, deletions, logged, reconcile
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.maintenance.log.history import completed
@@ -18,16 +19,18 @@ from lakehouse_tests.fixtures.lakes import Lake
 pytestmark = pytest.mark.slow
 
 
-def told(lake: Lake, operation: Operation, result: Any = "done", *, died: bool = False, **facts: int) -> None:
+def told(lake: Lake, operation: Operation, result: Any = "done", *, died: bool = False, **counted: int) -> None:
     """An operation comes to an end, as the step writes it down."""
     now = datetime.now(UTC)
     state = MeasuredState(table="raw.things", uuid="the uuid", measured_at=now)
     decided = MaintenancePlan(table=state.table, state_digest=state.digest, actions=(Action(operation=operation),))
     attempt = Attempt("run", "maintain:raw.things")
     rows = decided_rows(decided, state, Maintenance(), run_id="run", attempt=attempt.id)
-    outcome = ActionOutcome(action=decided.actions[0], result=result, message="7 went", facts=facts or {"files": 7})
+    outcome = ActionOutcome(
+        action=decided.actions[0], result=result, message="7 went", effect=ActionEffect(**counted or {"files": 7})
+    )
     table = lake.catalog.load_table(AUDIT_LOG.identifier)  # any: none of its snapshots is of this attempt
-    ended = completed(rows[0], table, at=now) if died else finished_row(rows[0], outcome, at=now)
+    ended = completed(rows[0], table, now) if died else finished_row(rows[0], outcome, now)
     record(lake.catalog, [*rows, ended], writer="run")
 
 

@@ -1,6 +1,5 @@
 """What lets a run delete: the digest of a plan that was shown, once, and not of one that no longer holds."""
 
-import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -106,8 +105,8 @@ def test_the_plan_that_was_shown_is_done_once(kept: Kept) -> None:
 
 def test_what_a_run_has_shown_can_be_approved_of(kept: Kept) -> None:
     assert kept.run()[0] == "dry_run"
-    [row] = [row for row in History.read(kept.lake.catalog, datetime.now(UTC)).rows if row["phase"] == "decided"]
-    assert kept.run(json.loads(row["state"])["digest"])[0] == "done"
+    [row] = [row for row in History.read(kept.lake.catalog, datetime.now(UTC)).rows if not row.finished]
+    assert kept.run(row.state_digest)[0] == "done"
 
 
 def test_nobody_guesses_a_digest(kept: Kept) -> None:

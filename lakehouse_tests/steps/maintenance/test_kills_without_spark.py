@@ -209,7 +209,7 @@ def _prepare(lake: Lake, operation: Operation) -> None:
         apply(plan(ORPHANS, lake.catalog), lake.catalog)
         work = house.work_on(lake.catalog, Declarations({declared.name: declared}, {}, {}), declared.name, POLICY)
         look = orphans.run(work, Action(operation=operation), now=datetime.now(UTC) - timedelta(days=8))
-        assert look.facts["candidates"] == 1
+        assert look.effect.candidates == 1
 
 
 @pytest.mark.parametrize("killed", KILLED, ids=lambda killed: f"{killed.operation}-{killed.point}")

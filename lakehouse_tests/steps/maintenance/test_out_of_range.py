@@ -144,7 +144,7 @@ def test_it_is_left_alone_by_name_and_ends_no_maintenance(far: Lake) -> None:
     assert whys(report.found.plan) == {"rewrite": ["refused"]}
     assert f"part={FAR}: NotNameable" in report.found.plan.withheld[0].action.reasons[0]
     [row] = History.read(far.catalog, datetime.now(UTC)).rows
-    assert "NotNameable" in row["withheld"]
+    assert "NotNameable" in row.withheld
 
 
 def test_the_other_partitions_are_rewritten_and_deduplicated() -> None:

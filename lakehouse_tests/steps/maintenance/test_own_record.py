@@ -70,7 +70,7 @@ def test_its_own_record_is_maintained_and_then_there_is_nothing_to_do(lived_in: 
     assert {(name, "rewrite") for name in (AUDIT_LOG.name, MAINTENANCE_LOG.name)} <= set(done)
     assert len(done) == len(set(done)), "nothing is done twice"
     rows = History.read(lived_in.house.catalog, datetime.now(UTC)).rows
-    assert {row["result"] for row in rows if row["phase"] == "finished"} == {"done"}
+    assert {row.result for row in rows if row.finished} == {"done"}
     before = {table.name: lived_in.house.catalog.load_table(table.identifier).metadata_location for table in OWN[:2]}
     assert live(lived_in, 3) == []
     after = {table.name: lived_in.house.catalog.load_table(table.identifier).metadata_location for table in OWN[:2]}

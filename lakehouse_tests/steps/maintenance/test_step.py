@@ -1,7 +1,6 @@
 """A run of maintenance: decided before it is done, told afterwards, and completed by the next where it died."""
 
 import json
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakehouse.declarations import AUDIT_LOG, MAINTENANCE_LOG, Expire, Maintenance, Manifests, apply, plan
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
@@ -54,13 +54,13 @@ def step_of(house: House, policy: Maintenance, run_id: str = "run-1", **more: An
     return replace(step, **more)
 
 
-def rows(house: House) -> list[Mapping[str, Any]]:
+def rows(house: House) -> list[DecisionRow]:
     """What was written down, oldest first."""
     return list(reversed(History.read(house.catalog, datetime.now(UTC)).rows))
 
 
 def told(house: House) -> list[tuple[str, str, str]]:
-    found = [(row["phase"], row["operation"], row["result"]) for row in rows(house)]
+    found = [(row.phase, row.operation, row.result) for row in rows(house)]
     return sorted(found)
 
 
@@ -70,10 +70,10 @@ def test_a_decision_is_a_row_before_it_is_done_and_what_came_of_it_is_another(ho
     assert [one.result for one in report.outcomes] == ["done"]
     assert len(house.line) < 6
     assert told(house) == [("decided", "expire", "chosen"), ("finished", "expire", "done")]
-    decided, finished = sorted(rows(house), key=lambda row: row["phase"])
-    assert decided["run_id"] == "run-1"
-    assert json.loads(decided["reasons"])
-    assert json.loads(finished["measured"])["after"]["snapshots"] == len(house.log.metadata.snapshots)
+    decided, finished = sorted(rows(house), key=lambda row: row.phase)
+    assert decided.run_id == "run-1"
+    assert decided.reasons
+    assert json.loads(finished.measured or "")["after"]["snapshots"] == len(house.log.metadata.snapshots)
     assert report.after is not None
     assert report.after.plan.nothing
 
@@ -83,8 +83,8 @@ def test_nothing_is_a_decision_with_reasons(house: House) -> None:
     report = maintain(step_of(house, Maintenance()))
     assert not report.outcomes
     [row] = rows(house)
-    assert (row["phase"], row["operation"]) == ("decided", "nothing")
-    assert any("expire" in reason for reason in json.loads(row["reasons"]))
+    assert (row.phase, row.operation) == ("decided", "nothing")
+    assert any("expire" in reason for reason in row.reasons)
 
 
 def test_without_leave_what_deletes_is_only_shown(house: House) -> None:
@@ -114,8 +114,8 @@ def test_an_excluded_table_says_why(house: House) -> None:
     house.grow(6)
     maintain(step_of(house, replace(EXPIRES, excluded="the auditors are in")))
     [row] = rows(house)
-    assert row["result"] == "excluded"
-    assert "the auditors are in" in row["reasons"]
+    assert row.result == "excluded"
+    assert any("the auditors are in" in reason for reason in row.reasons)
 
 
 def test_who_is_in_the_way_is_in_the_row(house: House) -> None:
@@ -123,8 +123,8 @@ def test_who_is_in_the_way_is_in_the_row(house: House) -> None:
     house.mirror(first)
     maintain(step_of(house, EXPIRES))
     [row] = rows(house)
-    assert row["result"] == "blocked"
-    assert MIRROR in row["blocked_by"]
+    assert row.result == "blocked"
+    assert any(MIRROR in hold for hold in row.blocked_by)
 
 
 def dies(work: MaintenanceWork, action: Action) -> ActionOutcome:
@@ -138,7 +138,7 @@ def test_what_goes_wrong_is_written_down_without_values_and_raised(
     monkeypatch.setattr(step, "OPERATIONS", {**OPERATIONS, Operation.EXPIRE: dies})
     report = maintain(step_of(house, EXPIRES))
     assert told(house)[1] == ("finished", "expire", "failed")
-    assert rows(house)[-1]["message"] == "it ended in ValueError"
+    assert rows(house)[-1].message == "it ended in ValueError"
     with pytest.raises(MaintenanceFailed, match="ended in ValueError"):
         report.require_well()
 
@@ -161,7 +161,7 @@ def test_it_is_looked_at_again_when_its_turn_has_come(house: House, monkeypatch:
     passed = operations.OPERATIONS[Operation.EXPIRE]
 
     def recorded(*args: Any, **more: Any) -> int:
-        if args[1] and args[1][0]["phase"] == "decided":
+        if args[1] and not args[1][0].finished:
             house.mirror(seals[0])
         return real(*args, **more)
 
@@ -184,8 +184,8 @@ def test_the_row_of_what_was_done_names_the_partitions_that_it_was_done_to(
     house.grow(6)
     monkeypatch.setattr(step, "OPERATIONS", {Operation.EXPIRE: done})
     maintain(step_of(house, EXPIRES))
-    finished = next(row for row in rows(house) if row["phase"] == "finished")
-    assert (finished["partitions"], finished["partition_keys"]) == ('["day=2"]', '["other"]')
+    finished = next(row for row in rows(house) if row.phase == "finished")
+    assert (finished.partitions, finished.partition_keys) == (("day=2",), ("other",))
 
 
 def with_branch(house: House, run_id: str) -> None:
@@ -217,7 +217,7 @@ def test_a_row_that_a_dead_run_left_is_completed_and_its_branch_taken_back(
     assert report.completed == 1
     assert dead.branch not in house.log.metadata.refs
     assert [one.result for one in report.outcomes] == ["done"], "its branch keeps nobody waiting"
-    ended = {row["run_id"]: row["result"] for row in rows(house) if row["phase"] == "finished"}
+    ended = {row.run_id: row.result for row in rows(house) if row.phase == "finished"}
     assert ended == {"dead": "failed", "next": "done"}
     assert maintain(step_of(house, EXPIRES, "third")).completed == 0
 
@@ -228,7 +228,7 @@ def test_a_run_that_may_still_be_at_work_is_left_alone(house: House, monkeypatch
     report = maintain(step_of(house, EXPIRES, "next", under_way={"alive", "next"}))
     assert report.completed == 0
     assert alive.branch in house.log.metadata.refs
-    assert not [row for row in rows(house) if row["run_id"] == "alive" and row["phase"] == "finished"]
+    assert not [row for row in rows(house) if row.run_id == "alive" and row.phase == "finished"]
 
 
 def test_what_a_dead_run_has_published_is_found(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +236,7 @@ def test_what_a_dead_run_has_published_is_found(house: House, monkeypatch: pytes
     real = step.record
 
     def lost(*args: Any, **more: Any) -> int:
-        if args[1] and args[1][0]["phase"] == "finished":
+        if args[1] and args[1][0].finished:
             raise KeyboardInterrupt
         return real(*args, **more)
 
@@ -246,9 +246,9 @@ def test_what_a_dead_run_has_published_is_found(house: House, monkeypatch: pytes
         with pytest.raises(KeyboardInterrupt):
             maintain(step_of(house, policy, "dead"))
     maintain(step_of(house, policy, "next"))
-    [row] = [row for row in rows(house) if row["phase"] == "finished"]
-    assert (row["run_id"], row["result"], row["snapshot_id"]) == ("dead", "done", house.head)
-    assert "before it could say so" in row["message"]
+    [row] = [row for row in rows(house) if row.phase == "finished"]
+    assert (row.run_id, row.result, row.snapshot_id) == ("dead", "done", house.head)
+    assert "before it could say so" in row.message
 
 
 def test_the_lakehouses_own_tables_are_looked_after_without_a_word_about_nothing(house: House) -> None:

@@ -1,6 +1,5 @@
 """The sensor, the asset and the checks of maintenance, over tables that need no Spark to be looked after."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -105,7 +104,7 @@ class Upkeep:
     def rows(self) -> list[tuple[str, str, str]]:
         """What was written down, in short, by table."""
         rows = History.read(self.house.catalog, datetime.now(UTC)).rows
-        return sorted((row["table_name"], row["phase"], row["operation"]) for row in rows)
+        return sorted((row.table_name, row.phase, row.operation) for row in rows)
 
 
 @pytest.fixture
@@ -123,8 +122,8 @@ def test_a_look_starts_a_run_where_a_plan_says_so_and_tells_of_all_others(upkeep
     found = upkeep.tick()
     [request] = found.run_requests or []
     assert request.asset_selection == [maintenance_key(LOG)]
-    [row] = [row for row in History.read(upkeep.house.catalog, datetime.now(UTC)).rows if row["table_name"] == LOG]
-    digest = json.loads(row["state"])["digest"]
+    [row] = [row for row in History.read(upkeep.house.catalog, datetime.now(UTC)).rows if row.table_name == LOG]
+    digest = row.state_digest
     assert request.tags == {MAINTENANCE_TAG: LOG, "lakehouse/operations": "expire", ALLOW_TAG: digest}
     assert request.run_key is not None
     told = {event.asset_key for event in found.asset_events}
@@ -163,7 +162,7 @@ def test_no_more_than_the_budget_is_started_and_the_rest_is_told_so(upkeep: Upke
     found = upkeep.tick()
     assert len(found.run_requests or []) == 1
     rows = History.read(upkeep.house.catalog, datetime.now(UTC)).rows
-    assert [row["result"] for row in rows if "budget" in row["reasons"]] == ["withheld"]
+    assert [row.result for row in rows if any("budget" in reason for reason in row.reasons)] == ["withheld"]
     again = upkeep.tick(found.cursor)
     assert len(again.run_requests or []) == 1, "what waits for the budget is looked at with the next tick"
 

@@ -36,7 +36,7 @@ def file_of(location: str) -> Path:
 def decided(upkeep: Upkeep) -> list[str]:
     """Tables of which something was decided, in the order of the rows."""
     rows = History.read(upkeep.house.catalog, datetime.now(UTC)).rows
-    return [row["table_name"] for row in reversed(rows) if row["phase"] == "decided"]
+    return [row.table_name for row in reversed(rows) if not row.finished]
 
 
 def test_only_what_has_changed_is_read(upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,12 @@ from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.errors import COULD_NOT_RUN
 from lakehouse.declarations import Declarations
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.errors import LakehouseError
 from lakehouse.steps.maintenance.approval import show
 from lakehouse.steps.maintenance.explain import as_json as plan_as_json
 from lakehouse.steps.maintenance.explain import because, in_short, in_words, summary
 from lakehouse.steps.maintenance.log.history import History
-from lakehouse.steps.maintenance.log.record import Row
 from lakehouse.steps.maintenance.model.action import Operation
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.survey import Surveys, TableSurvey, survey_all
@@ -128,9 +128,7 @@ def _run(
     }
 
     def report(outcome: RunOutcome) -> None:
-        rows = [
-            row for row in History.read(catalog_of(context), datetime.now(UTC)).rows if row["run_id"] in outcome.runs
-        ]
+        rows = [row for row in History.read(catalog_of(context), datetime.now(UTC)).rows if row.run_id in outcome.runs]
         entries = _as_json(rows)
         if quiet:
             typer.echo(json.dumps(entries, indent=2))
@@ -148,17 +146,20 @@ def _run(
     make_run(context, lambda mark: run_maintenance(context, mark, tags), report, as_json=quiet)
 
 
-def _as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _as_json(rows: Sequence[DecisionRow]) -> list[dict[str, Any]]:
     """What came of each operation, in the order in which it was done; and why, where nothing was."""
     return [
         {
-            **{name: row[name] for name in ("table_name", "operation", "result", "message")},
-            "reasons": json.loads(row["reasons"]),
-            "blocked_by": json.loads(row["blocked_by"]),
-            "plan": json.loads(row["state"])["digest"],
+            "table_name": row.table_name,
+            "operation": row.operation,
+            "result": row.result,
+            "message": row.message,
+            "reasons": list(row.reasons),
+            "blocked_by": list(row.blocked_by),
+            "plan": row.state_digest,
         }
         for row in reversed(rows)
-        if row["phase"] == "finished" or row["operation"] == Operation.NOTHING
+        if row.finished or row.operation == Operation.NOTHING
     ]
 
 

@@ -73,7 +73,7 @@ def _outcomes(outcomes: Sequence[ActionOutcome]) -> dg.TableMetadataValue:
             str(outcome.action.operation),
             outcome.result,
             outcome.message,
-            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in outcome.facts.items()),
+            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in outcome.effect.counted().items()),
         )
         for outcome in outcomes
     ]

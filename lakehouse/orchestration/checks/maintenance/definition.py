@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any
 
 import dagster as dg
-import msgspec
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import Declarations, Table
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.orchestration.checks.maintenance.orphans import deleted_too_early
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.maintenance_metadata import maintenance_key
@@ -48,16 +48,16 @@ class MaintenanceCheck:
             return None
 
     @cached_property
-    def rows(self) -> Sequence[Mapping[str, Any]]:
+    def rows(self) -> Sequence[DecisionRow]:
         """What was written down about it, newest first."""
         if self.loaded is None:
             return ()
         return rows_about(self.lake.catalog, str(self.loaded.metadata.table_uuid), self.now)
 
     @property
-    def finished(self) -> list[Mapping[str, Any]]:
+    def finished(self) -> list[DecisionRow]:
         """What came of operations, newest first."""
-        return [row for row in self.rows if row["phase"] == "finished"]
+        return [row for row in self.rows if row.finished]
 
     def answer(
         self, name: str, broken: Sequence[tuple[str, str]], *, otherwise: str, warn: bool = False
@@ -87,19 +87,19 @@ class MaintenanceCheck:
 
 def _content(check: MaintenanceCheck) -> dg.AssetCheckResult:
     """The newest of each operation that rewrites counts: what was refused once and done well since is history."""
-    newest: dict[str, Mapping[str, Any]] = {}
+    newest: dict[str, DecisionRow] = {}
     for row in check.finished:
-        if row["operation"] in ("rewrite", "manifests", "deduplicate"):
-            newest.setdefault(row["operation"], row)
+        if row.operation in ("rewrite", "manifests", "deduplicate"):
+            newest.setdefault(row.operation, row)
     broken = [
         (
-            f"{name} was refused by its proof, and nothing was published: {row['message']}",
-            f"see branch of {row['attempt']}",
+            f"{name} was refused by its proof, and nothing was published: {row.message}",
+            f"see branch of {row.attempt}",
         )
         for name, row in newest.items()
-        if row["result"] == "proof_failed"
+        if row.result == "proof_failed"
     ]
-    rows = sum(int(msgspec.json.decode(row["measured"])["facts"].get("rows", 0)) for row in newest.values())
+    rows = sum((row.effect.rows or 0) for row in newest.values())
     sentence = f"Everything that was written anew was proven before it was published: {rows:,} rows by the newest runs."
     return check.answer(
         CONTENT, broken, otherwise=sentence if newest else "Nothing was written anew in the last 30 days."

@@ -12,6 +12,7 @@ from pyiceberg.table import FileScanTask, Table
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from lakehouse.declarations.own_tables.action_effect import ActionEffect, TableMeasure
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.iceberg.entries import partition_of
 from lakehouse.proofs.audit.coordinates import coordinates
@@ -24,8 +25,7 @@ from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.deduplicate.closed_partitions import CannotDeduplicate, Closed, NullKey, look
 from lakehouse.steps.maintenance.deduplicate.duplicates import Keyed
 from lakehouse.steps.maintenance.deduplicate.removed_rows import Gone, seal_gone
-from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork, TableMeasure
-from lakehouse.steps.maintenance.plan.due_deduplicate import COUNTED_UNTIL
+from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork
 from lakehouse.steps.maintenance.rewrite.before_after import of_files
 from lakehouse.steps.maintenance.rewrite.compact import OVERTAKEN
 
@@ -74,7 +74,9 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         after=of_files(table, rewritten=closed.bytes, seconds=seconds),
         snapshot_id=head,
         message=f"{gone.rows} rows went, whose key was there before, in {len(gone.partitions)} partitions",
-        facts={"rows_removed": gone.rows, "partitions": len(gone.partitions), COUNTED_UNTIL: _time_of(table, head)},
+        effect=ActionEffect(
+            rows_removed=gone.rows, partitions=len(gone.partitions), counted_until_ms=_time_of(table, head)
+        ),
     )
 
 
@@ -96,7 +98,9 @@ def _shown(
         before=before,
         after=None if surplus else of_files(table, rewritten=closed.bytes, seconds=time.monotonic() - began),
         message=f"{surplus} rows would go" if surplus else "each key is there once",
-        facts={"rows_to_remove": surplus, COUNTED_UNTIL: _time_of(closed.base.table, closed.base.snapshot_id)},
+        effect=ActionEffect(
+            rows_to_remove=surplus, counted_until_ms=_time_of(closed.base.table, closed.base.snapshot_id)
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from pyiceberg.exceptions import CommitFailedException
 
+from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN, Abandoned, abandoned_branches, drop_branch
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork
 
@@ -22,7 +23,10 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
     if not work.allow:
         names = ", ".join(abandoned.branch for abandoned in branches)
         return ActionOutcome(
-            action=action, result="dry_run", message=f"would remove {names}", facts={"branches": len(branches)}
+            action=action,
+            result="dry_run",
+            message=f"would remove {names}",
+            effect=ActionEffect(branches=len(branches)),
         )
     removed, files, messages = 0, 0, list[str]()
     for abandoned in branches:
@@ -38,7 +42,7 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         action=action,
         result="done" if removed else "nothing",
         message="; ".join(messages),
-        facts={"branches": removed, "files": files},
+        effect=ActionEffect(branches=removed, files=files),
     )
 
 

@@ -15,6 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.declarations import Declarations, Expire
+from lakehouse.declarations.own_tables.action_effect import ActionEffect, TableMeasure
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.iceberg.own_files import own_files
@@ -31,7 +32,7 @@ from lakehouse.steps.maintenance.expire.consumers import CutOff, can_plan, newly
 from lakehouse.steps.maintenance.expire.holds import holders_of
 from lakehouse.steps.maintenance.expire.snapshot_selection import Cut, cut
 from lakehouse.steps.maintenance.measure.history import MAINTAINS, history_of, refs_of
-from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork, TableMeasure
+from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork
 from lakehouse.steps.maintenance.model.state import MeasuredState
 
 _TRIES = 30
@@ -122,7 +123,9 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         before=TableMeasure(files=expired.files + expired.metadata_files, snapshots=expired.before),
         after=TableMeasure(seconds=time.monotonic() - began, snapshots=expired.after),
         message=str(expired),
-        facts={"snapshots": len(expired.cut.gone), "files": expired.files, "metadata_files": expired.metadata_files},
+        effect=ActionEffect(
+            snapshots=len(expired.cut.gone), files=expired.files, metadata_files=expired.metadata_files
+        ),
     )
 
 

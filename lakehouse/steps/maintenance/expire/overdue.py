@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyiceberg.exceptions import CommitFailedException
 
+from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.protocol.leases.lease import held_leases, release_lease
 from lakehouse.steps.maintenance.expire.consumers import consumers_of
 from lakehouse.steps.maintenance.expire.holds import holders
@@ -70,4 +71,4 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
         dropped += 1
         messages.append(f"dropped the lease of {holder.kind} {holder.owner}, overdue since {holder.until:%Y-%m-%d}")
     result = "dry_run" if messages and not work.allow else "done" if dropped else "nothing"
-    return ActionOutcome(action=action, result=result, message="; ".join(messages), facts={"leases": dropped})
+    return ActionOutcome(action=action, result=result, message="; ".join(messages), effect=ActionEffect(leases=dropped))

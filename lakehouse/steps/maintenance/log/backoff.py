@@ -46,14 +46,12 @@ def patient(plan: MaintenancePlan, memory: History, uuid: str, now: datetime) ->
 
 def _until(operation: Operation, memory: History, uuid: str) -> datetime | None:
     failures, last = memory.failures(uuid, operation), memory.last(uuid, operation)
-    return last["at"] + pause(failures, last["result"]) if failures and last is not None else None
+    return last.timestamp + pause(failures, last.result) if failures and last is not None else None
 
 
 def _with_reason(action: Action, memory: History, uuid: str, until: datetime) -> Action:
     failures, last = memory.failures(uuid, action.operation), memory.last(uuid, action.operation)
     assert last is not None
-    ended = (
-        f"it ended as {last['result']}" if failures == 1 else f"it came to nothing {failures} times, {last['result']}"
-    )
-    reason = f"{ended}: {last['message']}; the next try is after {until:%Y-%m-%d %H:%M:%S} UTC"
+    ended = f"it ended as {last.result}" if failures == 1 else f"it came to nothing {failures} times, {last.result}"
+    reason = f"{ended}: {last.message}; the next try is after {until:%Y-%m-%d %H:%M:%S} UTC"
     return replace(action, reasons=(reason, *action.reasons))

@@ -7,13 +7,16 @@ by their names, which hide them.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.declarations import MAINTENANCE_LOG, OWN_TABLES, Maintenance, apply, plan
+from lakehouse.declarations.own_tables.action_effect import ActionMeasures
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Missing, append_absent
 from lakehouse.protocol.seals.attempt import Attempt
@@ -23,7 +26,6 @@ from lakehouse.steps.maintenance.model.action import (
     ActionOutcome,
     MaintenancePlan,
     Operation,
-    TableMeasure,
     Withheld,
 )
 from lakehouse.steps.maintenance.model.state import MeasuredState
@@ -32,27 +34,10 @@ KIND = "decisions"
 _LONGEST_MESSAGE = 2000
 _MOST_PARTITIONS = 100
 
-Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class DecisionFacts:
-    """What the column `measured` holds.
-
-    Attributes:
-        before: the table before the action.
-        after: and after it.
-        facts: what else there is to know.
-    """
-
-    before: TableMeasure = field(default_factory=TableMeasure)
-    after: TableMeasure | None = None
-    facts: Mapping[str, int | float | str] = field(default_factory=dict[str, int | float | str])
-
 
 def decided_rows(
     decided: MaintenancePlan, state: MeasuredState, policy: Maintenance, *, run_id: str = "", attempt: str = ""
-) -> list[Row]:
+) -> list[DecisionRow]:
     """One row for each action of a plan, in their order.
 
     None for a table of the lakehouse's own about which nothing is done: to write that down would change such a table
@@ -61,63 +46,62 @@ def decided_rows(
     if decided.table in OWN_TABLES and decided.nothing:
         return []
     withheld = _json([_withheld(postponed) for postponed in decided.withheld])
-    shared = {
-        "phase": "decided",
-        "at": state.measured_at,
-        "table_name": state.table,
-        "table_uuid": state.uuid,
-        "snapshot_id": state.snapshot_id,
-        "metadata_file": state.document,
-        "run_id": run_id or None,
-        "attempt": attempt or None,
-        "withheld": withheld,
-        "message": None,
-        "health": None,
-        "policy": policy_text(policy),
-        "measured": None,
-        "valid_until": decided.look_again_at if _stands(decided) else None,
-    }
     return [
-        {
-            **shared,
-            "row_id": _digest(state.uuid or state.table, state.digest, policy_text(policy), action.operation, attempt),
-            "operation": action.operation.value,
+        DecisionRow(
+            row_id=_digest(state.uuid or state.table, state.digest, policy_text(policy), action.operation, attempt),
+            phase="decided",
+            timestamp=state.measured_at,
+            table_name=state.table,
+            table_uuid=state.uuid,
+            snapshot_id=state.snapshot_id,
+            metadata_file=state.document,
+            run_id=run_id or None,
+            attempt=attempt or None,
+            operation=action.operation.value,
             **partition_names(action),
-            "reasons": _json(action.reasons),
-            "blocked_by": _json(action.blocked_by),
-            "result": _result(decided, action),
-            "state": _brief(state, action),
-            "predicted": None,
-        }
+            reasons=action.reasons,
+            blocked_by=action.blocked_by,
+            withheld=withheld,
+            result=_result(decided, action),
+            state=_brief(state, action),
+            policy=policy_text(policy),
+            valid_until=decided.look_again_at if _stands(decided) else None,
+        )
         for action in decided.actions
     ]
 
 
-def partition_names(action: Action) -> Mapping[str, str]:
-    """The partitions of an action, as rows hold them: some names, and all keys."""
+class PartitionNames(TypedDict):
+    """The partitions of an action, as rows hold them."""
+
+    partitions: tuple[str, ...]
+    partition_keys: tuple[str, ...]
+
+
+def partition_names(action: Action) -> PartitionNames:
+    """Some names, and all keys."""
     return {
-        "partitions": _json([partition.name for partition in action.partitions[:_MOST_PARTITIONS]]),
-        "partition_keys": _json([partition.key for partition in action.partitions]),
+        "partitions": tuple(partition.name for partition in action.partitions[:_MOST_PARTITIONS]),
+        "partition_keys": tuple(partition.key for partition in action.partitions),
     }
 
 
-def finished_row(decided: Row, outcome: ActionOutcome, *, at: datetime) -> Row:
+def finished_row(decided: DecisionRow, outcome: ActionOutcome, timestamp: datetime) -> DecisionRow:
     """What came of an action whose decision is in a row."""
-    facts = DecisionFacts(outcome.before, outcome.after, outcome.facts)
-    return {
-        **decided,
-        "row_id": _digest(decided["row_id"], "finished"),
-        "phase": "finished",
-        "at": at,
-        "snapshot_id": outcome.snapshot_id,
-        "result": outcome.result,
-        "message": outcome.message[:_LONGEST_MESSAGE],
-        "measured": _json(facts),
-        "valid_until": None,
-    }
+    return replace(
+        decided,
+        row_id=_digest(decided.row_id, "finished"),
+        phase="finished",
+        timestamp=timestamp,
+        snapshot_id=outcome.snapshot_id,
+        result=outcome.result,
+        message=outcome.message[:_LONGEST_MESSAGE],
+        measured=ActionMeasures(outcome.before, outcome.after, outcome.effect).to_json(),
+        valid_until=None,
+    )
 
 
-def record(catalog: LakeCatalog, rows: Sequence[Row], *, writer: str) -> int:
+def record(catalog: LakeCatalog, rows: Sequence[DecisionRow], *, writer: str) -> int:
     """Append rows that are not there yet; returns how many were not.
 
     Args:
@@ -142,10 +126,10 @@ def policy_text(policy: Maintenance) -> str:
     return _json(policy)
 
 
-def _unrecorded(base: Base, rows: Sequence[Row]) -> Missing:
-    known = _known(base, min(row["at"] for row in rows))
-    new = {row["row_id"]: row for row in rows if row["row_id"] not in known}
-    return Missing(list(new.values()), {"decisions.added": str(len(new))})
+def _unrecorded(base: Base, rows: Sequence[DecisionRow]) -> Missing:
+    known = _known(base, min(row.timestamp for row in rows))
+    new = {row.row_id: row.to_columns() for row in rows if row.row_id not in known}
+    return Missing(list(new.values()), {seal_keys.DECISIONS_ADDED: str(len(new))})
 
 
 def _known(base: Base, earliest: datetime) -> set[str]:

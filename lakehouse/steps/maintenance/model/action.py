@@ -1,6 +1,6 @@
 """What all of maintenance shares: an operation, and what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from typing import Literal
 from pyspark.sql import SparkSession
 
 from lakehouse.declarations import Declarations, Maintenance, Table
+from lakehouse.declarations.own_tables.action_effect import ActionEffect, TableMeasure
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
@@ -47,25 +48,6 @@ class Operation(StrEnum):
             Operation.EXPIRE,
             Operation.ORPHANS,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableMeasure:
-    """The table in the same words, before or after an action.
-
-    Attributes:
-        files: data and delete files; of a manifest rewrite, manifests.
-        bytes: that were written anew by then.
-        seconds: of work by then.
-        plan_ms: to plan a scan.
-        snapshots: entries of the document.
-    """
-
-    files: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
-    plan_ms: float = 0.0
-    snapshots: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +139,7 @@ class ActionOutcome:
         after: and after it; None where it is as before.
         snapshot_id: that it published; None for none.
         message: in words.
-        facts: what else a person wants to know, by name: rows removed, seconds of proof, files deleted.
+        effect: what it counted: rows removed, seconds of proof, files deleted.
     """
 
     action: Action
@@ -166,7 +148,7 @@ class ActionOutcome:
     after: TableMeasure | None = None
     snapshot_id: int | None = None
     message: str = ""
-    facts: Mapping[str, int | float | str] = field(default_factory=dict[str, int | float | str])
+    effect: ActionEffect = field(default_factory=ActionEffect)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,13 +14,14 @@ import structlog
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Orphans
+from lakehouse.declarations.own_tables.action_effect import ActionEffect, TableMeasure
 from lakehouse.iceberg.locations import place_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.shared_files import require_sole
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, Attempt, attempt_in
 from lakehouse.steps.maintenance.measure.longest_run import longest_run
-from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork, TableMeasure
+from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork
 from lakehouse.steps.maintenance.model.partitions import hidden_fields
 from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing, list_files
 from lakehouse.steps.maintenance.orphans.location import neighbours_below, require_own_place
@@ -95,14 +96,14 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
         before=TableMeasure(files=len(listing.files)),
         after=TableMeasure(files=len(listing.files) - deleted, seconds=time.monotonic() - began),
         message=str(result),
-        facts={
-            "candidates": len(result.candidates),
-            "reprieved": len(result.reprieved),
-            "waiting": len(result.waiting),
-            "orphans": len(result.doomed),
-            "deleted": deleted,
-            "bytes": sum(file.bytes for file in result.doomed) if deletes else 0,
-        },
+        effect=ActionEffect(
+            candidates=len(result.candidates),
+            reprieved=len(result.reprieved),
+            waiting=len(result.waiting),
+            orphans=len(result.doomed),
+            deleted=deleted,
+            bytes=sum(file.bytes for file in result.doomed) if deletes else 0,
+        ),
     )
 
 

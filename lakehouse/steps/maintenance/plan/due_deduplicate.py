@@ -15,7 +15,6 @@ from lakehouse.steps.maintenance.model.state import MeasuredState, PartitionStat
 from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
 
 _MOST_NAMED = 10
-COUNTED_UNTIL = "counted_until_ms"  # a fact of an outcome: the newest snapshot of `main` that was looked through
 
 
 def due_deduplicate(rule_input: RuleInput) -> DueResult:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
 
+from lakehouse.declarations.own_tables.action_effect import TableMeasure
 from lakehouse.iceberg.entries import live_entries
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.maintenance.model.action import TableMeasure
 
 
 def of_files(table: Table, *, rewritten: int = 0, seconds: float = 0.0) -> TableMeasure:

@@ -4,6 +4,7 @@ import time
 
 from pyspark.errors import PySparkException
 
+from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.engines.spark.naming import quoted_name, quoted_text
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.history import head_of, summary_of
@@ -63,5 +64,5 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         after=of_files(table, rewritten=size, seconds=seconds),
         snapshot_id=snapshot_id,
         message=f"{len(statistics.blob_metadata)} columns were counted",
-        facts={"columns": len(statistics.blob_metadata), "bytes": statistics.file_size_in_bytes},
+        effect=ActionEffect(columns=len(statistics.blob_metadata), bytes=statistics.file_size_in_bytes),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
+from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.protocol.cleanup.vain_attempt import drop_branches_of
 from lakehouse.protocol.commit import Replacement, Staged, open_branch, publish, stage_as_written, stage_replacement
 from lakehouse.protocol.errors import ContentChanged, FilesTouched, MainMoved, SchemaChanged, TableReplaced
@@ -70,14 +71,14 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         after=of_files(work.catalog.load_table(work.base.identifier), rewritten=rewritten, seconds=seconds),
         snapshot_id=published.snapshots[work.base.name],
         message=f"{len(files_out)} data files are now {len(files_in)}",
-        facts={
-            "files_out": len(written.replacement.out),
-            "files_in": len(written.replacement.into),
-            "rows": proof.rows,
-            "proof_seconds": round(proof.seconds, 3),
-            "proof_engine": proof.engine,
-            "rebases": published.rebases,
-        },
+        effect=ActionEffect(
+            files_out=len(written.replacement.out),
+            files_in=len(written.replacement.into),
+            rows=proof.rows,
+            proof_seconds=round(proof.seconds, 3),
+            proof_engine=proof.engine,
+            rebases=published.rebases,
+        ),
     )
 
 

@@ -13,10 +13,11 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.declarations import Rewrite
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.entries import is_data, live_entries, partition_of
 from lakehouse.protocol.seals.history import ancestry, head_of, is_rewrite, summary_of
-from lakehouse.steps.maintenance.log.record import Row, decided_rows, finished_row, record
+from lakehouse.steps.maintenance.log.record import decided_rows, finished_row, record
 from lakehouse.steps.maintenance.measure.measure import measure
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenancePlan, MaintenanceWork, Operation
 from lakehouse.steps.maintenance.model.partitions import partition_named
@@ -148,8 +149,8 @@ def _compact(work: MaintenanceWork, action: Action, warn: Warn) -> ActionOutcome
     return outcome
 
 
-def _finish(work: MaintenanceWork, row: Row, outcome: ActionOutcome) -> None:
-    record(work.catalog, [finished_row(row, outcome, at=datetime.now(UTC))], writer=work.attempt.run_id)
+def _finish(work: MaintenanceWork, row: DecisionRow, outcome: ActionOutcome) -> None:
+    record(work.catalog, [finished_row(row, outcome, datetime.now(UTC))], writer=work.attempt.run_id)
 
 
 def _describe(error: Exception) -> str:

@@ -5,6 +5,7 @@ Every append leaves a manifest, of whatever partitions it wrote; a scan of one p
 
 import time
 
+from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.protocol.cleanup.vain_attempt import drop_branches_of
 from lakehouse.protocol.commit import Replacement, publish, stage_replacement
 from lakehouse.protocol.errors import ContentChanged
@@ -47,5 +48,5 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         after=after,
         snapshot_id=published.snapshots[work.base.name],
         message=f"{before.files} manifests are now {after.files}",
-        facts={"rebases": published.rebases},
+        effect=ActionEffect(rebases=published.rebases),
     )

@@ -108,8 +108,8 @@ def test_what_is_due_is_done_and_what_deletes_asks_for_a_yes(
 
     monkeypatch.setattr(maintain, "_run", run)
     assert call(*words, "--only", "expire").exit_code == 0
-    rows = [row for row in History.read(house.catalog, datetime.now(UTC)).rows if row["table_name"] == LOG]
-    digests = [json.loads(row["state"])["digest"] for row in rows]
+    rows = [row for row in History.read(house.catalog, datetime.now(UTC)).rows if row.table_name == LOG]
+    digests = [row.state_digest for row in rows]
     assert len(digests) == len(words)
     assert asked == [([LOG], (Operation.EXPIRE,), {LOG: digests[0]} if words else {})]
 

@@ -28,7 +28,6 @@ from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.partitions import partition_named
 from lakehouse.steps.maintenance.model.preconditions import Computed, FormatVersion3, ReadInRanges
 from lakehouse.steps.maintenance.model.state import Partition
-from lakehouse.steps.maintenance.plan.due_deduplicate import COUNTED_UNTIL
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.spark import SparkOn
@@ -56,7 +55,7 @@ def test_the_first_of_each_key_stays(seen: Seen) -> None:
     files = seen.files()
     outcome = seen.run()
     assert outcome.result == "done", outcome.message
-    assert outcome.facts["rows_removed"] == 3
+    assert outcome.effect.rows_removed == 3
     assert seen.rows() == [
         (1, DAYS[0], 2, "new"),
         (1, DAYS[1], 1, "other day"),
@@ -73,10 +72,12 @@ def test_the_first_of_each_key_stays(seen: Seen) -> None:
     assert (found.seal.kind, found.seal.statement["said"]) == ("deduplicate", "by the step")
     assert (found.seal.statement["deduplicate.removed"], found.seal.statement["deduplicate.table"]) == ("3", NAME)
     assert set(seen.table.metadata.refs) == {"main"}
-    assert outcome.facts[COUNTED_UNTIL] == seen.table.metadata.snapshots[-1].timestamp_ms
+    assert outcome.effect.counted_until_ms == seen.table.metadata.snapshots[-1].timestamp_ms
     again = seen.run()
-    assert again.facts[COUNTED_UNTIL] == outcome.facts[COUNTED_UNTIL], "what comes later has not been looked through"
-    assert (again.result, again.snapshot_id, again.facts["rows_to_remove"]) == ("done", None, 0)
+    assert again.effect.counted_until_ms == outcome.effect.counted_until_ms, (
+        "what comes later has not been looked through"
+    )
+    assert (again.result, again.snapshot_id, again.effect.rows_to_remove) == ("done", None, 0)
 
 
 def test_rows_without_a_key_are_counted_where_the_files_do_not_say_so(seen: Seen) -> None:
@@ -91,7 +92,7 @@ def test_rows_without_a_key_are_counted_where_the_files_do_not_say_so(seen: Seen
 
 def test_only_the_partitions_of_the_action(seen: Seen) -> None:
     files = seen.files()
-    assert seen.run(DAYS[1]).facts["rows_removed"] == 1
+    assert seen.run(DAYS[1]).effect.rows_removed == 1
     after = seen.files()
     assert {day for day in DAYS if after[day] != files[day]} == {DAYS[1]}
     assert len(seen.rows()) == 8
@@ -124,7 +125,7 @@ def test_rows_of_an_older_partitioning_are_not_of_the_partition(seen: Seen) -> N
         session=lambda: seen.spark_on(seen.lake.settings),
     )
     outcome = deduplicate.run(work, Action(operation=Operation.DEDUPLICATE, partitions=(one,)))
-    assert (outcome.result, outcome.facts.get("rows_removed")) == ("done", 1), outcome.message
+    assert (outcome.result, outcome.effect.rows_removed) == ("done", 1), outcome.message
     assert seen.rows() == sorted(
         [*old, (1, DAYS[0], 4, "newest")], key=lambda row: (row[0], row[1], row[2] or 0, row[3])
     )
@@ -133,7 +134,7 @@ def test_rows_of_an_older_partitioning_are_not_of_the_partition(seen: Seen) -> N
 def test_nothing_goes_without_a_yes(seen: Seen) -> None:
     before = seen.rows()
     outcome = seen.run(allow=False)
-    assert (outcome.result, outcome.facts["rows_to_remove"]) == ("dry_run", 3)
+    assert (outcome.result, outcome.effect.rows_to_remove) == ("dry_run", 3)
     assert seen.rows() == before
     assert set(seen.table.metadata.refs) == {"main"}
 
@@ -265,7 +266,7 @@ def test_what_went_from_a_stream_is_proven(sql_lake: Lake, spark_on: SparkOn) ->
     declarations = replace(stream.declarations, tables={**stream.declarations.tables, A: declared})
     work = work_on(stream.catalog, declarations, A, policy, session=lambda: spark_on(sql_lake.settings))
     outcome = deduplicate.run(work, Action(operation=Operation.DEDUPLICATE))
-    assert outcome.facts["rows_removed"] == 20, outcome.message
+    assert outcome.effect.rows_removed == 20, outcome.message
     left = stream.load(A).scan().to_arrow()
     assert sorted(left["id"].to_pylist()) == list(range(20))
     assert set(left["_kafka_partition"].to_pylist()) == {1}

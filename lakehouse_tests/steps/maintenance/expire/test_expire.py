@@ -104,7 +104,7 @@ def test_it_is_only_shown_until_it_is_allowed(house: House) -> None:
     assert f"2 snapshots would go; mirror {MIRROR} holds 5" in shown.message
     assert len(house.line) == 9
     done = run(work_on(house.catalog, house.declarations, LOG, policy), ACTION)
-    assert (done.result, done.facts["snapshots"], done.before.snapshots) == ("done", 2, 9)
+    assert (done.result, done.effect.snapshots, done.before.snapshots) == ("done", 2, 9)
     assert done.after is not None
     assert (done.after.snapshots, len(house.line)) == (7, 7)
     never = work_on(house.catalog, house.declarations, LOG, Maintenance(expire=None))

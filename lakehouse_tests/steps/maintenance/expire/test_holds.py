@@ -11,6 +11,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyspark.sql import SparkSession
 
 from lakehouse.declarations import Declarations, Expire, Maintenance
+from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.protocol.catalog import TableChange, set_tag
 from lakehouse.protocol.commit import open_branch, stage_files
 from lakehouse.protocol.leases.lease import Lease, lease_tag, leases, take_lease
@@ -147,7 +148,7 @@ def test_a_late_lease_is_loud_and_goes_only_after_its_grace(house: House) -> Non
     assert len(leases(house.log)) == 2
     work = work_on(house.catalog, house.declarations, LOG, DROPS, told=said)
     done = overdue.run(work, DROP, now=days_ahead(3.5))
-    assert (done.result, done.facts) == ("done", {"leases": 1})
+    assert (done.result, done.effect) == ("done", ActionEffect(leases=1))
     assert f"dropped the lease of mirror {MIRROR}" in done.message
     assert "2.5 days overdue" in said[0]
     assert _owners(house) == {("lease", "year-end")}  # the mirror's own seal no longer holds anything either
@@ -192,7 +193,7 @@ def test_a_lease_that_is_renewed_while_it_is_judged_stays(
 
     monkeypatch.setattr(overdue, "holders", meanwhile)
     done = overdue.run(work_on(house.catalog, house.declarations, LOG, DROPS), DROP, now=days_ahead(4))
-    assert (done.result, done.facts) == ("nothing", {"leases": 0})
+    assert (done.result, done.effect) == ("nothing", ActionEffect(leases=0))
     assert _held(house)["lease", "year-end"].until == renewed.until
 
 
@@ -239,7 +240,7 @@ def test_branches_that_died_go_with_their_files(sql_lake: Lake, monkeypatch: pyt
     def run(*, allow: bool = True, hours: float = 0) -> tuple[str, dict[str, object]]:
         work = work_on(sql_lake.catalog, declared, name, Maintenance(), allow=allow, longest_run=timedelta(hours=hours))
         done = branches.run(work, action)
-        return done.result, dict(done.facts)
+        return done.result, dict(done.effect.counted())
 
     assert run() == ("nothing", {})
     now = datetime.now(UTC).timestamp()

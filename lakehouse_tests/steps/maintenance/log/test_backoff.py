@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from lakehouse.declarations import Maintenance
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.steps.maintenance.log.backoff import AFTER_PROOF_FAILED, LONGEST_PAUSE, patient, pause
 from lakehouse.steps.maintenance.log.history import History
-from lakehouse.steps.maintenance.log.record import Row, decided_rows, finished_row
+from lakehouse.steps.maintenance.log.record import decided_rows, finished_row
 from lakehouse.steps.maintenance.model.action import ActionOutcome
 from lakehouse_tests.steps.maintenance.states import DAY, NOW, TARGET, decided, line, operations, part, state, whys
 
@@ -19,11 +20,11 @@ SMALL = state(part(), history=line(5))
 def ended(*results: Any) -> History:
     """Rewrites of the table that came to this, a minute apart, the last of them now."""
     plan = decided(SMALL)
-    rows: list[Row] = []
+    rows: list[DecisionRow] = []
     for ago, result in enumerate(reversed(results)):
         [row] = decided_rows(plan, SMALL, Maintenance(), attempt=f"a{ago}")
         outcome = ActionOutcome(action=plan.actions[0], result=result, message="somebody was faster")
-        rows.append(finished_row(row, outcome, at=NOW - ago * MINUTE))
+        rows.append(finished_row(row, outcome, NOW - ago * MINUTE))
     return History(tuple(rows))
 
 

@@ -10,14 +10,15 @@ import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from lakehouse.declarations import MAINTENANCE_LOG, ORPHANS, Deduplicate, Expire, Maintenance, Rewrite, apply, plan
+from lakehouse.declarations.own_tables.action_effect import ActionEffect
+from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.log.history import History, completed
-from lakehouse.steps.maintenance.log.record import Row, decided_rows, finished_row, record
+from lakehouse.steps.maintenance.log.record import decided_rows, finished_row, record
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation
 from lakehouse.steps.maintenance.model.state import Depth, MeasuredState, Partition
 from lakehouse.steps.maintenance.plan.budget import Budget
-from lakehouse.steps.maintenance.plan.due_deduplicate import COUNTED_UNTIL
 from lakehouse.steps.maintenance.survey import TableSurvey
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.protocol.commit.rewrites import append, create
@@ -31,14 +32,14 @@ UNSOUND = state(part(), history=line(70))
 MINUTE = timedelta(minutes=1)
 
 
-def rows_of(measured: MeasuredState, policy: Maintenance = POLICY, *, attempt: str = "") -> list[Row]:
+def rows_of(measured: MeasuredState, policy: Maintenance = POLICY, *, attempt: str = "") -> list[DecisionRow]:
     """The rows of what is decided about a state."""
     return decided_rows(decided(measured, policy), measured, policy, run_id="run" if attempt else "", attempt=attempt)
 
 
-def outcome(row: Row, result: Any = "done", **more: Any) -> ActionOutcome:
+def outcome(row: DecisionRow, result: Any = "done", **more: Any) -> ActionOutcome:
     """What came of the action of a row."""
-    return ActionOutcome(action=Action(operation=Operation(row["operation"])), result=result, **more)
+    return ActionOutcome(action=Action(operation=Operation(row.operation)), result=result, **more)
 
 
 def kept(lake: Lake) -> list[dict[str, Any]]:
@@ -77,14 +78,14 @@ def test_the_same_is_there_once_however_often_it_is_told(home: Lake) -> None:
     assert record(home.catalog, rows_of(MeasuredState.from_json(UNSOUND.to_json())), writer="another") == 0
     assert head_of(home.load(MAINTENANCE_LOG.name)) == before
     [row] = rows_of(UNSOUND)
-    finished = finished_row(row, outcome(row), at=NOW + HOUR)
+    finished = finished_row(row, outcome(row), NOW + HOUR)
     assert [record(home.catalog, [row, finished], writer="run") for _ in range(2)] == [1, 0]
     assert len(kept(home)) == 3
 
 
 def test_another_state_policy_or_attempt_is_another_row() -> None:
     ids = {
-        row["row_id"]
+        row.row_id
         for row in (
             *rows_of(UNSOUND),
             *rows_of(replace(UNSOUND, measured_at=NOW + MINUTE)),
@@ -99,9 +100,9 @@ def test_another_state_policy_or_attempt_is_another_row() -> None:
 def test_a_sensitive_partition_is_hidden_in_every_column() -> None:
     secret = replace(part(), partition=Partition(key="0123456789abcdef", name="name=***"))
     [row] = rows_of(state(secret))
-    assert msgspec.json.decode(row["partitions"]) == ["name=***"]
-    assert "name=***" in row["reasons"]
-    assert "name=***" in row["state"]
+    assert row.partitions == ("name=***",)
+    assert any("name=***" in reason for reason in row.reasons)
+    assert "name=***" in row.state
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_a_sensitive_partition_is_hidden_in_every_column() -> None:
     ],
 )
 def test_what_was_decided_is_one_word(measured: MeasuredState, policy: Maintenance, result: str) -> None:
-    assert [row["result"] for row in rows_of(measured, policy)] == [result]
+    assert [row.result for row in rows_of(measured, policy)] == [result]
 
 
 def test_a_table_of_our_own_gets_a_row_only_where_something_is_done() -> None:
@@ -147,9 +148,9 @@ def test_nothing_stands_until_the_table_changes_or_it_is_time(home: Lake) -> Non
 
 def test_what_waits_for_its_turn_does_not_stand() -> None:
     huge = decided(state(part(files=100, size=10 * 1024**2)), budget=Budget(bytes=1))
-    assert decided_rows(huge, SOUND, POLICY)[0]["valid_until"] is None
+    assert decided_rows(huge, SOUND, POLICY)[0].valid_until is None
     waiting = rows_of(state(part(last_change=NOW)))
-    assert waiting[0]["valid_until"] == NOW + timedelta(minutes=15)
+    assert waiting[0].valid_until == NOW + timedelta(minutes=15)
 
 
 def test_a_decision_of_a_run_that_died_is_completed_by_what_is_in_main(home: Lake) -> None:
@@ -161,9 +162,9 @@ def test_a_decision_of_a_run_that_died_is_completed_by_what_is_in_main(home: Lak
         record(home.catalog, rows_of(about, attempt=attempt), writer="run")
     memory = History.read(home.catalog, NOW)
     unfinished = memory.unfinished(uuid)
-    assert {row["attempt"] for row in unfinished} == {landed, lost}
-    ended = [completed(row, home.load(name), at=NOW + HOUR) for row in unfinished]
-    assert {row["attempt"]: row["result"] for row in ended} == {landed: "done", lost: "failed"}
+    assert {row.attempt for row in unfinished} == {landed, lost}
+    ended = [completed(row, home.load(name), NOW + HOUR) for row in unfinished]
+    assert {row.attempt: row.result for row in ended} == {landed: "done", lost: "failed"}
     record(home.catalog, ended, writer="next")
     assert History.read(home.catalog, NOW).unfinished(uuid) == ()
 
@@ -171,13 +172,13 @@ def test_a_decision_of_a_run_that_died_is_completed_by_what_is_in_main(home: Lak
 def test_failures_are_counted_since_the_last_success() -> None:
     [row] = rows_of(UNSOUND, attempt="a")
     results = ["done", "failed", "nothing", "overtaken", "proof_failed"]  # what found nothing to do finds it again
-    ended = [{**finished_row(row, outcome(row, result), at=NOW + at * MINUTE)} for at, result in enumerate(results)]
+    ended = [finished_row(row, outcome(row, result), NOW + at * MINUTE) for at, result in enumerate(results)]
     memory = History(tuple(reversed(ended)))
     assert memory.failures("the uuid", Operation.REWRITE) == 4
     assert memory.failures("the uuid", Operation.EXPIRE) == 0
     last = memory.last("the uuid", Operation.REWRITE)
     assert last is not None
-    assert last["result"] == "proof_failed"
+    assert last.result == "proof_failed"
 
 
 def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
@@ -185,8 +186,8 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
     closed = Action(operation=Operation.DEDUPLICATE, partitions=(Partition(key="k", name="day=1"),), reasons=("x",))
     both = replace(decided(SOUND), actions=(looked, closed))
     rows = decided_rows(both, SOUND, POLICY, attempt="x")
-    facts = {COUNTED_UNTIL: round((NOW - HOUR).timestamp() * 1000)}
-    ended = [finished_row(row, outcome(row, facts=facts), at=NOW + HOUR) for row in rows]
+    effect = ActionEffect(counted_until_ms=round((NOW - HOUR).timestamp() * 1000))
+    ended = [finished_row(row, outcome(row, effect=effect), NOW + HOUR) for row in rows]
     record(home.catalog, [*rows, *ended], writer="run")
     apply(plan(ORPHANS, home.catalog), home.catalog)
     orphans = home.load(ORPHANS.name)
@@ -219,8 +220,8 @@ def test_what_came_after_the_count_is_not_deduplicated(home: Lake) -> None:
     policy = Maintenance(deduplicate=Deduplicate(order_by=("n desc",)))
     counted = part(files=4, size=TARGET, last_change=NOW - 3 * DAY)
     [row] = rows_of(state(counted), policy, attempt="a1")
-    facts = {COUNTED_UNTIL: round((NOW - 2 * DAY).timestamp() * 1000)}
-    record(home.catalog, [row, finished_row(row, outcome(row, facts=facts), at=NOW)], writer="run")
+    effect = ActionEffect(counted_until_ms=round((NOW - 2 * DAY).timestamp() * 1000))
+    record(home.catalog, [row, finished_row(row, outcome(row, effect=effect), NOW)], writer="run")
     remembered = History.read(home.catalog, NOW).remembered("the uuid")
     assert remembered.deduplicated == {counted.partition.key: NOW - 2 * DAY}
     late = replace(counted, last_change=NOW - DAY - HOUR)
@@ -250,9 +251,9 @@ def test_rows_of_earlier_releases_are_read_and_what_they_had_is_null_from_now_on
         schema.update_column("predicted", required=True)
     expected = '{"bytes":1,"commit_ms":0.0,"files_removed":9,"plan_ms":1.0,"seconds":5.0,"survives":1.0}'
     measured = '{"after":{"bytes":1,"commit_ms":2.0,"files":1,"seconds":3.0},"before":{"files":20},"facts":{}}'
-    [decided_then] = [{**row, "health": 61.5, "predicted": expected} for row in rows_of(UNSOUND, attempt="a")]
-    ended = finished_row(decided_then, outcome(decided_then), at=NOW + MINUTE)
-    old = [decided_then, {**ended, "measured": measured}]
+    [decided_then] = [replace(row, health=61.5, predicted=expected) for row in rows_of(UNSOUND, attempt="a")]
+    ended = finished_row(decided_then, outcome(decided_then), NOW + MINUTE)
+    old = [decided_then.to_columns(), replace(ended, measured=measured).to_columns()]
     table = home.load(MAINTENANCE_LOG.name)
     table.append(pa.Table.from_pylist(old, schema_to_pyarrow(table.schema(), include_field_ids=False)))
     assert record(home.catalog, rows_of(replace(UNSOUND, measured_at=NOW + HOUR)), writer="run") == 1

@@ -116,15 +116,15 @@ def folder(sql_lake: Lake) -> Folder:
 def test_an_orphan_goes_in_the_second_look_that_is_far_enough_from_the_first(folder: Folder) -> None:
     before, stray = folder.files(), folder.put()
     first = folder.look()
-    assert (first.result, first.facts["candidates"], first.facts["deleted"]) == ("done", 1, 0)
+    assert (first.result, first.effect.candidates, first.effect.deleted) == ("done", 1, 0)
     early = folder.look(days=1.9)
-    assert (early.facts["candidates"], early.facts["waiting"], early.facts["deleted"]) == (0, 1, 0)
+    assert (early.effect.candidates, early.effect.waiting, early.effect.deleted) == (0, 1, 0)
     assert stray in folder.files()
     second = folder.look(days=2.1)
-    assert (second.facts["deleted"], second.facts["bytes"]) == (1, 4)
+    assert (second.effect.deleted, second.effect.bytes) == (1, 4)
     assert folder.files() == before
     assert folder.events() == [("candidate", stray), ("deleted", stray)]
-    assert folder.look(days=9).facts["orphans"] == 0
+    assert folder.look(days=9).effect.orphans == 0
     assert folder.lake.rows(folder.name) == list(range(5))
 
 
@@ -134,12 +134,12 @@ def test_nothing_is_deleted_unless_it_is_declared_and_nothing_is_written_without
     assert folder.events() == []
     for days in (0, 3, 30):
         done = folder.look(LISTS, days=days)
-        assert (done.result, done.facts["deleted"]) == ("dry_run", 0)
-    assert done.facts["orphans"] == 1
+        assert (done.result, done.effect.deleted) == ("dry_run", 0)
+    assert done.effect.orphans == 1
     assert stray in folder.files()
     assert folder.events() == [("candidate", stray)]
-    assert folder.look(DELETES, days=31, allow=False).facts["deleted"] == 0
-    assert folder.look(DELETES, days=31).facts["deleted"] == 1
+    assert folder.look(DELETES, days=31, allow=False).effect.deleted == 0
+    assert folder.look(DELETES, days=31).effect.deleted == 1
 
 
 def test_the_value_of_a_sensitive_column_is_not_written_down(sql_lake: Lake) -> None:
@@ -166,17 +166,17 @@ def test_only_the_values_of_fields_that_are_known_are_written_down() -> None:
 
 def test_what_is_young_is_not_looked_at(folder: Folder) -> None:
     folder.put(days_ago=1.9)
-    assert folder.look().facts["candidates"] == 0
-    assert folder.look(days=0.2).facts["candidates"] == 1
+    assert folder.look().effect.candidates == 0
+    assert folder.look(days=0.2).effect.candidates == 1
 
 
 def test_looks_are_further_apart_than_the_longest_run(folder: Folder) -> None:
     """Whoever knows of it: Dagster now, or an earlier look whose seals have expired since."""
     folder.put()
     folder.look(longest=timedelta(days=5))
-    assert folder.look(days=4.9, longest=timedelta(0)).facts["waiting"] == 1
-    assert folder.look(days=5.1, longest=timedelta(days=7)).facts["waiting"] == 1
-    assert folder.look(days=7.1, longest=timedelta(days=6)).facts["deleted"] == 1
+    assert folder.look(days=4.9, longest=timedelta(0)).effect.waiting == 1
+    assert folder.look(days=5.1, longest=timedelta(days=7)).effect.waiting == 1
+    assert folder.look(days=7.1, longest=timedelta(days=6)).effect.deleted == 1
 
 
 def test_an_open_branch_says_how_long_its_run_has_taken(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_an_open_branch_says_how_long_its_run_has_taken(folder: Folder, monkeypa
     slow = Attempt(run_id="slow", step="s", id=f"{int((datetime.now(UTC).timestamp() - 86400) * 1000):011x}{'0' * 10}")
     open_branch(folder.lake.catalog, base, slow)
     folder.look()
-    assert folder.look(days=8).facts["waiting"] == 1  # it has taken nine days by then
+    assert folder.look(days=8).effect.waiting == 1  # it has taken nine days by then
 
 
 def test_what_an_open_attempt_may_yet_name_is_spared(folder: Folder) -> None:
@@ -239,7 +239,7 @@ def test_what_is_known_again_begins_anew(folder: Folder) -> None:
     for version in folder.path.rglob("*.metadata.json"):
         if version.name not in folder.table.metadata_location:
             version.unlink()
-    assert folder.look(days=6).facts["deleted"] == 0
+    assert folder.look(days=6).effect.deleted == 0
     assert folder.events().count(("candidate", stray)) == 2
     assert stray in folder.files()
 
@@ -248,9 +248,9 @@ def test_another_file_of_the_same_name_begins_anew(folder: Folder) -> None:
     stray = folder.put()
     folder.look()
     folder.put(content="other rows", days_ago=2.5)
-    assert folder.look(days=3).facts["candidates"] == 1
+    assert folder.look(days=3).effect.candidates == 1
     assert stray in folder.files()
-    assert folder.look(days=6).facts["deleted"] == 1
+    assert folder.look(days=6).effect.deleted == 1
 
 
 def test_a_commit_between_listing_and_loading_is_known(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,8 +315,8 @@ def test_what_a_killed_expiry_has_left_is_found(folder: Folder, monkeypatch: pyt
         if Path(name).name not in keep:  # the versions from before the property was set
             (folder.path / name).unlink()
     folder.age(days_ago=3)
-    assert folder.look().facts["candidates"] > 0
-    assert folder.look(days=3).facts["deleted"] > 0
+    assert folder.look().effect.candidates > 0
+    assert folder.look(days=3).effect.deleted > 0
     assert folder.lake.rows(folder.name) == [2, 3, 4, 7, 8]
     names = {name_ for one in folder.files() for name_ in names_of(one)}
     assert names <= known_files(folder.table, list_files(folder.table.io, folder.table.location())).names
@@ -451,7 +451,7 @@ def test_a_kill_before_the_deletion_is_completed_by_the_next_look(
     monkeypatch.delenv("LAKEHOUSE_FAILPOINTS")
     assert folder.events() == [("candidate", stray), ("deleted", stray)]  # on record, before it is done
     assert stray in folder.files()
-    assert folder.look(days=3.1).facts["deleted"] == 1
+    assert folder.look(days=3.1).effect.deleted == 1
     assert stray not in folder.files()
 
 
@@ -484,9 +484,9 @@ def test_however_a_location_is_written(sql_lake: Lake, tmp_path: Path, write: Ca
     shutil.copy(next(at.rglob("0*.parquet")), twin)
     for path in at.rglob("*"):
         os.utime(path, (1, 1))
-    assert folder.look().facts["candidates"] == 2
+    assert folder.look().effect.candidates == 2
     twin.write_text("new")
-    assert folder.look(days=3).facts["deleted"] == 1
+    assert folder.look(days=3).effect.deleted == 1
     assert not stray.exists()
     assert twin.exists()
     assert sql_lake.rows(folder.name) == [1]

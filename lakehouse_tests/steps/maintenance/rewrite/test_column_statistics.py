@@ -38,7 +38,7 @@ def test_distinct_values_are_counted_and_the_table_stays_loadable(lake: Lake, sp
     head, rows = head_of(events.table), events.rows()
     outcome = run(events, "id", "day")
     assert outcome.result == "done", outcome.message
-    assert outcome.facts["columns"] == 2
+    assert outcome.effect.columns == 2
     assert counted(events.table) == {"id": "12", "day": "2"}
     assert head_of(events.table) == head == outcome.snapshot_id
     assert events.rows() == rows

@@ -66,7 +66,7 @@ def test_binpack_of_one_partition(lake: Lake, spark_on: SparkOn) -> None:
     assert outcome.before.files == 6
     assert outcome.after
     assert outcome.after.files == 4
-    assert (outcome.facts["rows"], outcome.facts["proof_engine"]) == (6, "polars")
+    assert (outcome.effect.rows, outcome.effect.proof_engine) == (6, "polars")
     found = last_seal(events.table)
     assert found
     assert step
@@ -157,7 +157,7 @@ def test_into_another_format(sql_lake: Lake, spark_on: SparkOn, format_: str) ->
     events.declared = dataclasses.replace(events.declared, maintenance=policy(to_format="parquet"))
     outcome = events.compact()
     assert outcome.result == "done", outcome.message
-    assert outcome.facts["proof_engine"] == ("spark" if format_ == "avro" else "polars")
+    assert outcome.effect.proof_engine == ("spark" if format_ == "avro" else "polars")
     assert {e.data_file.file_format.value for e in events.entries()} == {"PARQUET"}
     with spark_on(sql_lake.settings) as spark:
         assert [tuple(row) for row in spark.sql(f"SELECT * FROM lake.{NAME} ORDER BY id").collect()] == before
@@ -263,7 +263,7 @@ def test_row_ids_of_version_3(sql_lake: Lake, spark_on: SparkOn, monkeypatch: py
         assert len(before) == 6
         outcome = events.compact()
         assert outcome.result == "done", outcome.message
-        assert outcome.facts["proof_engine"] == "spark"
+        assert outcome.effect.proof_engine == "spark"
         assert spark.sql(told).collect() == before
         assert set(files(events).values()) == {1}
         assert refs(events) == {"main"}

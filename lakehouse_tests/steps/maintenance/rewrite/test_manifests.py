@@ -106,7 +106,7 @@ def test_on_top_of_what_came_meanwhile(sql_lake: Lake) -> None:
     work = work_on(sql_lake, name)
     append(sql_lake, name, {50: 1})
     outcome = manifests.run(work, ACTION)
-    assert (outcome.result, outcome.facts["rebases"]) == ("done", 1)
+    assert (outcome.result, outcome.effect.rebases) == ("done", 1)
     assert len(listed(sql_lake, name)) == 2
     assert 50 in sql_lake.rows(name)
 
