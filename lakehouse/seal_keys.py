@@ -94,6 +94,9 @@ DERIVED_DIFFERS: Final = "derived.differs"
 DERIVED_REPLACES_NEWER: Final = "derived.replaces_newer"
 DERIVED_COLUMN_LINEAGE: Final = "derived.column_lineage"
 
+# Of a rewrite whose snapshots bear no mark of their attempt (tables of version 3).
+REWRITE_CLAIMED: Final = "rewrite.claimed"
+
 # Of a table that an asset writes by itself (`Lake.append`, `Lake.overwrite`).
 WRITE_MODE: Final = "write.mode"
 WRITE_ADDED: Final = "write.added"

@@ -118,9 +118,9 @@ DERIVED = (
     Mechanism(
         name="table that was dropped",
         promise="P1: A table is dropped with all its records, and no audit calls that a broken promise.",
-        keeps="lakehouse.proofs.audit.stream:_judge_missing",
+        keeps="lakehouse.proofs.audit.accounted_tables:judge_missing",
         lets_pass=gives([]),
-        guard="proofs/audit/test_legs.py::test_a_table_that_was_dropped_hides_nothing_of_its_siblings",
+        guard="proofs/audit/test_accounted_tables.py::test_a_table_that_was_dropped_hides_nothing_of_its_siblings",
     ),
     Mechanism(
         name="columns that were dropped",

@@ -13,6 +13,7 @@ from functools import partial
 
 from lakehouse.engines.kafka.statement import WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, over_tables
+from lakehouse.proofs.audit.accounted_tables import former_tables, judge_missing
 from lakehouse.proofs.audit.chain import Link, judge_chain, read_chain
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.proofs.audit.missing_offsets import name_places
@@ -34,7 +35,8 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
         tables: all of its tables, quarantine included.
         scan: read the coordinates of every file, also where manifests could decide.
 
-    A table that cannot be loaded keeps no other from being judged.
+    A table that cannot be loaded keeps no other from being judged. What was taken out of the declaration and holds
+    records of the stream is judged with them.
     """
     started = time.monotonic()
     loaded = read_partial_group(catalog, tables)
@@ -46,9 +48,11 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     links = max((links for links, _ in chains.values()), key=len, default=[])
     for name, (table_links, _) in chains.items():
         findings += [f for f in judge_chain(name, table_links) if f not in findings]
-    findings += (column_findings := list(_judge_columns(group)))
+    former = read_partial_group(catalog, former_tables(links, tables))
+    holding = {**group, **former.tables}
+    findings += (column_findings := list(_judge_columns(holding)))
     provable = {
-        name: pinned for name, pinned in group.items() if name not in {finding.table for finding in column_findings}
+        name: pinned for name, pinned in holding.items() if name not in {finding.table for finding in column_findings}
     }
     ranges, differing = [], set[tuple[str, int]]()
     attempted = Attempted()
@@ -65,22 +69,12 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
         name_offsets = partial(_differing_offsets, provable, differing, links)
         findings += attempted.part(f"{stream}: which offsets differ", heads, name_offsets, _unnamed(differing))
     findings += [Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost]
-    gone = list(_judge_missing(loaded.missing, links))
-    findings += [*gone, *(Finding(damage.kind, damage.message, damage.table) for damage in loaded.damages)]
+    gone = list(judge_missing((*loaded.missing, *former.missing), links))
+    damages = (*loaded.damages, *former.damages)
+    findings += [*gone, *(Finding(damage.kind, damage.message, damage.table) for damage in damages)]
     never_made = [absence(name) for name in loaded.missing if name not in {finding.table for finding in gone}]
     proof = _report(stream, group, links, findings, ranges, time.monotonic() - started)
     return replace(proof, errors=(*attempted.errors, *never_made))
-
-
-def _judge_missing(missing: Sequence[str], links: Sequence[Link]) -> Iterator[Finding]:
-    """A table without sealed rows may never have been made; of another, the seals beside it say what is lost."""
-    stored = links[-1].statement.held if links else {}
-    for name in missing:
-        if rows := over_tables({name: stored.get(name, {})}):
-            count = sum(tally.count for tally in rows.values())
-            if count:
-                message = f"{name} was dropped: the seals of its siblings account for {count:,} rows in it."
-                yield Finding("table_gone", message, name)
 
 
 def _differing_offsets(

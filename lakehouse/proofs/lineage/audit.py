@@ -14,7 +14,7 @@ from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.lineage.dates import DatesReport, check_dates, foreign_commits
 from lakehouse.proofs.lineage.inputs import Given, disagreements, inputs_of
 from lakehouse.proofs.lineage.reads import check_lineage
-from lakehouse.proofs.lineage.sealed import Derivation, Made, made
+from lakehouse.proofs.lineage.sealed import DERIVE, Derivation, Made, made
 from lakehouse.proofs.lineage.vintage import check_vintage
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.damage import Attempted
@@ -175,6 +175,9 @@ def _of_step(load: Callable[[str], Table], declared: Derived, snapshot_id: int, 
     ]
     differ += [Broken("vintage", str(difference)) for difference in vintage.differences]
     broken = [Broken(f"lineage_{finding.kind}", finding.message) for finding in lineage.findings]
+    if seal.kind == DERIVE and seal.step != (own_step := f"{DERIVE}:{declared.name}"):
+        message = f"it holds what step {seal.step} made, not {own_step}: it was renamed, or swapped with another."
+        broken.append(Broken("lineage_other_table", message))
     broken += [Broken("seal_edited", message) for message in vintage.broken]
     backfill = derivation.differs if derivation else ""
     return DerivedProof(

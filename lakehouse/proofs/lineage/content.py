@@ -5,7 +5,7 @@ from enum import Enum
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse.protocol.seals.history import ancestry, is_rewrite, summary_of
+from lakehouse.protocol.seals.history import ancestry, is_rewrite, is_seal_only, summary_of
 
 _CHANGES = (
     "added-data-files",
@@ -15,6 +15,7 @@ _CHANGES = (
     "added-records",
     "deleted-records",
 )
+_TOTALS = ("total-records", "total-data-files")
 
 
 class ContentChange(Enum):
@@ -46,10 +47,11 @@ def changes_rows(snapshot: Snapshot) -> bool:
     """Whether a commit added or removed rows, by its summary."""
     if is_rewrite(snapshot):
         return False
-    if snapshot.summary is None:  # it says nothing, so nothing may be concluded
-        return True
     summary = summary_of(snapshot)
-    return any(int(summary.get(key, "0")) for key in _CHANGES)
+    if any(int(summary.get(key, "0")) for key in _CHANGES):
+        return True
+    # A summary need not count anything; one that does not even know the totals is no word on what was added.
+    return not is_seal_only(snapshot) and not any(key in summary for key in _TOTALS)
 
 
 class _Walk:

@@ -45,7 +45,7 @@ def stage_as_written(catalog: LakeCatalog, spark: SparkSession, base: Base, atte
             remedy="run the table's step, which says what to do about it",
         )
     claimed = frozenset(snapshot.snapshot_id for snapshot in rewrites_between(table, base.snapshot_id, head))
-    seal = Seal.repeated(base.sealed.seal, attempt)
+    seal = Seal.repeated(base.sealed.seal, attempt, claimed=claimed)
     failpoint("seal.before")
     no_rows = spark.table(branch_table(base, attempt)).limit(0)
     writer = no_rows.writeTo(branch_table(base, attempt))

@@ -5,7 +5,7 @@ it, so an edited, removed or reordered seal is recognised without any other reco
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
@@ -69,12 +69,20 @@ class Seal:
         )
 
     @classmethod
-    def repeated(cls, previous: "Seal", attempt: Attempt) -> "Seal":
+    def repeated(cls, previous: "Seal", attempt: Attempt, *, claimed: Collection[int] = ()) -> "Seal":
         """The seal of an attempt that only maintains the table: it says again what the seal before it says.
 
         Date, parameters, code and inputs too, since they are the content's and not the run's that rearranged it: when
         the step's own seal has expired, this one answers for it.
+
+        Args:
+            previous: the seal before.
+            attempt: who maintains.
+            claimed: snapshots below that are the attempt's own and bear no mark of it.
         """
+        statement = {key: text for key, text in previous.statement.items() if key != seal_keys.REWRITE_CLAIMED}
+        if claimed:
+            statement[seal_keys.REWRITE_CLAIMED] = msgspec.json.encode(sorted(claimed)).decode()
         return replace(
             previous,
             kind=MAINTENANCE,
@@ -83,6 +91,7 @@ class Seal:
             step=attempt.step,
             attempt=attempt.id,
             previous=previous.digest,
+            statement=statement,
         )
 
     @property

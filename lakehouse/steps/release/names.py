@@ -37,6 +37,12 @@ def moment_of(release_id: str) -> int:
     return (timestamp - _EPOCH) // _MILLISECOND + int(text[14:])
 
 
+def group_of(release_id: str) -> str | None:
+    """The group that a release is of; None for what is no id of a release."""
+    match = _ID.fullmatch(release_id)
+    return match["group"] if match is not None else None
+
+
 def made_by(release_id: str, root_run_id: str) -> bool:
     """Whether a release was begun by this run, or by one that it is a re-execution of."""
     match = _ID.fullmatch(release_id)

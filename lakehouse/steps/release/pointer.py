@@ -21,6 +21,7 @@ from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.release.errors import NothingReleased, PointerDamaged, ReleaseGone, ReleaseUnknown
+from lakehouse.steps.release.names import group_of
 from lakehouse.steps.release.statement import PointerStatement, ReleaseMember
 
 
@@ -116,6 +117,11 @@ def read_pointer(table: Table) -> Pointer:
         raise PointerDamaged(
             f"{base.name} was written by something that is no release, so it names none.",
             remedy="roll it back to the newest snapshot whose summary has lakehouse.release.current",
+        )
+    if statement is not None and group_of(statement.current) != base.identifier[-1]:
+        raise PointerDamaged(
+            f"{base.name} names {statement.current}, which another group released: somebody renamed or swapped it.",
+            remedy="rename the tables back; `lakehouse audit` says whether all is well then",
         )
     return Pointer(base, statement)
 

@@ -11,6 +11,7 @@ import pytest
 from pyiceberg.table import Transaction
 from pyiceberg.table.update.snapshot import ManageSnapshots
 
+from lakehouse import seal_keys
 from lakehouse.protocol.commit import Staged, publish, stage_as_written, stage_files
 from lakehouse.protocol.commit.replace_snapshot import ReplaceFiles
 from lakehouse.protocol.commit.stage import commit_on_branch, seal_on
@@ -19,6 +20,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import head_of, last_seal
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.maintenance.verify.foreign_rewrites import foreign_rewrites
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.protocol.commit.rewrites import append, create, rewrite
 
@@ -72,6 +74,23 @@ def filled(lake: Lake) -> str:
     for n in range(3):
         append(lake, name, {n: 1, 10 + n: 2}, position=str(n))
     return name
+
+
+def test_its_own_rewrite_is_claimed_and_none_below(sql_lake: Lake) -> None:
+    """What somebody else put below the seal as a rewrite is to be proven, whatever the version of the table."""
+    name = filled(sql_lake)
+    table = sql_lake.load(name)
+    with table.transaction() as transaction:
+        ReplaceFiles(transaction, table, rewrite(table, 2), {}, "main").commit()
+    foreign = head_of(sql_lake.load(name))
+    staged = stage(sql_lake, *rewritten(sql_lake, name))
+    publish(sql_lake.catalog, [staged])
+    table = sql_lake.load(name)
+    assert [snapshot.snapshot_id for snapshot in foreign_rewrites(table, head_of(table))] == [foreign]
+    base, attempt = sql_lake.bases(name)[name], Attempt(run_id="upkeep", step="maintain:a")
+    assert base.sealed is not None
+    assert seal_keys.REWRITE_CLAIMED in base.sealed.seal.statement
+    assert seal_keys.REWRITE_CLAIMED not in Seal.repeated(base.sealed.seal, attempt).statement
 
 
 def test_it_is_published_as_it_is(sql_lake: Lake) -> None:

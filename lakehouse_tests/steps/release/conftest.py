@@ -167,12 +167,12 @@ class Group:
 MakeGroup = Callable[..., Group]
 
 
-def make_group(lake: Lake, **declaration: Any) -> Group:
-    """Declare a group, and create its pointer and its members."""
+def make_group(lake: Lake, *, create: bool = True, **declaration: Any) -> Group:
+    """Declare a group, and create its pointer and, unless they are there, its members."""
     members = tuple(f"{lake.namespace}.{name}" for name in NAMES)
     told = {"name": f"g_{lake.namespace}", "members": members, "description": "Things.", "owner": "tests"}
     group = Group(lake, Release(**{**told, **declaration}))
-    for name in NAMES:
+    for name in NAMES if create else ():
         lake.create(name)
     apply(plan(group.declared.table, lake.catalog), lake.catalog)
     return group

@@ -9,10 +9,12 @@ from pyiceberg.table.update import SetSnapshotRefUpdate
 from lakehouse.protocol.catalog import remove_ref
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.release.audit import ReleaseProof, audit_release
+from lakehouse.steps.release.errors import PointerDamaged
 from lakehouse.steps.release.names import tag_of
 from lakehouse.steps.release.rollback import rollback
+from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.proofs.audit.document import Document, edit_document, redigest, seals
-from lakehouse_tests.steps.release.conftest import DATE, Group, MakeGroup
+from lakehouse_tests.steps.release.conftest import DATE, Group, MakeGroup, make_group
 
 pytestmark = pytest.mark.slow
 
@@ -130,3 +132,17 @@ def test_a_document_that_was_cut_hides_nothing_of_the_other_members(made: Group)
         ("unreadable_file", "b"),
         ("tag_moved", "a"),
     }
+
+
+def test_pointers_that_were_swapped_are_named(sql_lake: Lake) -> None:
+    groups = [make_group(sql_lake, name="first"), make_group(sql_lake, name="second", create=False)]
+    for group in groups:
+        group.make()
+        group.release()
+    for name, other in (("first", "aside"), ("second", "first"), ("aside", "second")):
+        sql_lake.catalog.rename_table(f"release.{name}", f"release.{other}")
+    for group in groups:
+        (finding,) = audit(group).findings
+        assert (finding.kind, "which another group released" in finding.message) == ("pointer", True)
+        with pytest.raises(PointerDamaged, match="which another group released"):
+            group.open()

@@ -13,19 +13,18 @@ from pyiceberg.table.refs import SnapshotRefType
 
 from lakehouse.declarations import Declarations
 from lakehouse.iceberg.names import table_name
+from lakehouse.proofs.lineage.content import changes_rows
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN
 from lakehouse.protocol.commit.trim import retained
 from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
-from lakehouse.protocol.seals.history import MAIN, ancestry, head_of, is_rewrite, summary_of
+from lakehouse.protocol.seals.history import MAIN, ancestry, head_of
 from lakehouse.steps.cdc.replay.checkpoints import CHECKPOINT_PREFIX
 from lakehouse.steps.derived.inputs.pins import KEPT, pin_begun_ms
 from lakehouse.steps.maintenance.expire.consumers import Consumer, consumers_of
 from lakehouse.steps.maintenance.model.state import HolderKind, SnapshotHold
 from lakehouse.steps.release.names import TAG_PREFIX
-
-_CHANGES_ROWS = ("added-records", "deleted-records", "added-position-deletes", "added-equality-deletes")
 
 
 def holders_of(
@@ -162,6 +161,6 @@ def _unread(table: Table, lease: Lease) -> bool:
     for snapshot in ancestry(table, head_of(table)):
         if snapshot.snapshot_id == lease.snapshot_id:
             return False
-        if any(int(summary_of(snapshot).get(key, "0")) for key in _CHANGES_ROWS) and not is_rewrite(snapshot):
+        if changes_rows(snapshot):
             return True
     return True

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
@@ -22,10 +23,7 @@ from lakehouse.protocol.commit.replacement import listed_otherwise
 from lakehouse.protocol.seals.covered import settles
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, summary_of
-from lakehouse.protocol.seals.seal import MAINTENANCE
 from lakehouse.steps.maintenance.verify.proof import Prover, RowsDiffer
-
-_CLAIMED_SINCE = 3
 
 
 @dataclass(frozen=True)
@@ -111,10 +109,10 @@ def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection
     It ends at the first snapshot of `until`.
 
     Ours bear the mark of the attempt whose seal lies right above. What Spark writes into tables of version 3 cannot
-    bear it, and lies below the seal of maintenance that claims it.
+    bear it, and is claimed by that seal.
     """
     sealed_by: str | None = None
-    claiming = False
+    claimed: frozenset[int] = frozenset()
     for snapshot in ancestry(table, snapshot_id):
         if snapshot.snapshot_id in until:
             return
@@ -122,12 +120,18 @@ def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection
         if seal_keys.VERSION in summary:
             if settles(snapshot):
                 return
-            sealed_by = attempt
-            claiming = summary.get(seal_keys.KIND) == MAINTENANCE and table.metadata.format_version >= _CLAIMED_SINCE
-        elif not is_rewrite(snapshot):
-            claiming = False
-        elif attempt != sealed_by if attempt is not None else not claiming:
+            sealed_by, claimed = attempt, _claimed(snapshot)
+        elif is_rewrite(snapshot) and snapshot.snapshot_id not in claimed and (attempt is None or attempt != sealed_by):
             yield snapshot
+
+
+def _claimed(sealed: Snapshot) -> frozenset[int]:
+    """The snapshots that a seal claims. That it is as it was written is for other proofs to say."""
+    text = summary_of(sealed).get(seal_keys.PREFIX + seal_keys.REWRITE_CLAIMED, "[]")
+    try:
+        return frozenset(msgspec.json.decode(text, type=list[int]))
+    except msgspec.MsgspecError:
+        return frozenset()
 
 
 def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
