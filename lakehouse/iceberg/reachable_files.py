@@ -58,7 +58,17 @@ def reached_only_by(removed: Sequence[Snapshot], previous: Table, current: Table
         if not data:
             break
         data = _without(data, live_paths(current.io, manifest))
-    statistics = _without(_by_location(_statistics(previous)), _statistics(current))
+    # Whoever names statistics may name any file: theirs are beside the documents, and none of what is needed there.
+    folder, location = place_of(current.metadata_location.rpartition("/")[0]), place_of(current.location())
+    beside = (
+        path
+        for path in _statistics(previous)
+        if place_of(path).startswith(folder) or not place_of(path).startswith(location)
+    )
+    documents = (current.metadata_location, *(entry.metadata_file for entry in current.metadata.metadata_log))
+    kept_lists = (snapshot.manifest_list for snapshot in current.metadata.snapshots)
+    needed = (*_statistics(current), *kept_manifests, *kept_lists, *documents)
+    statistics = _without(_by_location(beside), needed)
     return Reached(frozenset(data.values()), frozenset((*lists.values(), *unreached.values(), *statistics.values())))
 
 

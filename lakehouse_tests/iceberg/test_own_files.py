@@ -84,6 +84,24 @@ def test_expiry_leaves_a_file_that_calls_itself_statistics(sql_lake: Lake, table
     assert secret.read_text() == "precious"
 
 
+@pytest.mark.parametrize("key", ["statistics", "partition-statistics"])
+@pytest.mark.parametrize("kind", ["data", "manifest"])
+def test_expiry_leaves_a_file_of_the_table_that_calls_itself_statistics(
+    sql_lake: Lake, table: str, tmp_path: Path, key: str, kind: str
+) -> None:
+    loaded = sql_lake.load(table)
+    snapshot = loaded.current_snapshot()
+    assert snapshot is not None
+    path = files_of(loaded)[0] if kind == "data" else snapshot.manifests(loaded.io)[0].manifest_path
+    sizes = {"file-size-in-bytes": 1, "file-footer-size-in-bytes": 1, "blob-metadata": []}
+    entry = {"snapshot-id": snapshot.snapshot_id, "statistics-path": path, **sizes}
+    edit_document(tmp_path / "catalog.db", table, lambda document: document.update({key: [entry]}))
+    grow(sql_lake)
+    expire(sql_lake.catalog, NOBODY, table, SMALL)
+    assert Path(urlparse(path).path).exists()
+    assert 1 in sql_lake.rows(table)
+
+
 def test_a_dropped_branch_leaves_a_file_that_is_another_tables(sql_lake: Lake, table: str) -> None:
     stranger = Attempt("run", "step").branch
     head = head_of(sql_lake.load(table))

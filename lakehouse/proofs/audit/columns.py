@@ -1,17 +1,21 @@
-"""Has a table every column that it once had, and that is still declared?
+"""Has a table every column that it once had and that is still declared, and does each name mean the same values?
 
-`lakehouse apply` drops and renames nothing. Somebody else can: then what the column held is not seen any more, and most
-proofs end before they can say so.
+`lakehouse apply` drops and renames nothing. Somebody else can: then what the column held is not seen any more, or is
+seen under another name, and most proofs end before they can say so.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Table as DeclaredTable
 from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit.proof import Finding, FindingsDecide
+from lakehouse.protocol.seals.covered import settles
+from lakehouse.protocol.seals.history import ancestry, head_of
 
 
 @dataclass(frozen=True)
@@ -27,18 +31,52 @@ def audit_columns(table: Table, declared: DeclaredTable) -> ColumnsProof:
 
     Declared columns that no schema had are not there yet: `lakehouse plan` names those.
     """
-    name = table_name(table)
-    current = table.schema()
-    present = set(current.column_names)
+    name, wanted = table_name(table), iceberg_schema(declared).column_names
+    findings: list[Finding] = []
+    if dropped := _dropped(table, wanted):
+        message = (
+            f"{name} lacks {', '.join(dropped)}: somebody dropped or renamed what is declared. Rename back, or set the "
+            "table's current schema to the one before; the files still hold the values."
+        )
+        findings.append(Finding("columns_differ", message, name))
+    if other := _other_fields(table, wanted):
+        message = (
+            f"{name}: {', '.join(other)} no longer means the field that rows were written to: somebody dropped and "
+            "added it, or swapped names. Set the table's current schema to the one before; or adopt, rebuild or "
+            "compute the table anew."
+        )
+        findings.append(Finding("columns_differ", message, name))
+    return ColumnsProof(name, tuple(findings))
+
+
+def _dropped(table: Table, wanted: list[str]) -> list[str]:
+    present = set(table.schema().column_names)
     once_there = {field for schema in table.metadata.schemas for field in schema.column_names}
-    wanted = iceberg_schema(declared).column_names
-    gone = [field for field in wanted if field in once_there and field not in present]
-    # Of a struct that is gone its fields are, too: one name says it.
-    outermost = [field for field in gone if not any(field.startswith(f"{other}.") for other in gone)]
-    if not outermost:
-        return ColumnsProof(name)
-    message = (
-        f"{name} lacks {', '.join(outermost)}: somebody dropped or renamed what is declared. Rename back, or set the "
-        "table's current schema to the one before; the files still hold the values."
-    )
-    return ColumnsProof(name, (Finding("columns_differ", message, name),))
+    return _outermost([field for field in wanted if field in once_there and field not in present])
+
+
+def _other_fields(table: Table, wanted: list[str]) -> list[str]:
+    """Names under which the snapshots that rows came with had another field, as far as nothing settled the matter."""
+    current = _field_ids(table.schema())
+    written = [_field_ids(schema) for schema in _schemas_of_rows(table)]
+    former = {field: {ids[field] for ids in written if field in ids} for field in wanted if field in current}
+    return _outermost([field for field, ids in former.items() if ids - {current[field]}])
+
+
+def _schemas_of_rows(table: Table) -> Iterator[Schema]:
+    schemas, used = table.schemas(), set[int]()
+    for snapshot in ancestry(table, head_of(table)):
+        if snapshot.schema_id is not None and snapshot.schema_id in schemas:
+            used.add(snapshot.schema_id)
+        if settles(snapshot):
+            break
+    return (schemas[schema_id] for schema_id in sorted(used))
+
+
+def _field_ids(schema: Schema) -> dict[str, int]:
+    return {name: schema.find_field(name).field_id for name in schema.column_names}
+
+
+def _outermost(fields: list[str]) -> list[str]:
+    """Of a struct that is concerned its fields are, too: one name says it."""
+    return [field for field in fields if not any(field.startswith(f"{other}.") for other in fields)]

@@ -43,7 +43,7 @@ def expire(lake: Lake, name: str) -> None:
     kept = {one.snapshot_id for one in after.metadata.snapshots}
     gone = [one for one in before.metadata.snapshots if one.snapshot_id not in kept]
     reached = reached_only_by(gone, before, after)
-    delete_files(before, reached.data | reached.metadata)
+    delete_files(before, reached.data | reached.metadata, ())
 
 
 def pins(lake: Lake, name: str) -> list[str]:

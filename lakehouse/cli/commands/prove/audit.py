@@ -13,6 +13,7 @@ import typer
 from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.cli.commands.prove.audit_columns import COLUMNS
+from lakehouse.cli.commands.prove.audit_commits import COMMITS
 from lakehouse.cli.commands.prove.audit_derived import DERIVED
 from lakehouse.cli.commands.prove.audit_entries import ENTRIES
 from lakehouse.cli.commands.prove.audit_files import FILES
@@ -31,7 +32,7 @@ from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
 
-KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, COLUMNS, FILES, REWRITES, LEASES, ENTRIES)
+KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, COMMITS, COLUMNS, FILES, REWRITES, LEASES, ENTRIES)
 
 
 @dataclass(frozen=True)
