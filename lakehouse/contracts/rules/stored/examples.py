@@ -49,7 +49,7 @@ class ExampleColumns:
         sorted_by = [named(column.name).alias(f"by {n}") for n, column in enumerate(columns)]
         return f.struct(*sorted_by, texts_of(columns).alias(_TEXTS))
 
-    def told(self, least: Any, greatest: Any) -> tuple[str, ...]:
+    def in_words(self, least: Any, greatest: Any) -> tuple[str, ...]:
         """The two rows in words; one if they are the same, none if nobody breaks the rule."""
         rows = dict.fromkeys(tuple(row[_TEXTS]) for row in (least, greatest) if row is not None)
         return tuple(self._described(list(texts)) for texts in rows)

@@ -67,7 +67,7 @@ def find_examples(frame: DataFrame, declared: Table, questions: Sequence[ColumnR
         example = f.when(breaks(question, declared), show.sorted_row)
         wanted += [f.min(example), f.max(example)]
     row = _only(frame.agg(*(expression.alias(f"example {n}") for n, expression in enumerate(wanted))))
-    return [show.told(row[2 * n], row[2 * n + 1]) for n, show in enumerate(shown)]
+    return [show.in_words(row[2 * n], row[2 * n + 1]) for n, show in enumerate(shown)]
 
 
 def _only(frame: DataFrame) -> Any:

@@ -83,7 +83,8 @@ def _measured(check_run: TableCheckRun, table: Table, pinned: Pinned, wanted: It
     known = {
         name: statistics
         for name, column in columns.items()
-        if (statistics := kept.at(name, content.snapshot_id)) is not None and statistics.kind == kind_of(column.type)
+        if (statistics := kept.profile_at(name, content.snapshot_id)) is not None
+        and statistics.kind == kind_of(column.type)
     }
     missing = {name: column for name, column in columns.items() if name not in known}
     if not missing:
