@@ -1,7 +1,7 @@
 """Names that are imported when they are asked for (PEP 562), and names that have moved."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -22,13 +22,20 @@ def resolve(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     return resolved
 
 
-def moved(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package that is gone: its names go on working for one release, with a warning.
+# Package that is gone → where its names are now, but for those that `lakehouse` has itself; and which, if not all.
+FORMER: Mapping[str, tuple[str, Collection[str] | None]] = {
+    "lakehouse.commit": ("lakehouse", ["read_group"]),
+    "lakehouse.resources": ("lakehouse.orchestration.resources", None),
+    "lakehouse.runtime": ("lakehouse", ["runtime_date"]),
+    "lakehouse.tables": ("lakehouse.declarations", None),
+}
 
-    Args:
-        package: its name.
-        homes: name → package to import it from instead.
-    """
+
+def moved(package: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package that is gone: its names go on working for one release, with a warning."""
+    home, names = FORMER[package]
+    public = import_module("lakehouse").__all__
+    homes = {name: "lakehouse" if name in public else home for name in names or import_module(home).__all__}
     attribute = resolve(package, homes)
 
     def warned(name: str) -> Any:

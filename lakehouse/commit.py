@@ -2,4 +2,4 @@
 
 from lakehouse._moved import moved
 
-__getattr__ = moved(__name__, {"read_group": "lakehouse"})
+__getattr__ = moved(__name__)

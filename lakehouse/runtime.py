@@ -2,4 +2,4 @@
 
 from lakehouse._moved import moved
 
-__getattr__ = moved(__name__, {"runtime_date": "lakehouse"})
+__getattr__ = moved(__name__)

@@ -107,13 +107,13 @@ def look_after(catalog: LakeCatalog, session: Session, *, files: int, commits: i
             )
         )
         report.require_well()
-        assert report.found is not None
-        if report.found.plan.nothing:
+        assert report.surveyed is not None
+        if report.surveyed.plan.nothing:
             break
         told += [_done(outcome) for outcome in report.outcomes]
     else:
-        raise RuntimeError(f"{NAME} was never found healthy: {_why(report.found)}")
-    return Upkeep(before, measure_size(catalog), tuple(told), _why(report.found))
+        raise RuntimeError(f"{NAME} was never found healthy: {_why(report.surveyed)}")
+    return Upkeep(before, measure_size(catalog), tuple(told), _why(report.surveyed))
 
 
 def measure_size(catalog: LakeCatalog) -> Size:

@@ -67,15 +67,15 @@ class FlightChanges:
         counts = dict(self.frame["partition"].value_counts().iter_rows())
         return [counts.get(partition, 0) for partition in range(self.partitions)]
 
-    def records(self, held: Sequence[int] | None = None) -> Iterator[Record]:
+    def records(self, stored_ends: Sequence[int] | None = None) -> Iterator[Record]:
         """The messages that a topic does not hold yet.
 
         Args:
-            held: the ends of its partitions; all messages if None.
+            stored_ends: of its partitions; all messages if None.
         """
         frame = self.frame
-        if held is not None:
-            ends = pl.Series(list(held), dtype=pl.Int64)
+        if stored_ends is not None:
+            ends = pl.Series(list(stored_ends), dtype=pl.Int64)
             frame = frame.filter(pl.col("place") >= pl.lit(ends).gather(pl.col("partition")))
         for chunk in frame.iter_slices(_CHUNK):
             yield from self._rendered(chunk)

@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from lakehouse.contracts.profile.same_value import TypedValue, same
+from lakehouse.contracts.short_text import short_text
 from lakehouse.engines.spark.naming import quoted_name
 from lakehouse.errors import LakehouseError
 
 _HERE, _THERE = "_rows_here", "_rows_there"
-_LONGEST = 60  # characters of an example
 _OUTCOMES = ("same", "changed", "lost", "invented")
 
 
@@ -152,7 +152,7 @@ def _questions(pair: Pair, key: Sequence[str], both: SparkColumn) -> dict[str, S
 
 def _result(pair: Pair, row: Mapping[str, Any]) -> ConversionResult:
     examples = {
-        (name, _cut(row_key), _cut(original), _cut(converted)): None
+        (name, short_text(row_key), short_text(original), short_text(converted)): None
         for name in _OUTCOMES[1:]
         for end in ("first", "last")
         if (example := row.get(f"{pair.column}_{name}_{end}")) is not None
@@ -161,9 +161,3 @@ def _result(pair: Pair, row: Mapping[str, Any]) -> ConversionResult:
     counts = {name: int(row[f"{pair.column}_{name}"]) for name in _OUTCOMES}
     sizes = {name: int(row[name]) for name in ("rows", "partners", "originals")}
     return ConversionResult(**sizes, **counts, examples=tuple(examples))
-
-
-def _cut(text: str | None) -> str:
-    if text is None:
-        return "null"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

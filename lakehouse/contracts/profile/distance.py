@@ -3,7 +3,7 @@
 Both are between 0 (the same) and 1 (nothing in common). Missing values are left out: their share is judged by itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -52,8 +52,8 @@ def distance(profile: ColumnProfile, other: ColumnProfile) -> Distance:
         gaps = bin_gaps(bins, others, profile.kind)
         return Distance(kolmogorov_smirnov(bins, others), at_least=False, worst=worst_of(gaps))
     shares, other_shares = shares_of_texts(profile, other)
-    gaps = [ShareGap(name, shares.get(name, 0.0), other_shares.get(name, 0.0)) for name in {**shares, **other_shares}]
-    return Distance(sum(gap.size for gap in gaps) / 2, bool(profile.others or other.others), worst_of(gaps))
+    gaps = text_gaps(shares, other_shares)
+    return Distance(total_variation(gaps), bool(profile.others or other.others), worst_of(gaps))
 
 
 def kolmogorov_smirnov(bins: Bins, others: Bins) -> float:
@@ -61,6 +61,16 @@ def kolmogorov_smirnov(bins: Bins, others: Bins) -> float:
     shares, other_shares = bins.shares(), others.shares()
     steps = (shares.get(number, 0.0) - other_shares.get(number, 0.0) for number in sorted({*shares, *other_shares}))
     return min(1.0, max(map(abs, accumulate(steps)), default=0.0))
+
+
+def total_variation(gaps: Sequence[ShareGap]) -> float:
+    """Half the sum of the differences of the shares of texts."""
+    return sum(gap.size for gap in gaps) / 2
+
+
+def text_gaps(shares: Mapping[str, float], other_shares: Mapping[str, float]) -> list[ShareGap]:
+    """Texts with their two shares."""
+    return [ShareGap(name, shares.get(name, 0.0), other_shares.get(name, 0.0)) for name in {**shares, **other_shares}]
 
 
 def bin_gaps(bins: Bins, others: Bins, kind: Kind) -> list[ShareGap]:

@@ -9,10 +9,20 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Literal
 
 from lakehouse.contracts.profile.bins import aligned, pooled
-from lakehouse.contracts.profile.distance import ShareGap, bin_gaps, kolmogorov_smirnov, worst_of
+from lakehouse.contracts.profile.distance import (
+    ShareGap,
+    bin_gaps,
+    kolmogorov_smirnov,
+    text_gaps,
+    total_variation,
+    worst_of,
+)
 from lakehouse.contracts.profile.statistics import ColumnProfile, Spread
+
+Measure = Literal["value", "length", "share"]
 
 ENOUGH = 5
 _MAD_TO_DEVIATION = 1.4826  # of normally distributed values
@@ -31,8 +41,7 @@ class Banded:
         now: what is judged.
         low: lower end of the band.
         high: upper end of the band.
-        share: whether it is a share or distance, and not a value of the column.
-        width: whether it is a length along the axis, and not a place on it.
+        measure: a value of the column, a length along its axis, or a share (which a distance is as well).
     """
 
     name: str
@@ -40,8 +49,7 @@ class Banded:
     now: float
     low: float
     high: float
-    share: bool = False
-    width: bool = False
+    measure: Measure = "value"
 
     @property
     def inside(self) -> bool:
@@ -77,7 +85,7 @@ def compare_with_past(now: ColumnProfile, past: Sequence[ColumnProfile], toleran
     missing = [profile.missing_share for profile in past]
     usual = median(missing)
     chance = math.sqrt(usual * (1 - usual) / now.rows)
-    banded = [_banded("share missing", missing, now.missing_share, tolerance, max(_SHARE_FLOOR, chance), share=True)]
+    banded = [_banded("share missing", missing, now.missing_share, tolerance, max(_SHARE_FLOOR, chance), "share")]
     filled = [profile for profile in past if profile.values]
     if len(filled) < ENOUGH or not now.values:
         return Drifted(len(past), tuple(banded))
@@ -93,13 +101,13 @@ def _quantile_bands(now: Spread, past: Sequence[Spread], values: int, tolerance:
     usual = median(_scale(spread) for spread in past)
     # The standard error of a median of normal values is 0.93 interquartile ranges over the root of their number.
     floor = usual * max(_SPREAD_FLOOR, 0.93 / math.sqrt(values))
-    ordered: list[tuple[str, Callable[[Spread], float], bool]] = [
-        ("median", lambda spread: spread.median, False),
-        ("middle half", lambda spread: spread.middle_half, True),
+    ordered: list[tuple[str, Callable[[Spread], float], Measure]] = [
+        ("median", lambda spread: spread.median, "value"),
+        ("middle half", lambda spread: spread.middle_half, "length"),
     ]
     return [
-        _banded(name, [take(spread) for spread in past], take(now), tolerance, floor, width=width)
-        for name, take, width in ordered
+        _banded(name, [take(spread) for spread in past], take(now), tolerance, floor, measure)
+        for name, take, measure in ordered
     ]
 
 
@@ -116,25 +124,22 @@ def _ordered(now: ColumnProfile, past: Sequence[Spread], tolerance: float) -> tu
     distances = [kolmogorov_smirnov(earlier, usual) for earlier in earlier_bins]
     floor = max(_DISTANCE_FLOOR, 0.5 / math.sqrt(now.values))
     far = _banded(
-        "distance from usual", distances, kolmogorov_smirnov(bins, usual), tolerance, floor, share=True, one_sided=True
+        "distance from usual", distances, kolmogorov_smirnov(bins, usual), tolerance, floor, "share", one_sided=True
     )
     return far, worst_of(bin_gaps(bins, usual, now.kind))
 
 
 def _texts(now: ColumnProfile, past: Sequence[ColumnProfile], tolerance: float) -> tuple[Banded, tuple[ShareGap, ...]]:
     names = sorted({name for profile in (now, *past) for name in profile.categories})
-    usual = {name: median(_share(profile, name) for profile in past) for name in names}
-    gaps = [ShareGap(name, _share(now, name), usual[name]) for name in names]
-    distances = [sum(abs(_share(profile, name) - usual[name]) for name in names) / 2 for profile in past]
+    shares, *past_shares = [
+        {name: profile.categories.get(name, 0) / profile.values for name in names} for profile in (now, *past)
+    ]
+    usual = {name: median(earlier[name] for earlier in past_shares) for name in names}
+    gaps = text_gaps(shares, usual)
+    distances = [total_variation(text_gaps(earlier, usual)) for earlier in past_shares]
     floor = max(_DISTANCE_FLOOR, 0.4 * math.sqrt(len(names) / now.values))
-    distance = sum(gap.size for gap in gaps) / 2
-    return _banded("distance from usual", distances, distance, tolerance, floor, share=True, one_sided=True), worst_of(
-        gaps
-    )
-
-
-def _share(column: ColumnProfile, name: str) -> float:
-    return column.categories.get(name, 0) / column.values
+    far = _banded("distance from usual", distances, total_variation(gaps), tolerance, floor, "share", one_sided=True)
+    return far, worst_of(gaps)
 
 
 def _banded(
@@ -143,16 +148,15 @@ def _banded(
     now: float,
     tolerance: float,
     floor: float,
+    measure: Measure,
     *,
-    share: bool = False,
-    width: bool = False,
     one_sided: bool = False,
 ) -> Banded:
     middle = median(past)
     deviation = max(_MAD_TO_DEVIATION * median(abs(value - middle) for value in past), floor)
     low, high = middle - tolerance * deviation, middle + tolerance * deviation
-    if share:
+    if measure == "share":
         low, high = max(low, 0.0), min(high, 1.0)
     if one_sided:  # nearer to the usual than usual is no drift
         low = 0.0
-    return Banded(name, tuple(past), now, low, high, share, width)
+    return Banded(name, tuple(past), now, low, high, measure)

@@ -206,9 +206,9 @@ def _band(axes: "Axes", banded: Banded, kind: Kind, unit: str) -> None:
     axes.plot([positions[-1]], [banded.now], "o", color=INK if banded.inside else ALARM, markersize=6, clip_on=False)
     axes.set_xticks([0, len(banded.past)], ["oldest", "now"])
     axes.locator_params(axis="y", nbins=4)
-    if not (banded.share or banded.width):
+    if banded.measure == "value":
         axes.yaxis.set_major_formatter(lambda value, _: shown(value, kind)[:16])
-    tidy(axes, _label(banded.name, "" if banded.share else unit))
+    tidy(axes, _label(banded.name, "" if banded.measure == "share" else unit))
 
 
 def _placed(positions: Sequence[float], kind: Kind) -> list[float]:

@@ -48,7 +48,7 @@ class Kept:
     rows: Mapping[str, Mapping[int, tuple[int, str]]] = field(default_factory=dict[str, Mapping[int, tuple[int, str]]])
     discarded: frozenset[int] = frozenset()
 
-    def at(self, column: str, snapshot_id: int) -> ColumnProfile | None:
+    def profile_at(self, column: str, snapshot_id: int) -> ColumnProfile | None:
         """Statistics of a column at a snapshot, if they were kept."""
         stored = self.rows.get(column, {}).get(snapshot_id)
         return msgspec.json.decode(stored[1], type=ColumnProfile) if stored else None

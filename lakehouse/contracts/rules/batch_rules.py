@@ -12,6 +12,7 @@ import pyarrow.compute
 
 from lakehouse.contracts.rules.compile import compile_check
 from lakehouse.contracts.rules.condition import Condition
+from lakehouse.contracts.short_text import short_text
 from lakehouse.declarations import Column, arrow_schema
 from lakehouse.declarations.columns.column import HasColumns
 from lakehouse.formats.verdict import RecordError
@@ -113,7 +114,8 @@ def _name(check: Any) -> str:
     words += "".join(f", {end}=False" for end in ("include_min", "include_max") if given.get(end) is False)
     if len(words) <= _SHOWN:
         return words
-    return f"{_cut(words)} #{sha256(f'{words} {[*map(_argument, given.values())]}'.encode()).hexdigest()[:8]}"
+    digest = sha256(f"{words} {[*map(_argument, given.values())]}".encode()).hexdigest()[:8]
+    return f"{short_text(words, _SHOWN)} #{digest}"
 
 
 def _argument(argument: Any) -> str:
@@ -123,8 +125,4 @@ def _argument(argument: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    return _cut(repr(value) if isinstance(value, str | bytes) else str(value))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return short_text(repr(value) if isinstance(value, str | bytes) else str(value), _SHOWN)

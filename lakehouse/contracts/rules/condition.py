@@ -37,12 +37,12 @@ class BoundCondition:
 class Both:
     """Two conditions at once."""
 
-    one: Condition
-    other: Condition
+    first: Condition
+    second: Condition
 
     def holds(self, column: pa.Array) -> pa.BooleanArray:
         """See `Condition`."""
-        return pc.and_(self.one.holds(column), self.other.holds(column))
+        return pc.and_(self.first.holds(column), self.second.holds(column))
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class KafkaStatement:
         return sum(tally.count for tally in self.reprocessed.get(table, {}).values())
 
     @property
-    def held(self) -> Tallies:
+    def expected(self) -> Tallies:
         """Table → partition → tally of the rows that should be there now."""
         return {
             table: {p: tally - self.retired.get(table, {}).get(p, Tally()) for p, tally in by_partition.items()}

@@ -5,7 +5,7 @@ from lakehouse.engines.spark.conf import process_conf, session_conf, spark_conf
 from lakehouse.engines.spark.connect_client import Remote, SparkUnreachable
 from lakehouse.engines.spark.connect_server import ConnectServer, ConnectServerFailed
 from lakehouse.engines.spark.driver import SparkDidNotStart
-from lakehouse.engines.spark.session import DriverMismatch, spark_session
+from lakehouse.engines.spark.session import DriverMismatch, single_job, spark_session
 
 __all__ = [
     "ConnectServer",
@@ -17,6 +17,7 @@ __all__ = [
     "catalog_conf",
     "process_conf",
     "session_conf",
+    "single_job",
     "spark_conf",
     "spark_session",
 ]

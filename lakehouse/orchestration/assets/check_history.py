@@ -43,7 +43,7 @@ def _result(instance: DagsterInstance, record: AssetCheckExecutionRecord) -> Res
         "passed" if passed else "failed",
         snapshot_id=_snapshot(evaluation),
         run_id=record.run_id,
-        told=evaluation.description or "",
+        description=evaluation.description or "",
         elsewhere={
             label.removeprefix(_ELSEWHERE): snapshot_id
             for label in evaluation.metadata

@@ -55,10 +55,10 @@ def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefi
         failpoint("dagster.maintain.begin")
         attempt = attempt_of(context, lake.settings, step=f"maintain:{table.name}")
         report = _maintain(context, table, lake, spark, attempt)
-        if report.found is None:
+        if report.surveyed is None:
             context.log.info(f"{table.name} does not exist yet")
             return
-        yield maintenance_result(report, report.found, attempt)
+        yield maintenance_result(report, report.surveyed, attempt)
         try:
             report.require_well()
         except MaintenanceFailed as failed:

@@ -109,7 +109,7 @@ def _ended(record: RunRecord) -> Event:
     return Event(
         id=f"run:{run.run_id}",
         kind="run",
-        at=datetime.fromtimestamp(ended, UTC),
+        timestamp=datetime.fromtimestamp(ended, UTC),
         outcome=run.status.value.lower(),
         severity="ERROR" if run.status is DagsterRunStatus.FAILURE else "",
         message=f"Run of {_subject(run)} ended after {seconds:.1f} s.",
@@ -165,7 +165,7 @@ def _checked(run: DagsterRun, entry: EventLogEntry, evaluation: AssetCheckEvalua
     return Event(
         id=f"check:{run.run_id}:{table}:{evaluation.check_name}:{entry.timestamp}",
         kind="check",
-        at=datetime.fromtimestamp(entry.timestamp, UTC),
+        timestamp=datetime.fromtimestamp(entry.timestamp, UTC),
         outcome="passed" if evaluation.passed else "failed",
         severity="" if evaluation.passed else evaluation.severity.value,
         message=f"{evaluation.check_name}: {evaluation.description or ('passed' if evaluation.passed else 'failed')}",
@@ -185,7 +185,7 @@ def _refused(run: DagsterRun, entry: EventLogEntry, tables: list[str]) -> Event:
     return Event(
         id=f"refusal:{run.run_id}:{entry.step_key}:{entry.timestamp}",
         kind="refusal",
-        at=datetime.fromtimestamp(entry.timestamp, UTC),
+        timestamp=datetime.fromtimestamp(entry.timestamp, UTC),
         outcome="refused" if ours else "error",
         severity="ERROR",
         message=message if ours else f"{kind}; what it said is in the run, as it may hold a value.",

@@ -44,7 +44,7 @@ class Verdicts:
                 remedy="leave these rows out, or declare the rule as a warning",
             )
 
-    def told(self) -> dict[str, dict[str, str | int]]:
+    def to_seal(self) -> dict[str, dict[str, str | int]]:
         """For the seal: rule → severity and how many rows broke it."""
         kept: dict[str, dict[str, str | int]] = {
             f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in self._rules.blocking

@@ -106,7 +106,7 @@ def write_table(
         seal_keys.WRITE_MODE: mode,
         seal_keys.WRITE_ADDED: str(added),
         seal_keys.WRITE_TOTAL: str(total),
-        seal_keys.QUALITY_RULES: msgspec.json.encode(verdicts.told()).decode(),
+        seal_keys.QUALITY_RULES: msgspec.json.encode(verdicts.to_seal()).decode(),
     }
     if newer:
         statement[seal_keys.WRITE_REPLACES_NEWER] = backfill

@@ -116,7 +116,7 @@ def _as_a_whole(stored: _StoredOffsets, links: Sequence[Link]) -> Finding:
     """Where offsets do not tell runs apart: of several topics, adopted, retired in part, or without a seal at all."""
     expected, end = Tally(), 0
     if links:
-        expected = links[-1].statement.held.get(stored.table, {}).get(stored.partition, Tally())
+        expected = links[-1].statement.expected.get(stored.table, {}).get(stored.partition, Tally())
         end = max(link.statement.end.get(stored.partition, 0) for link in links)
     begin = int(stored.offsets.min()) if len(stored.offsets) else 0
     end = max(end, int(stored.offsets.max()) + 1 if len(stored.offsets) else 0)

@@ -24,7 +24,7 @@ from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, s
 
 
 @dataclass
-class Held:
+class StoredRows:
     """One partition's rows in one table."""
 
     tally: Tally = field(default_factory=Tally)
@@ -53,7 +53,7 @@ class Holdings:
         unreadable_files: that are no whole files of their kind (when scanned), with why.
     """
 
-    partitions: dict[int, Held]
+    partitions: dict[int, StoredRows]
     repeated_files: dict[str, int]
     missing_files: set[str] = field(default_factory=set[str])
     unreadable_files: dict[str, str] = field(default_factory=dict[str, str])
@@ -72,7 +72,7 @@ def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Ho
     tasks = list(table.scan(snapshot_id=snapshot_id).plan_files())
     paths = Counter(task.file.file_path for task in tasks)
     trusted = set[str]() if scan else _sealed_files(table, snapshot_id)
-    by_partition: dict[int, Held] = {}
+    by_partition: dict[int, StoredRows] = {}
     undecided: list[FileScanTask] = []
     for task in tasks:
         dense = _dense_range(table, task.file) if task.file.file_path in trusted and not task.delete_files else None
@@ -80,10 +80,10 @@ def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Ho
             undecided.append(task)
         else:
             partition, start, end = dense
-            by_partition.setdefault(partition, Held()).add(Tally.of_range(start, end), start, "manifests")
+            by_partition.setdefault(partition, StoredRows()).add(Tally.of_range(start, end), start, "manifests")
     scanned, missing, unreadable = coordinates_there(table, undecided)
     for partition, offsets in scanned.items():
-        by_partition.setdefault(partition, Held()).add(Tally.of(offsets), int(offsets.min()), "scan")
+        by_partition.setdefault(partition, StoredRows()).add(Tally.of(offsets), int(offsets.min()), "scan")
     return Holdings(by_partition, {path: times for path, times in paths.items() if times > 1}, missing, unreadable)
 
 

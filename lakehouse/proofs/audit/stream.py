@@ -18,7 +18,7 @@ from lakehouse.proofs.audit.chain import Link, judge_chain, read_chain
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.proofs.audit.missing_offsets import name_places
 from lakehouse.proofs.audit.proof import Finding, RangeProof, StreamProof
-from lakehouse.proofs.audit.stored_offsets import Held, holdings
+from lakehouse.proofs.audit.stored_offsets import StoredRows, holdings
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import Sealed, has_rows
@@ -93,7 +93,7 @@ def _take_stock(
     name: str, pinned: Pinned, links: Sequence[Link], *, scan: bool
 ) -> tuple[list[Finding], list[tuple[RangeProof, bool]]]:
     """Compare what a table holds with the sealed totals; where manifests would say no, a scan has the last word."""
-    totals = links[-1].statement.held.get(name, {}) if links else {}
+    totals = links[-1].statement.expected.get(name, {}) if links else {}
     stock = holdings(pinned.table, pinned.snapshot_id, scan=scan)
     compared = list(_compare(name, totals, stock.partitions, links))
     if not scan and not all(agrees for _, agrees in compared):
@@ -171,11 +171,11 @@ def _progress(link: Link) -> tuple[int, int, int]:
 
 
 def _compare(
-    name: str, sealed: Mapping[int, Tally], stored: Mapping[int, Held], links: Sequence[Link]
+    name: str, sealed: Mapping[int, Tally], stored: Mapping[int, StoredRows], links: Sequence[Link]
 ) -> Iterator[tuple[RangeProof, bool]]:
     end = links[-1].statement.end if links else {}
     for partition in sorted({*sealed, *stored}):
-        stock = stored.get(partition, Held())
+        stock = stored.get(partition, StoredRows())
         proof = RangeProof(name, partition, stock.first, end.get(partition, 0), stock.tally.count, stock.decided_by)
         yield proof, stock.tally == sealed.get(partition, Tally())
 

@@ -33,14 +33,14 @@ class Computation:
     partitions: tuple[str, ...] = (REST,)
 
     @property
-    def told(self) -> bool:
+    def known(self) -> bool:
         """Whether its date and parameters are known."""
         return bool(self.run_id)
 
     @property
     def whose(self) -> str:
         """For a person: date, parameters and run."""
-        if not self.told:
+        if not self.known:
             return "dates or parameters that can no longer be told apart (a run of the whole table mends that)"
         return f"runtime date {self.runtime_date or 'not known'}, parameters {self.parameters}, run {self.run_id}"
 

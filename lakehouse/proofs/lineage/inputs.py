@@ -55,7 +55,7 @@ def disagreements(seal: Seal, inputs: tuple[Given, ...]) -> tuple[str, ...]:
             part = computation.among(parts)
             subject = f"{given.table} ({part})" if part else given.table
             by = _by(computation.run_id, given.snapshot_id)
-            if given.parts and not computation.told:
+            if given.parts and not computation.known:
                 messages.append(f"{subject} is of {computation.whose}{by}")
             if computation.runtime_date and computation.runtime_date != seal.runtime_date:
                 messages.append(f"{subject} is of {computation.runtime_date}{by}")

@@ -49,9 +49,9 @@ def newer_dates(runtime_date: str, replaced: Sequence[Computation], every: Seque
     newest = max((computation.runtime_date for computation in every), default="")
     messages: list[str] = []
     for computation in replaced:
-        if computation.told and runtime_date < computation.runtime_date:
+        if computation.known and runtime_date < computation.runtime_date:
             date = f"runtime date {computation.runtime_date} (run {computation.run_id})"
-        elif not computation.told and runtime_date < newest:
+        elif not computation.known and runtime_date < newest:
             date = f"a runtime date that can no longer be told, and may be {newest}"
         else:
             continue

@@ -47,16 +47,16 @@ class SnapshotPath:
         return self.path[-1]
 
     @property
-    def way(self) -> str:
+    def path_text(self) -> str:
         """The path for a person: `a ← b (partitions …) ← c`."""
         return _path_in_words(self.path, self.parts)
 
     def __str__(self) -> str:
         """The path, the snapshot, and whose it is."""
         if self.seal is None:
-            return f"{self.way} at snapshot {self.snapshot_id}"
+            return f"{self.path_text} at snapshot {self.snapshot_id}"
         dated = f"runtime date {self.seal.runtime_date}, " if self.seal.runtime_date else ""
-        return f"{self.way} at snapshot {self.snapshot_id} ({dated}run {self.seal.run_id})"
+        return f"{self.path_text} at snapshot {self.snapshot_id} ({dated}run {self.seal.run_id})"
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ class VintageDifference:
     @property
     def paths(self) -> dict[str, list[str]]:
         """Content, by a snapshot that has it → the ways on which it is read: `a ← b ← c`."""
-        return {f"snapshot {group[-1].snapshot_id}": [reading.way for reading in group] for group in self.contents}
+        return {
+            f"snapshot {group[-1].snapshot_id}": [reading.path_text for reading in group] for group in self.contents
+        }
 
     @property
     def rebuild(self) -> bool:
@@ -248,8 +250,8 @@ def _grouped(
         elif ContentChange.UNKNOWN in changes:
             representative = contents[changes.index(ContentChange.UNKNOWN)][0]
             reason = (
-                f"{reading.table} is read at snapshot {reading.snapshot_id}, and by {representative.way} at snapshot "
-                f"{representative.snapshot_id}; entries that would tell whether they are the same have expired"
+                f"{reading.table} is read at snapshot {reading.snapshot_id}, and by {representative.path_text} at "
+                f"snapshot {representative.snapshot_id}; entries that would tell whether they are the same have expired"
             )
             undecided.append(Undecided(reading.path, reason))
         else:

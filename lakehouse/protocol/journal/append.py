@@ -86,7 +86,7 @@ def known_ids(log: Base, events: Sequence[Event]) -> set[str]:
     """
     if not events or log.snapshot_id is None:
         return set()
-    earliest = min(event.at for event in events)
+    earliest = min(event.timestamp for event in events)
     logged = log.table.scan(
         row_filter=f"at >= '{earliest.isoformat()}'",
         selected_fields=("event_id",),

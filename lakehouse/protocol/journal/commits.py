@@ -100,7 +100,7 @@ def _sealed(table: Table, snapshot: Snapshot, seal: Seal, rows: Mapping[str, Mov
     return Event(
         id=commit_id(name, snapshot.snapshot_id),
         kind="release" if is_release else "commit",
-        at=moment(snapshot.timestamp_ms),
+        timestamp=moment(snapshot.timestamp_ms),
         outcome="published",
         message=message,
         table=name,
@@ -134,7 +134,7 @@ def _unsealed(table: Table, snapshot: Snapshot, outcome: str, reason: str, sever
     return Event(
         id=commit_id(name, snapshot.snapshot_id),
         kind="commit",
-        at=moment(snapshot.timestamp_ms),
+        timestamp=moment(snapshot.timestamp_ms),
         outcome=outcome,
         message=f"{snapshot.summary.operation.value if snapshot.summary else 'commit'}: {reason}",
         table=name,

@@ -39,7 +39,7 @@ def deletions(catalog: LakeCatalog, position: JournalPosition) -> JournalNews:
         snapshot_id=head,
     )
     rows = (DecisionRow.from_columns(row) for row in scan.to_arrow().to_pylist())
-    return JournalNews(tuple(sorted(_events(rows), key=lambda event: (event.at, event.id))), position)
+    return JournalNews(tuple(sorted(_events(rows), key=lambda event: (event.timestamp, event.id))), position)
 
 
 def _events(rows: Iterable[DecisionRow]) -> Iterator[Event]:
@@ -49,7 +49,7 @@ def _events(rows: Iterable[DecisionRow]) -> Iterator[Event]:
             yield Event(
                 id=f"maintenance:{row.row_id}",
                 kind="maintenance",
-                at=row.timestamp,
+                timestamp=row.timestamp,
                 outcome="deleted",
                 message=f"{row.operation}: {row.message}",
                 table=row.table_name,

@@ -18,7 +18,7 @@ class Event:
     Attributes:
         id: what happened, as a name: whoever finds the same thing gives it the same one.
         kind: what kind of thing.
-        at: when it happened. It is part of what was found, so whoever finds it again gives the same.
+        timestamp: when it happened. It is part of what was found, so whoever finds it again gives the same.
         outcome: what came of it.
         message: in words, without the value of any row.
         table: `namespace.table`, where it happened to one.
@@ -28,7 +28,7 @@ class Event:
 
     id: str
     kind: Kind
-    at: datetime
+    timestamp: datetime
     outcome: str
     message: str
     table: str = ""
@@ -59,7 +59,7 @@ class Event:
         return {
             "event_id": self.id,
             "kind": self.kind,
-            "at": self.at,
+            "at": self.timestamp,
             "snapshot_id": self.snapshot_id,
             "outcome": self.outcome,
             "message": self.message[:_LONGEST_MESSAGE],

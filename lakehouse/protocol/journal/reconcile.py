@@ -147,7 +147,7 @@ def _gap_event(table: Table, snapshots: Sequence[Snapshot], seen: Seen | None, r
     return Event(
         id=f"gap:{name}:{seen.snapshot_id if seen else 0}:{oldest.snapshot_id if oldest else 0}",
         kind="gap",
-        at=moment(oldest.timestamp_ms if oldest else table.metadata.last_updated_ms),
+        timestamp=moment(oldest.timestamp_ms if oldest else table.metadata.last_updated_ms),
         outcome="unknown",
         severity="WARN",
         message=f"Commits {start} and {end} are not in this log: {reason}.",
@@ -163,7 +163,7 @@ def _removal_event(name: str, seen: Seen, outcome: str) -> Event:
     return Event(
         id=f"{outcome}:{name}:{seen.uuid}",
         kind="gap",
-        at=datetime.now(UTC),  # nothing is left that would tell when it happened
+        timestamp=datetime.now(UTC),  # nothing is left that would tell when it happened
         outcome=outcome,
         severity="WARN",
         message=f"The table was dropped{suffix} at some time before this. By whom, and what was committed to it after "

@@ -46,7 +46,7 @@ def rolled_back(table: Table, previous_id: int, current_id: int | None, at_ms: i
     return Event(
         id=f"rolled back:{name}:{previous_id}:{current_id or 0}:{at_ms}",
         kind="commit",
-        at=moment(at_ms),
+        timestamp=moment(at_ms),
         outcome="rolled back",
         severity="WARN",
         message=f"main was set back: snapshot {previous_id} is no longer in its history.",

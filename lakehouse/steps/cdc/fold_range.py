@@ -52,7 +52,7 @@ class MirrorWork:
         attempt: who writes.
         bases: the tables that it writes, as they were loaded together.
         previous: what the mirror's seals say; None before its first run.
-        found: the range; None where there is nothing new.
+        change_range: the new range; None where there is nothing new.
         rebuild: whether everything is put in the place of what is there.
         notes: what a reader should know.
     """
@@ -62,7 +62,7 @@ class MirrorWork:
     attempt: Attempt
     bases: Mapping[str, Base]
     previous: MirrorStatement | None
-    found: Range | None = None
+    change_range: Range | None = None
     rebuild: bool = False
     notes: tuple[str, ...] = ()
 

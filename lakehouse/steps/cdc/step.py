@@ -98,7 +98,7 @@ def mirror(step: MirrorStep) -> MirrorReport:
 def _mirror(step: MirrorStep) -> MirrorReport:
     began = time.monotonic()
     work = plan_work(step)
-    if (change_range := work.found) is None:
+    if (change_range := work.change_range) is None:
         step.inform(f"{step.name}: nothing new in {step.tables.changelog.name}")
         return MirrorReport(step.name, "idle", work.previous, None, notes=work.notes, seconds=_since(began))
     step.inform(f"{step.name}: {change_range.changes} changes of {change_range.name} up to snapshot {change_range.end}")
@@ -136,14 +136,14 @@ def plan_work(step: MirrorStep) -> MirrorWork:
         if step.tables.mirror.initial is None:
             require = require_complete if change_range.arrived.origin else require_unretired
             require(step.name, change_range)
-        return _leased(replace(work, found=change_range))
+        return _leased(replace(work, change_range=change_range))
     change_range = next_range(step.name, previous, changelog, max_changes=step.max_changes)
     if new := declared_since(previous.columns, step.tables.changelog):
         work = _rebuild_if_needed(work, changelog, previous, new)
     if work.rebuild or change_range is None:
         return _leased(work)
     require_files(step.name, change_range)
-    return _leased(replace(work, found=change_range))
+    return _leased(replace(work, change_range=change_range))
 
 
 def recompute_digest(
@@ -177,7 +177,7 @@ def _rebuild(work: MirrorWork, changelog: Table, *notes: str) -> MirrorWork:
     change_range = whole_range(mirror, changelog)
     if change_range is not None:
         require_complete(mirror, change_range)
-    return replace(work, found=change_range, rebuild=True, notes=(*work.notes, *notes))
+    return replace(work, change_range=change_range, rebuild=True, notes=(*work.notes, *notes))
 
 
 def _rebuild_if_needed(
@@ -200,7 +200,7 @@ def _leased(work: MirrorWork) -> MirrorWork:
 
     One that is elsewhere, as after a mirror that was rolled back, is moved to where this run begins.
     """
-    if (change_range := work.found) is None:
+    if (change_range := work.change_range) is None:
         return work
     leased_snapshot_id = leases(change_range.table).get(lease_tag(work.tables.mirror.name))
     if leased_snapshot_id is None or change_range.start not in (None, leased_snapshot_id):
@@ -209,10 +209,11 @@ def _leased(work: MirrorWork) -> MirrorWork:
 
 
 def _lease(work: MirrorWork, snapshot_id: int) -> Lease:
-    assert work.found is not None
+    assert work.change_range is not None
     until = lease_until(work.tables.changelog.maintenance)
     mirror = work.tables.mirror.name
-    return Lease(work.found.table.name(), work.found.uuid, mirror, snapshot_id, until, f"{mirror} is to read on here")
+    changelog, reason = work.change_range.table.name(), f"{mirror} is to read on here"
+    return Lease(changelog, work.change_range.uuid, mirror, snapshot_id, until, reason)
 
 
 def _fold(step: MirrorStep, work: MirrorWork, change_range: Range) -> StagedRange:

@@ -69,7 +69,7 @@ def computations_after(
         groups = (Computation(),)
     for computation in groups:
         label = (
-            attempt.runtime_date if appending and computation.told else computation.runtime_date,
+            attempt.runtime_date if appending and computation.known else computation.runtime_date,
             computation.parameters,
         )
         partitions[label] = tuple(dict.fromkeys((*partitions.get(label, ()), *computation.partitions)))

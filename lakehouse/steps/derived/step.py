@@ -108,7 +108,7 @@ def _statement(step: DeriveStep, work: DerivedPlan, result: OnBranch) -> DeriveS
         differs=step.backfill if work.differing or len(origins) > 1 or len(computations) > 1 else "",
         replaces_newer=step.backfill if work.replaced else "",
         column_lineage=result.trace.columns,
-        rules=result.rules.told(),
+        rules=result.rules.to_seal(),
     )
 
 

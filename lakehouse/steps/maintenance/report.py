@@ -18,7 +18,7 @@ class MaintainReport:
     """What was done to one table.
 
     Attributes:
-        found: the table and the plan that were decided on; None where the table does not exist.
+        surveyed: the table and the plan that were decided on; None where the table does not exist.
         outcomes: what came of each action of the plan, in order.
         after: the table afterwards, with what would be done next; None where nothing was changed.
         completed: how many decisions of dead runs were brought to an end.
@@ -26,7 +26,7 @@ class MaintainReport:
         error: what stopped it, if anything did.
     """
 
-    found: Surveyed | None
+    surveyed: Surveyed | None
     outcomes: tuple[ActionOutcome, ...] = ()
     after: Surveyed | None = None
     completed: int = 0
@@ -44,10 +44,10 @@ class MaintainReport:
         Raises:
             MaintenanceFailed: names the operations.
         """
-        if not self.bad or self.found is None:
+        if not self.bad or self.surveyed is None:
             return
         failures = "; ".join(f"{outcome.action.operation}: {outcome.message}" for outcome in self.bad)
         raise MaintenanceFailed(
-            f"{self.found.declared.name}: {failures}",
+            f"{self.surveyed.declared.name}: {failures}",
             remedy="the rows of lakehouse.maintenance say what was decided and why; it is tried again later by itself",
         ) from self.error

@@ -95,7 +95,7 @@ def maintain(step: MaintainStep) -> MaintainReport:
     memory = replace(memory, rows=(*ended, *memory.rows))
     surveyed = _look(step, memory, cache)
     if surveyed is None:
-        return MaintainReport(found=None, completed=len(ended), seconds=time.monotonic() - began)
+        return MaintainReport(surveyed=None, completed=len(ended), seconds=time.monotonic() - began)
     rows = decided_rows(
         surveyed.plan, surveyed.state, step.table.maintenance, run_id=step.attempt.run_id, attempt=step.attempt.id
     )
@@ -120,7 +120,7 @@ def maintain(step: MaintainStep) -> MaintainReport:
         outcomes.append(outcome)
     after = _look(step, memory, cache) if any(outcome.result == "done" for outcome in outcomes) else None
     return MaintainReport(
-        found=surveyed,
+        surveyed=surveyed,
         outcomes=tuple(outcomes),
         after=after,
         completed=len(ended),

@@ -18,18 +18,18 @@ class ReleaseContent:
     """A release that is fit to be made: its id, and each member's candidate with the snapshot to tag."""
 
     id: str
-    found: Mapping[str, Candidate]
+    candidates: Mapping[str, Candidate]
     snapshots: Mapping[str, int]
 
     @property
     def members(self) -> tuple[ReleaseMember, ...]:
         """What is recorded of the members."""
-        return tuple(candidate.member(self.snapshots[name]) for name, candidate in self.found.items())
+        return tuple(candidate.member(self.snapshots[name]) for name, candidate in self.candidates.items())
 
     @property
     def parameters(self) -> tuple[str, str]:
         """Digest and JSON of what the dated members were computed with; they agree."""
-        for candidate in self.found.values():
+        for candidate in self.candidates.values():
             if candidate.dated and candidate.sealed:
                 seal = candidate.sealed.seal
                 return computations_of(seal)[-1].parameters, seal.statement.get(seal_keys.DERIVED_PARAMETERS, "{}")

@@ -26,14 +26,14 @@ class Result:
         outcome: a check that only warns has passed; one that raised, or whose run died, has errored.
         snapshot_id: which snapshot it judged; None where it did not come so far, or does not say.
         run_id: the run in which it was judged.
-        told: what the check says, for the message.
+        description: what the check says, for the message.
         elsewhere: other table → the snapshot of it that was judged as well, where the check is about a reference.
     """
 
     outcome: Outcome
     snapshot_id: int | None = None
     run_id: str = ""
-    told: str = ""
+    description: str = ""
     elsewhere: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
@@ -164,7 +164,7 @@ def _judged(candidate: Candidate, check: Check, accepted: Mapping[str, Collectio
             continue
         if result.outcome == "passed":
             return None
-        report = result.told.rstrip(".") or "see its report"
+        report = result.description.rstrip(".") or "see its report"
         problem = f"{label} failed on snapshot {result.snapshot_id}: {report}"
         return Reason(candidate.name, problem, f"correct it and make it anew: {materialize(candidate.name)}")
     if past:

@@ -25,7 +25,7 @@ from lakehouse.steps.release.names import group_of
 from lakehouse.steps.release.statement import PointerStatement, ReleaseMember
 
 
-class PointerRow(msgspec.Struct, frozen=True):
+class PointerRow(msgspec.Struct, frozen=True, rename={"timestamp": "at"}):
     """A row of the pointer's table.
 
     Attributes:
@@ -35,7 +35,7 @@ class PointerRow(msgspec.Struct, frozen=True):
 
     id: str
     kind: str
-    at: datetime
+    timestamp: datetime
     members: tuple[ReleaseMember, ...]
     runtime_date: str
     parameters_digest: str
@@ -146,7 +146,7 @@ def moves(table: Table, where: BooleanExpression | None = None) -> list[PointerR
     """Every time that the pointer was moved, newest first."""
     scan = table.scan(row_filter=where or AlwaysTrue(), snapshot_id=head_of(table))
     rows = scan.to_arrow().to_pylist() if head_of(table) is not None else []
-    return sorted((msgspec.convert(row, PointerRow) for row in rows), key=lambda move: move.at, reverse=True)
+    return sorted((msgspec.convert(row, PointerRow) for row in rows), key=lambda move: move.timestamp, reverse=True)
 
 
 def members_of(pointer: Pointer, release_id: str) -> tuple[ReleaseMember, ...]:
@@ -186,4 +186,5 @@ def gone(pointer: str, release_id: str, kept: Sequence[str]) -> ReleaseGone:
 
 
 def _shown(move: PointerRow) -> dict[str, Any]:
-    return {**msgspec.structs.asdict(move), "members": [msgspec.structs.asdict(member) for member in move.members]}
+    columns = dict(zip(move.__struct_encode_fields__, msgspec.structs.astuple(move), strict=True))
+    return {**columns, "members": [msgspec.structs.asdict(member) for member in move.members]}

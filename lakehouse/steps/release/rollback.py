@@ -61,7 +61,7 @@ def rollback(
     moved = PointerRow(
         id=release_id,
         kind=KIND_ROLLBACK,
-        at=moved_at,
+        timestamp=moved_at,
         members=target.members,
         runtime_date=row.runtime_date,
         parameters_digest=row.parameters_digest,

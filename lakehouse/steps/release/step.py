@@ -106,7 +106,7 @@ def release(step: ReleaseStep) -> Released:
     if (begun := begun_before(tables, step.dated, step.release.name, _root(step), pointer.statement)) is not None:
         # What it has judged may have been judged again since.
         above = check_vintage(load, begun.snapshots).readings
-        if reasons := held_by(begun.found, step.checks, accepted(step.checks, begun.found, above, load)):
+        if reasons := held_by(begun.candidates, step.checks, accepted(step.checks, begun.candidates, above, load)):
             raise ReleaseHeld(step.release.name, reasons)
         _require_same_rows(step, tables, begun.snapshots, pointer)
         step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
@@ -201,7 +201,7 @@ def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outco
     move = PointerRow(
         id=content.id,
         kind=KIND_RELEASE,
-        at=moved_at,
+        timestamp=moved_at,
         members=content.members,
         runtime_date=next((member.runtime_date for member in content.members if member.runtime_date), ""),
         parameters_digest=digest,
@@ -220,7 +220,7 @@ def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outco
         id=content.id,
         members=content.members,
         previous=before.current if before else None,
-        changed=changes(before.members if before else (), content.found),
+        changed=changes(before.members if before else (), content.candidates),
         parameters=parameters,
         pointer=sealed,
         dropped=tuple(_let_go(step, statement)),

@@ -25,7 +25,8 @@ def test_one_version_of_the_shared_ancestor_passes_and_every_reading_is_told(lak
     lake.compute(TOP)
     found = vintage(lake)
     assert found.passed
-    assert {reading.way for reading in found.readings} == {TOP, f"{TOP} ← {B}", f"{TOP} ← {C}", f"{TOP} ← {B} ← {A}"}
+    paths = {reading.path_text for reading in found.readings}
+    assert paths == {TOP, f"{TOP} ← {B}", f"{TOP} ← {C}", f"{TOP} ← {B} ← {A}"}
     [source] = [reading for reading in found.readings if reading.table == A]
     assert source.snapshot_id == seen
     assert source.seal is not None

@@ -93,7 +93,7 @@ def event(name: str, **said: Any) -> Event:
     return Event(
         id=name,
         kind="run",
-        at=said.pop("at", datetime(2026, 1, 1, tzinfo=UTC)),
+        timestamp=said.pop("timestamp", datetime(2026, 1, 1, tzinfo=UTC)),
         outcome="success",
         message=said.pop("message", "It went well."),
         **said,

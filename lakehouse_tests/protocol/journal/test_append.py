@@ -62,9 +62,9 @@ def test_many_that_write_different_things_lose_none(kept_anywhere: Kept) -> None
 
 
 def test_an_event_that_is_older_than_the_newest_is_still_found(kept: Kept) -> None:
-    append(kept.lake.catalog, [of("old", at=datetime(2020, 1, 1, tzinfo=UTC))], writer="test")
-    append(kept.lake.catalog, [of("new", at=datetime(2026, 1, 1, tzinfo=UTC))], writer="test")
-    again = append(kept.lake.catalog, [of("new", "old", at=datetime(2020, 1, 1, tzinfo=UTC))], writer="test")
+    append(kept.lake.catalog, [of("old", timestamp=datetime(2020, 1, 1, tzinfo=UTC))], writer="test")
+    append(kept.lake.catalog, [of("new", timestamp=datetime(2026, 1, 1, tzinfo=UTC))], writer="test")
+    again = append(kept.lake.catalog, [of("new", "old", timestamp=datetime(2020, 1, 1, tzinfo=UTC))], writer="test")
     assert not again.events
 
 

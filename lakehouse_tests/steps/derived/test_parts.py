@@ -193,9 +193,9 @@ def test_a_table_of_a_date_for_each_day_says_what_it_no_longer_tells_apart() -> 
     found = computed([(part_of(BY_DAY, [day]), day, "p") for day in DAYS])
     assert len(found) == TOLD_APART
     lost, *told = found
-    assert (lost.told, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - TOLD_APART]}",))
+    assert (lost.known, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - TOLD_APART]}",))
     assert [one.runtime_date for one in told] == DAYS[31 - TOLD_APART :]
-    assert computed([(part_of(BY_DAY, [day]), DAYS[0], "p") for day in DAYS])[0].told, "many runs of one date"
+    assert computed([(part_of(BY_DAY, [day]), DAYS[0], "p") for day in DAYS])[0].known, "many runs of one date"
 
 
 OTHERWISE = {
@@ -209,7 +209,7 @@ OTHERWISE = {
 def test_keys_that_meant_other_rows_are_rows_of_which_nothing_can_be_told(lake: Computed, earlier: Derived) -> None:
     old, one = part_of(earlier, [DAYS[0]]), part_of(BY_DAY, [DAYS[0]])
     lost, known = computed([(old, DAYS[0], "p"), (one, DAYS[1], "q")])
-    assert (lost.told, lost.partitions, known.partitions) == (False, (REST,), (DAYS[0],))
+    assert (lost.known, lost.partitions, known.partitions) == (False, (REST,), (DAYS[0],))
     assert "a run of the whole table" in lost.whose
     seal = after(after(None, old, at(lake)), one, at(lake))
     assert told(seal) == {(REST,): {}, (DAYS[0],): {A: lake.head(A)}}

@@ -210,7 +210,7 @@ def replayed(stream: Landing, start: int, end: int) -> dict[str, ReplayResult]:
 def test_a_replay_of_what_was_ingested_is_equal_and_leaves_nothing(stream: Landing) -> None:
     before = {name: stream.load(name).metadata.current_snapshot_id for name in stream.declarations.tables}
     found = replayed(stream, 1, 5)
-    assert {name: (one.held, one.replayed, one.equal) for name, one in found.items()} == {
+    assert {name: (one.stored, one.replayed, one.equal) for name, one in found.items()} == {
         "raw.things": (3, 3, True),
         "quarantine.things": (1, 1, True),
     }

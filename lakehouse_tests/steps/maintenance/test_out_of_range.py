@@ -140,9 +140,9 @@ def test_it_is_not_told_to_spark(sql_lake: Lake, kind: IcebergType, transform: T
 
 def test_it_is_left_alone_by_name_and_ends_no_maintenance(far: Lake) -> None:
     report = maintain(step_of(far))
-    assert report.found is not None
-    assert whys(report.found.plan) == {"rewrite": ["refused"]}
-    assert f"part={FAR}: NotNameable" in report.found.plan.withheld[0].action.reasons[0]
+    assert report.surveyed is not None
+    assert whys(report.surveyed.plan) == {"rewrite": ["refused"]}
+    assert f"part={FAR}: NotNameable" in report.surveyed.plan.withheld[0].action.reasons[0]
     [row] = History.read(far.catalog, datetime.now(UTC)).rows
     assert "NotNameable" in row.withheld
 

@@ -115,11 +115,11 @@ class Soak:
         report.require_well()
         for outcome in report.outcomes:
             self._tell(name, outcome)
-        if report.found is None:
+        if report.surveyed is None:
             return False
-        withheld = [one.why for one in report.found.plan.withheld if one.action.operation is Operation.REWRITE]
+        withheld = [one.why for one in report.surveyed.plan.withheld if one.action.operation is Operation.REWRITE]
         self.why_not.update((name, why) for why in withheld)
-        return not report.found.plan.nothing
+        return not report.surveyed.plan.nothing
 
     def has_done(self, wanted: Wanted) -> bool:
         """Whether maintenance has done each of these at least once."""

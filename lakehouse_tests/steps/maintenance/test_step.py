@@ -106,7 +106,7 @@ def test_only_what_is_asked_for_is_done(house: House) -> None:
 
 def test_a_table_that_is_not_there_is_left_alone(house: House) -> None:
     house.catalog.drop_table(("changelog", "things"))
-    assert maintain(step_of(house, Maintenance())).found is None
+    assert maintain(step_of(house, Maintenance())).surveyed is None
     assert not rows(house)
 
 
@@ -256,8 +256,8 @@ def test_the_lakehouses_own_tables_are_looked_after_without_a_word_about_nothing
     apply(plan(MAINTENANCE_LOG, house.catalog), house.catalog)
     for own in (AUDIT_LOG, MAINTENANCE_LOG):
         report = maintain(step_of(house, Maintenance(), table=own))
-        assert report.found is not None
-        assert report.found.plan.nothing
+        assert report.surveyed is not None
+        assert report.surveyed.plan.nothing
     assert not rows(house)
 
 
@@ -298,4 +298,4 @@ def test_what_failed_lately_waits_unless_a_person_asks(house: House, monkeypatch
 
 
 def test_the_report_of_nothing_is_well() -> None:
-    MaintainReport(found=None).require_well()
+    MaintainReport(surveyed=None).require_well()

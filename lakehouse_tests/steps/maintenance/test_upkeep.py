@@ -299,7 +299,7 @@ def test_a_file_that_was_deleted_without_an_earlier_look_is_found(upkeep: Upkeep
         file = ListedFile(path=name, bytes=1, modified_at=begin)
         notes = [Note(f"s3://x/{name}", file, event)]
         attempt, at = Attempt("run", f"maintain:{LOG}"), begin + timedelta(days=days)
-        note(upkeep.house.catalog, attempt, upkeep.house.log, notes, at=at, longest_run=timedelta(hours=30))
+        note(upkeep.house.catalog, attempt, upkeep.house.log, notes, timestamp=at, longest_run=timedelta(hours=30))
 
     told("good", "candidate", 0)
     told("good", "deleted", 2)

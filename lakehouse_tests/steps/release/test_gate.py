@@ -44,7 +44,7 @@ def test_never_run_errored_failed_and_running_are_words_of_their_own(made: Group
     assert f"- {name}: check runtime_date was never run. To repair: judge it: `lakehouse run`" in told
     told = held(made, [Check(name, "runtime_date", (Result("errored", run_id="12345678-9"),))])
     assert "check runtime_date errored, so it says neither good nor bad (run 12345678)" in told
-    failed = Result("failed", at, told="One file has another date.")
+    failed = Result("failed", at, description="One file has another date.")
     told = held(made, [Check(name, "runtime_date", (failed,))])
     assert f"check runtime_date failed on snapshot {at}: One file has another date. To repair: correct it" in told
     told = held(made, [Check(name, "runtime_date", (Result("running", run_id="12345678-9"),))])
@@ -71,7 +71,7 @@ def test_a_result_of_another_snapshot_does_not_count(made: Group) -> None:
 
 def test_the_newest_result_on_the_snapshot_decides(made: Group) -> None:
     name, at = made.name("a"), made.head("a")
-    good, bad = Result("passed", at), Result("failed", at, told="no")
+    good, bad = Result("passed", at), Result("failed", at, description="no")
     assert "failed on snapshot" in held(made, [Check(name, "good", (bad, good))])
     # An answer stays an answer, though a later run could not give one, or judged what came after.
     for later in (Result("errored"), Result("running"), Result("failed", 17)):
@@ -235,5 +235,5 @@ def test_a_dateless_member_that_nobody_read_is_released_as_it_was_judged(sql_gro
     judged, checks = group.head("a"), group.checks()
     group.write("a", 2)
     assert group.release(checks=checks, dated=frozenset()).members[0].snapshot_id == judged
-    failed = Check(group.name("a"), "good", (Result("failed", group.head("a"), told="no"), *checks[0].results))
+    failed = Check(group.name("a"), "good", (Result("failed", group.head("a"), description="no"), *checks[0].results))
     assert "failed on snapshot" in held(group, [failed, *checks[1:]], dated=frozenset())

@@ -85,7 +85,7 @@ def _range(text: str) -> tuple[int, tuple[int, int]]:
 def _as_data(result: ReplayResult) -> dict[str, Any]:
     return {
         "table": result.table,
-        "held": result.held,
+        "held": result.stored,
         "replayed": result.replayed,
         "equal": result.equal,
         "missing": result.missing,
@@ -102,7 +102,7 @@ def _show(context: Context, compared: Sequence[ReplayResult]) -> None:
     )
     for result in compared:
         verdict = "[green]equal[/]" if result.equal else "[bold red]different[/]"
-        lines.add_row(result.table, f"{result.held:,}", f"{result.replayed:,}", verdict)
+        lines.add_row(result.table, f"{result.stored:,}", f"{result.replayed:,}", verdict)
     context.out.print(lines)
     for result in compared:
         differences = [

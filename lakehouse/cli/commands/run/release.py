@@ -176,7 +176,7 @@ def _show(context: Context, opened: OpenRelease, released: PointerRow | None) ->
     if released:
         notes.insert(
             0,
-            f"{released.kind} of {_time(context, released.at)} by {released.moved_by}: {released.why}. "
+            f"{released.kind} of {_time(context, released.timestamp)} by {released.moved_by}: {released.why}. "
             f"Parameters: {released.parameters}",
         )
     for line in notes:

@@ -13,9 +13,9 @@ from pyspark.sql import functions as f
 
 from lakehouse.contracts.rules.stored.expressions import named
 from lakehouse.contracts.rules.stored.questions import ColumnRule
+from lakehouse.contracts.short_text import LONGEST, short_text
 from lakehouse.declarations import Column, Table
 
-_LONGEST = 60
 _TEXTS = "texts"
 
 
@@ -49,13 +49,13 @@ class ExampleColumns:
         sorted_by = [named(column.name).alias(f"by {n}") for n, column in enumerate(columns)]
         return f.struct(*sorted_by, texts_of(columns).alias(_TEXTS))
 
-    def told(self, least: Any, greatest: Any) -> tuple[str, ...]:
+    def in_words(self, least: Any, greatest: Any) -> tuple[str, ...]:
         """The two rows in words; one if they are the same, none if nobody breaks the rule."""
         rows = dict.fromkeys(tuple(row[_TEXTS]) for row in (least, greatest) if row is not None)
         return tuple(self._described(list(texts)) for texts in rows)
 
     def _described(self, texts: list[str | None]) -> str:
-        value = f"{self.value.name}={_cut(texts.pop(0))}" if self.value else ""
+        value = f"{self.value.name}={short_text(texts.pop(0))}" if self.value else ""
         key = describe_row(self.key, texts)
         return f"{value} ({key})" if value and key else value or key
 
@@ -69,7 +69,7 @@ def text(column: Column) -> Expression:
     """A value as a text of limited length."""
     value = named(column.name)
     plain = f.base64(value) if isinstance(column.type, spark.BinaryType) else value.cast("string")
-    return f.substring(plain, 1, _LONGEST + 1)
+    return f.substring(plain, 1, LONGEST + 1)
 
 
 def texts_of(columns: Sequence[Column]) -> Expression:
@@ -79,10 +79,4 @@ def texts_of(columns: Sequence[Column]) -> Expression:
 
 def describe_row(columns: Sequence[Column], texts: Sequence[str | None]) -> str:
     """Columns with their values."""
-    return ", ".join(f"{column.name}={_cut(value)}" for column, value in zip(columns, texts, strict=True))
-
-
-def _cut(value: str | None) -> str:
-    if value is None:
-        return "null"
-    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    return ", ".join(f"{column.name}={short_text(value)}" for column, value in zip(columns, texts, strict=True))

@@ -13,10 +13,10 @@ from lakehouse.contracts.rules.stored.count import RowCount
 from lakehouse.contracts.rules.stored.examples import describe_row, shown_columns, texts_of
 from lakehouse.contracts.rules.stored.expressions import named
 from lakehouse.contracts.rules.stored.frequent import ROWS, TEXTS, most_frequent
-from lakehouse.contracts.rules.stored.scan import one_job
 from lakehouse.contracts.rules.stored.scope import RowScope
 from lakehouse.contracts.rules.stored.spark_jobs import Session
 from lakehouse.declarations import Table
+from lakehouse.engines.spark import single_job
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def check_key(declared: Table, table: IcebergTable, snapshot_id: int, session: S
         SnapshotGone: there is no such snapshot.
     """
     scope = RowScope.of(table, snapshot_id, None)
-    with session() as spark, one_job(spark):
+    with session() as spark, single_job(spark):
         repeated = most_frequent(_repeated(scope, declared, spark))
     shown = shown_columns(declared, declared.key)
     return KeyReport(

@@ -13,11 +13,11 @@ from lakehouse.contracts.rules.stored.count import RowCount
 from lakehouse.contracts.rules.stored.examples import describe_row, shown_columns, texts_of
 from lakehouse.contracts.rules.stored.expressions import named
 from lakehouse.contracts.rules.stored.frequent import ROWS, TEXTS, most_frequent
-from lakehouse.contracts.rules.stored.scan import one_job
 from lakehouse.contracts.rules.stored.scope import RowScope
 from lakehouse.contracts.rules.stored.spark_jobs import Session
 from lakehouse.declarations import Column, Table
 from lakehouse.declarations.policies.expectation import References
+from lakehouse.engines.spark import single_job
 from lakehouse.errors import LakehouseError
 
 
@@ -83,7 +83,7 @@ def check_references(expected: References, referring: TableAt, referred: TableAt
     own = [referring.declared.column(name) for name in expected.columns]
     others = [referred.declared.column(name) for name in expected.to or expected.columns]
     _require_comparable(expected, referring.declared, own, others)
-    with session() as spark, one_job(spark):
+    with session() as spark, single_job(spark):
         rows = referring.frame(spark)
         if rows is None:
             return ReferenceReport(0, 0, 0, ())

@@ -82,14 +82,14 @@ class ContractReport:
         """Where rules were answered from → how many were."""
         return {source: sum(verdict.answered_by == source for verdict in self.verdicts) for source in _SOURCES}
 
-    def told(self) -> dict[str, dict[str, str | int]]:
+    def to_seal(self) -> dict[str, dict[str, str | int]]:
         """For the seal's `quality.rules`: rule → severity and how many rows broke it."""
         words = {"blocking": "error", "warning": "warning"}
         return {v.name: {"severity": words[v.severity], "broken": v.broken} for v in self.verdicts}
 
     @classmethod
     def sealed(cls, declared: Table, snapshot_id: int, rows: int, counts: Mapping[str, int]) -> "ContractReport | None":
-        """The report whose `told()` is in a seal; None where the declaration has other rules by now.
+        """The report whose `to_seal()` is in a seal; None where the declaration has other rules by now.
 
         Args:
             declared: the table with its rules.

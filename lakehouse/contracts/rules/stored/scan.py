@@ -1,11 +1,10 @@
 """Asks Spark: all rules that metadata left open in one aggregate, and at most one more job for examples."""
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from lakehouse.contracts.rules.stored.examples import ExampleColumns
@@ -13,19 +12,7 @@ from lakehouse.contracts.rules.stored.expressions import holds, named
 from lakehouse.contracts.rules.stored.questions import ColumnRule
 from lakehouse.declarations import Table
 
-_ADAPTIVE = "spark.sql.adaptive.enabled"
 _ROWS = "rows"
-
-
-@contextmanager
-def one_job(spark: SparkSession) -> Generator[None]:
-    """Let a query be one job. Adaptive execution makes each stage one of its own, to no avail for a single row."""
-    configured = cast("str", spark.conf.get(_ADAPTIVE, "true"))
-    spark.conf.set(_ADAPTIVE, "false")
-    try:
-        yield
-    finally:
-        spark.conf.set(_ADAPTIVE, configured)
 
 
 def breaks(question: ColumnRule, declared: Table) -> Expression:
@@ -67,7 +54,7 @@ def find_examples(frame: DataFrame, declared: Table, questions: Sequence[ColumnR
         example = f.when(breaks(question, declared), show.sorted_row)
         wanted += [f.min(example), f.max(example)]
     row = _only(frame.agg(*(expression.alias(f"example {n}") for n, expression in enumerate(wanted))))
-    return [show.told(row[2 * n], row[2 * n + 1]) for n, show in enumerate(shown)]
+    return [show.in_words(row[2 * n], row[2 * n + 1]) for n, show in enumerate(shown)]
 
 
 def _only(frame: DataFrame) -> Any:

@@ -9,9 +9,10 @@ from typing import Self
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.contracts.rules.stored.questions import ColumnRule
-from lakehouse.contracts.rules.stored.scan import count_broken, find_examples, one_job
+from lakehouse.contracts.rules.stored.scan import count_broken, find_examples
 from lakehouse.contracts.rules.stored.scope import RowScope
 from lakehouse.declarations import Table
+from lakehouse.engines.spark import single_job
 
 Session = Callable[[], AbstractContextManager[SparkSession]]
 
@@ -54,5 +55,5 @@ class Asking:
     @cached_property
     def _frame(self) -> DataFrame:
         spark = self._opened.enter_context(self._session())
-        self._opened.enter_context(one_job(spark))
+        self._opened.enter_context(single_job(spark))
         return self._scope.frame(spark)

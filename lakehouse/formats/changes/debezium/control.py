@@ -20,17 +20,17 @@ class ControlRecord:
     table: str | None
 
 
-def told(fields: Fields) -> ControlRecord | None:
+def recognize(fields: Fields) -> ControlRecord | None:
     """Recognise a control record by its shape; None for anything else."""
     boundary = text_of(fields, "status") in ("BEGIN", "END") and text_of(fields, "id") is not None
     heartbeat = not is_null(fields, "ts_ms") and fields.keys() <= _TIMES
     of_schema = ("ddl" in fields or "tableChanges" in fields) and ("databaseName" in fields or "source" in fields)
     if not (boundary or heartbeat or of_schema):
         return None
-    return told_by(fields, member(fields, "source") or {})
+    return read_record(fields, member(fields, "source") or {})
 
 
-def told_by(fields: Fields, source: Fields) -> ControlRecord:
+def read_record(fields: Fields, source: Fields) -> ControlRecord:
     """What the members that are usual in control records say."""
     transaction = member(fields, "transaction") or {}
     return ControlRecord(

@@ -129,7 +129,7 @@ class DebeziumForm(Form):
         return self._change(value, fields)
 
     def _without_operation(self, fields: Fields) -> Odd | RecordError:
-        record = control.told(fields)
+        record = control.recognize(fields)
         if record is None:
             return RecordError("unknown_operation", "`op` is missing, and it is no control record that we know")
         source = Source(ts_ms=record.ts_ms, db=record.db, schema=record.schema, table=record.table)
@@ -156,7 +156,7 @@ class DebeziumForm(Form):
 
     def _message(self, fields: Fields, source: Fields) -> Odd:
         """A logical message, whose content is none of ours."""
-        record = control.told_by(fields, source)
+        record = control.read_record(fields, source)
         known = Source(ts_ms=record.ts_ms, db=record.db, schema=record.schema, table=record.table)
         return Odd(self._envelope(source=known, transaction=Transaction(record.transaction)), control=True)
 

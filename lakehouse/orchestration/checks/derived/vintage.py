@@ -81,5 +81,5 @@ def _readings(vintage: Vintage) -> dg.TableMetadataValue:
     for reading in vintage.readings:
         seal = reading.seal
         day, run = (seal.runtime_date or "dateless", seal.run_id) if seal else ("unknown", "unknown")
-        rows.append((reading.table, reading.way, str(reading.snapshot_id), day, run))
+        rows.append((reading.table, reading.path_text, str(reading.snapshot_id), day, run))
     return rows_shown(_COLUMNS, rows)

@@ -19,14 +19,16 @@ def deleted_too_early(catalog: LakeCatalog, uuid: str) -> list[str]:
     messages: list[str] = []
     for row in rows:
         if row.event == "candidate":
-            since[row.path] = row.at
+            since[row.path] = row.timestamp
         elif row.event == "reprieved":
             since.pop(row.path, None)
         else:
             first, name = since.get(row.path), row.path.rpartition("/")[2]
             wait = max(LEAST, timedelta(seconds=row.longest_run_s))
             if first is None:
-                messages.append(f"{name} was deleted on {row.at:%Y-%m-%d}, and no look had found it before")
-            elif row.at - first <= wait:
-                messages.append(f"{name} was deleted {row.at - first} after it was first found; {wait} is the least")
+                messages.append(f"{name} was deleted on {row.timestamp:%Y-%m-%d}, and no look had found it before")
+            elif row.timestamp - first <= wait:
+                messages.append(
+                    f"{name} was deleted {row.timestamp - first} after it was first found; {wait} is the least"
+                )
     return messages

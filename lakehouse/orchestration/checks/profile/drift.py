@@ -53,7 +53,7 @@ def _numbers(banded: Banded, kind: Kind) -> dict[str, float | str]:
 
 
 def _plain(banded: Banded, kind: Kind) -> bool:
-    return banded.share or banded.width or kind == "number"
+    return banded.measure != "value" or kind == "number"
 
 
 def _describe_drift(column: str, kind: Kind, drifted: Drifted) -> str:
@@ -74,4 +74,5 @@ def _describe_drift(column: str, kind: Kind, drifted: Drifted) -> str:
 
 
 def _shown(banded: Banded, value: float, kind: Kind) -> str:
-    return f"{value:.3g}" if banded.share or (banded.width and kind != "number") else shown(value, kind)
+    plain = banded.measure == "share" or (banded.measure == "length" and kind != "number")
+    return f"{value:.3g}" if plain else shown(value, kind)

@@ -12,8 +12,8 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse.contracts.profile.measure import measure
 from lakehouse.contracts.profile.statistics import ColumnProfile
 from lakehouse.contracts.profile.store import Kept, content_of, keep_statistics, kept_statistics
-from lakehouse.contracts.rules.stored.scan import one_job
 from lakehouse.declarations import Drift, Histogram, SampleOf, Table, kind_of
+from lakehouse.engines.spark import single_job
 from lakehouse.engines.spark.naming import rows_at
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 from lakehouse.protocol.seals.read_group import Pinned, read_group
@@ -83,13 +83,14 @@ def _measured(check_run: TableCheckRun, table: Table, pinned: Pinned, wanted: It
     known = {
         name: statistics
         for name, column in columns.items()
-        if (statistics := kept.at(name, content.snapshot_id)) is not None and statistics.kind == kind_of(column.type)
+        if (statistics := kept.profile_at(name, content.snapshot_id)) is not None
+        and statistics.kind == kind_of(column.type)
     }
     missing = {name: column for name, column in columns.items() if name not in known}
     if not missing:
         return Measurement(pinned, content, known, kept, "kept from an earlier check")
     began = time.monotonic()
-    with check_run.session() as spark, one_job(spark):
+    with check_run.session() as spark, single_job(spark):
         fresh = measure(rows_at(spark, table.name, pinned.snapshot_id), missing)
     seconds = time.monotonic() - began
     check_run.inform(f"{len(fresh)} column{'s' if len(fresh) > 1 else ''} of {table.name} measured in {seconds:.1f} s")

@@ -4,9 +4,10 @@ import dagster as dg
 
 from lakehouse.contracts.rules.stored.count import RowCount
 from lakehouse.contracts.rules.stored.questions import describe_limits, row_limits
-from lakehouse.contracts.rules.stored.scan import count_broken, one_job
+from lakehouse.contracts.rules.stored.scan import count_broken
 from lakehouse.contracts.rules.stored.scope import RowScope
 from lakehouse.declarations import Table
+from lakehouse.engines.spark import single_job
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
 
 NAME = "row_count"
@@ -52,6 +53,6 @@ def _count(check_run: TableCheckRun) -> tuple[RowCount, str]:
     count = RowCount.by_summary(scope.snapshot)
     if count.most is not None and all(count.outside(limits) is not None for limits in row_limits(check_run.table)):
         return count, "summary"
-    with check_run.session() as spark, one_job(spark):
+    with check_run.session() as spark, single_job(spark):
         rows, _ = count_broken(scope.frame(spark), check_run.table, [])
     return RowCount(rows, rows), "scan"

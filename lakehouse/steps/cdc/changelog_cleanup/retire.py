@@ -59,13 +59,13 @@ class Retirable:
 
     Args:
         bases: the tables of the stream.
-        said: what they say.
+        statement: what they say.
         before: Kafka partition → offset before which everything may go.
         gone: partition → tally of that.
     """
 
     bases: Mapping[str, Base]
-    said: KafkaStatement
+    statement: KafkaStatement
     before: Mapping[int, int]
     gone: Mapping[int, Tally]
 
@@ -132,7 +132,7 @@ def retire_found(catalog: LakeCatalog, log: Changelog, retirable: Retirable, att
     Raises:
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
-    bases, statement, before, gone = retirable.bases, retirable.said, retirable.before, retirable.gone
+    bases, statement, before, gone = retirable.bases, retirable.statement, retirable.before, retirable.gone
     log_base = bases[log.name]
     retired_statement = replace(
         statement,

@@ -207,7 +207,7 @@ class _DoubtSearch:
 
         def pieces() -> Iterator[pl.DataFrame]:
             for piece in frames(self._evidence.changelog.table, snapshot_id, COLUMNS, where):
-                yield self._keys.told(piece).join(not_applied, on=["_partition", "_offset"], how="anti")
+                yield self._keys.as_changes(piece).join(not_applied, on=["_partition", "_offset"], how="anti")
 
         return self._keys.changes(known, pieces)
 

@@ -48,7 +48,7 @@ class KeysInDoubt:
         """Those of the key on the other side of a change of key."""
         return [f"{_OTHER}{name}" for name in self.types]
 
-    def told(self, piece: pl.DataFrame) -> pl.DataFrame:
+    def as_changes(self, piece: pl.DataFrame) -> pl.DataFrame:
         """Rows of a changelog as changes: both keys, operation, place, and whether a part of the row is left out."""
         return piece.select(
             *(

@@ -48,7 +48,7 @@ class ReplayResult:
     """
 
     table: str
-    held: int
+    stored: int
     replayed: int
     missing: list[Place] = field(default_factory=list[Place])
     extra: list[Place] = field(default_factory=list[Place])

@@ -45,13 +45,14 @@ class Listing:
         files: them.
         client: who listed them.
         scheme: of the location's address.
-        told: partition fields whose values are shown; of one that nobody knows, as of a spec of long ago, none is.
+        shown_fields: partition fields whose values are shown; of one that nobody knows, as of a spec of long ago, none
+            is.
     """
 
     files: Sequence[ListedFile]
     client: arrow_fs.FileSystem
     scheme: str
-    told: frozenset[str] = frozenset()
+    shown_fields: frozenset[str] = frozenset()
 
     def address(self, path: str) -> str:
         """The address of a listed path, for reading."""
@@ -63,7 +64,7 @@ class Listing:
 
     def _part(self, part: str) -> str:
         field, is_partition, _ = part.partition("=")
-        return f"{field}={HIDDEN}" if is_partition and unquote_plus(field) not in self.told else part
+        return f"{field}={HIDDEN}" if is_partition and unquote_plus(field) not in self.shown_fields else part
 
     def delete(self, path: str) -> None:
         """Delete a listed file; one that is gone already is as it should be.

@@ -24,10 +24,10 @@ KIND = "orphans"
 _ORDER = {"reprieved": 0, "candidate": 1, "deleted": 2}
 
 
-class OrphanEntry(msgspec.Struct, frozen=True):
+class OrphanEntry(msgspec.Struct, frozen=True, rename={"timestamp": "at"}):
     """One row: a file in one look. What each field says is told by the table."""
 
-    at: datetime
+    timestamp: datetime
     path: str
     bytes: int
     modified_at: datetime
@@ -87,11 +87,11 @@ def recall(catalog: LakeCatalog, uuid: str) -> OrphanHistory:
     orphans: dict[str, Noted] = {}
     longest, last = 0.0, None
     for row in looked(catalog, uuid):
-        longest, last = max(longest, row.longest_run_s), row.at
+        longest, last = max(longest, row.longest_run_s), row.timestamp
         if row.event == "reprieved":
             orphans.pop(row.path, None)
         elif row.event == "candidate":
-            orphans[row.path] = Noted(row.at.astimezone(UTC), row.bytes, row.modified_at)
+            orphans[row.path] = Noted(row.timestamp.astimezone(UTC), row.bytes, row.modified_at)
         # What was deleted and is there again, or still, because its run died: it was an orphan since then.
     return OrphanHistory(orphans, timedelta(seconds=longest), last)
 
@@ -111,7 +111,7 @@ def note(
     looked_at: Table,
     notes: Sequence[Note],
     *,
-    at: datetime,
+    timestamp: datetime,
     longest_run: timedelta,
 ) -> None:
     """Remember what a look has found; told again by the same attempt, nothing is added.
@@ -124,7 +124,7 @@ def note(
     rows = [
         {
             "look_id": attempt.id,
-            "at": at,
+            "at": timestamp,
             "table_name": table_name(looked_at),
             "table_uuid": uuid,
             "path": entry.path,
@@ -137,7 +137,7 @@ def note(
     ]
 
     def missing(base: Base) -> Missing:
-        known = {(row.at, row.path, row.event) for row in _rows(base.table, uuid)}
+        known = {(row.timestamp, row.path, row.event) for row in _rows(base.table, uuid)}
         new = [row for row in rows if (row["at"], row["path"], row["event"]) not in known]
         return Missing(new, {seal_keys.ORPHANS_TABLE: table_name(looked_at), seal_keys.ORPHANS_ROWS: str(len(new))})
 
@@ -148,5 +148,9 @@ def _rows(table: Table, uuid: str) -> list[OrphanEntry]:
     if (head := head_of(table)) is None:
         return []
     about = EqualTo("table_uuid", uuid)  # pyright: ignore[reportCallIssue]
-    entries = table.scan(row_filter=about, selected_fields=OrphanEntry.__struct_fields__, snapshot_id=head).to_arrow()
-    return sorted(msgspec.convert(entries.to_pylist(), list[OrphanEntry]), key=lambda row: (row.at, _ORDER[row.event]))
+    entries = table.scan(
+        row_filter=about, selected_fields=OrphanEntry.__struct_encode_fields__, snapshot_id=head
+    ).to_arrow()
+    return sorted(
+        msgspec.convert(entries.to_pylist(), list[OrphanEntry]), key=lambda row: (row.timestamp, _ORDER[row.event])
+    )

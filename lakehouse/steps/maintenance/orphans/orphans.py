@@ -78,7 +78,7 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
     require_own_place(work.base.table, table)
     require_sole(work.catalog, table)
     fields = {field.name for spec in table.specs().values() for field in spec.fields}
-    listing = replace(listing, told=frozenset(fields - hidden_fields(table, work.declared)))
+    listing = replace(listing, shown_fields=frozenset(fields - hidden_fields(table, work.declared)))
     memory = recall(work.catalog, work.base.uuid)
     longest = longest_run(table, moment, dagster=work.longest_run, noted=memory.longest_run)
     neighbours = neighbours_below(work.catalog, table)
@@ -86,7 +86,9 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
     result = look(listing, known, memory, policy, now=moment, longest=longest, spared=(*neighbours, *_alive(table)))
     deletes = policy.delete and work.allow
     if work.allow:
-        _remember(work.catalog, work.attempt, table, listing, result, deletes=deletes, at=moment, longest=longest)
+        _remember(
+            work.catalog, work.attempt, table, listing, result, deletes=deletes, timestamp=moment, longest=longest
+        )
     failpoint("orphans.between")
     deleted = _delete(listing, result.doomed) if deletes else 0
     work.inform(f"{work.base.name}: {result}")
@@ -171,7 +173,7 @@ def _remember(
     result: Look,
     *,
     deletes: bool,
-    at: datetime,
+    timestamp: datetime,
     longest: timedelta,
 ) -> None:
     events: tuple[tuple[Event, tuple[ListedFile, ...]], ...] = (
@@ -180,7 +182,7 @@ def _remember(
         ("deleted", result.doomed if deletes else ()),
     )
     notes = [Note(listing.shown(file.path), file, event) for event, files in events for file in files]
-    note(catalog, attempt, table, notes, at=at, longest_run=longest)
+    note(catalog, attempt, table, notes, timestamp=timestamp, longest_run=longest)
 
 
 def _delete(listing: Listing, doomed: tuple[ListedFile, ...]) -> int:

@@ -87,8 +87,8 @@ def test_what_bounds_cannot_decide_is_scanned_in_one_job_and_shown_by_another(co
         ("share", 3, 8, 3 / 8),
         ("secret", 3, 8, 3 / 8),
     ]
-    assert broken.told()["code: str_matches('^[0-9A-Z]{2}$')"] == {"severity": "warning", "broken": 3}
-    assert broken.told()["secret: greater_than_or_equal_to(0)"] == {"severity": "error", "broken": 3}
+    assert broken.to_seal()["code: str_matches('^[0-9A-Z]{2}$')"] == {"severity": "warning", "broken": 3}
+    assert broken.to_seal()["secret: greater_than_or_equal_to(0)"] == {"severity": "error", "broken": 3}
     assert "4711" not in str(broken)
 
 

@@ -375,14 +375,14 @@ def test_a_lease_is_there_before_anything_is_read(feed: Feed) -> None:
     """The changelog's runs go on while the first range is read, and would trim what comes after it."""
     tables = _mirror(feed)
     step = MirrorStep(tables, feed.catalog, _no_spark, Attempt(run_id="r", step="mirror"))
-    assert plan_work(step).found is None
+    assert plan_work(step).change_range is None
     assert leases(_log(feed)) == {}
     end = feed.append(_changes(2))
-    found = plan_work(step).found
+    found = plan_work(step).change_range
     assert found is not None
     assert (found.end, leases(_log(feed))) == (end, {lease_tag(NAME): end})
     feed.append(_changes(2))
-    assert plan_work(step).found != found
+    assert plan_work(step).change_range != found
     assert leases(_log(feed)) == {lease_tag(NAME): end}  # it moves with a publish only
 
 

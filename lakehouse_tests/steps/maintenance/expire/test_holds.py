@@ -206,8 +206,8 @@ def test_a_mirror_that_was_rolled_back_takes_its_lease_back_with_it(house: House
     assert take_lease(house.catalog, Lease(IDENTIFIER, uuid, MIRROR, seals[2], days_ahead(7)))
     attempt = Attempt(run_id="run", step=f"mirror:{MIRROR}")
     work = plan_work(MirrorStep(house.declarations.mirrors[MIRROR], house.catalog, _no_spark, attempt))
-    assert work.found is not None
-    assert work.found.start == seals[back] == leases(house.log)[lease_tag(MIRROR)]
+    assert work.change_range is not None
+    assert work.change_range.start == seals[back] == leases(house.log)[lease_tag(MIRROR)]
 
 
 @pytest.mark.parametrize("back", [0, 4])
