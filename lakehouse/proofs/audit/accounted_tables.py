@@ -27,6 +27,6 @@ def judge_missing(missing: Sequence[str], links: Sequence[Link]) -> Iterator[Fin
 
 def _rows(links: Sequence[Link]) -> dict[str, int]:
     """Table → rows that should be in it, of those with any."""
-    stored = links[-1].statement.held if links else {}
+    stored = links[-1].statement.expected if links else {}
     counts = {name: sum(tally.count for tally in tallies.values()) for name, tallies in stored.items() if name != LOST}
     return {name: count for name, count in sorted(counts.items()) if count > 0}
