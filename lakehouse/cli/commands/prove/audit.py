@@ -32,6 +32,7 @@ from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
 
+_LOOKS_AGAIN = 2
 KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, COMMITS, COLUMNS, FILES, REWRITES, LEASES, ENTRIES)
 
 
@@ -133,13 +134,23 @@ def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -
                 continue
             with context.err.status(f"auditing {name}"):
                 try:
-                    of_kind.append(kind.prove(auditing, name))
+                    of_kind.append(_prove(kind, auditing, name))
                 except MetadataFileDamaged as error:
                     _note_unreadable(proofs, error)
                 except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what others have found
                     proofs.errors.append(Unproven(kind.title, name, _why(name, error)))
         proofs.made.append((kind, of_kind))
     return proofs
+
+
+def _prove(kind: Kind[Any], auditing: Auditing, name: str) -> Any:
+    """The proof of one thing, looked at again where files are gone: expiry may have taken what was being read."""
+    proof = kind.prove(auditing, name)
+    for _ in range(_LOOKS_AGAIN):
+        if not any(finding.kind == "missing_file" for finding in proof.findings):
+            break
+        proof = kind.prove(auditing, name)
+    return proof
 
 
 def _note_unreadable(proofs: Proofs, error: MetadataFileDamaged) -> None:

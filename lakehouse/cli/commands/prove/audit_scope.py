@@ -14,8 +14,22 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.shared_files import shared_among
 
 
+class AuditFinding(Protocol):
+    """A broken promise."""
+
+    @property
+    def kind(self) -> str:
+        """Short and stable, for machines."""
+        ...
+
+
 class AuditedThing(Protocol):
     """What was proven of one thing."""
+
+    @property
+    def findings(self) -> Sequence[AuditFinding]:
+        """Every broken promise."""
+        ...
 
     @property
     def holds(self) -> bool:

@@ -6,6 +6,7 @@ Guarded mechanism: a file that was removed, emptied or cut, or holds another num
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,9 @@ from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
 from lakehouse.cli.commands.prove import audit as command
+from lakehouse.cli.commands.prove.audit_files import FilesProof
+from lakehouse.cli.commands.prove.audit_scope import Kind
+from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import Entry
 from lakehouse.protocol.catalog.sql import SqlLakeCatalog
 from lakehouse_tests.proofs.audit.document import Document, ancestry
@@ -170,3 +174,14 @@ def test_an_older_list_of_manifests_is_named(lake: Computed) -> None:
     found = audit(C)
     assert found.exit_code == 1, found.output
     assert f"BROKEN rows_differ: {C}: {C}: its files list" in found.output
+
+
+def test_what_expiry_took_while_it_was_read_is_not_lost(lake: Computed, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = FilesProof(A, looked=True, findings=(Finding("missing_file", f"{A}: data file x is not in storage.", A),))
+    looks = iter([gone, FilesProof(A, looked=True)])
+    once = Kind("files", lambda _: [A], lambda auditing, name: next(looks), lambda context, proofs: None)
+    monkeypatch.setattr(command, "KINDS", (once,))
+    assert audit().exit_code == 0
+    for_good = replace(once, prove=lambda auditing, name: gone)
+    monkeypatch.setattr(command, "KINDS", (for_good,))
+    assert audit().exit_code == 1
