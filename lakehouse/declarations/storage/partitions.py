@@ -56,11 +56,15 @@ class ByValue:
         """Refuse what cannot work.
 
         Raises:
-            DeclarationError: there are no values, or one is given twice.
+            DeclarationError: there are no values, one is given twice, or one is `*`.
         """
         if not self.values or len(set(self.values)) < len(self.values):
             raise DeclarationError(
                 f"Partitions by {self.column}: no values, or one twice.", remedy="give each value once."
+            )
+        if "*" in self.values:  # in seals it stands for all partitions that are not named
+            raise DeclarationError(
+                f"Partitions by {self.column}: `*` is no value of a partition.", remedy="use another text."
             )
 
 
