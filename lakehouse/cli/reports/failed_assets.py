@@ -21,9 +21,9 @@ def assets_of_steps(defs: dg.Definitions, steps: Collection[str]) -> set[dg.Asse
 
 
 def held_up(defs: dg.Definitions, steps: Collection[str]) -> set[dg.AssetKey]:
-    """The assets of failed steps, and all that is computed from them."""
+    """The assets of failed steps, all that is computed from them, and what a step can only make with one of those."""
     failed = assets_of_steps(defs, steps)
-    selection = dg.AssetSelection.assets(*sorted(failed)).downstream()
+    selection = dg.AssetSelection.assets(*sorted(failed)).downstream().required_multi_asset_neighbors()
     return set(selection.resolve(defs.resolve_asset_graph())) if failed else set()
 
 

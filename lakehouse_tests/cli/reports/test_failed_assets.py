@@ -21,6 +21,8 @@ def test_what_waits_for_a_stream_that_failed() -> None:
     assert waiting >= own | {"features.training", "release.analytics"}
     assert not waiting & {"raw.planes", "changelog.flights", "mirror.flights"}
     assert held_up(defs, set()) == set()
+    # A stream's step makes its tables together: what is left of them cannot be asked for alone.
+    assert named(held_up(defs, {"judge_raw__flights"})) >= own
 
 
 def test_assets_that_no_step_of_ours_makes_are_held_up_by_none() -> None:
