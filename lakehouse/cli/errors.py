@@ -1,5 +1,7 @@
-"""An error of ours is one clear line and exit code 2; an error in the program keeps its traceback."""
+"""An error of ours is one clear line; any other keeps its traceback. Both end with 2: 1 means a broken promise."""
 
+import sys
+import traceback
 from typing import Any
 
 import typer
@@ -15,6 +17,14 @@ COULD_NOT_RUN = 2
 
 class OneLinePerError(TyperGroup):
     """The group of verbs."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command line."""
+        try:
+            return super().main(*args, **kwargs)
+        except Exception:  # noqa: BLE001 - Python would end with 1, which means that a promise is broken
+            traceback.print_exc()
+            sys.exit(COULD_NOT_RUN)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a verb."""
