@@ -9,6 +9,7 @@ from pyiceberg.table import Table
 from lakehouse import seal_keys
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
+from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
 from lakehouse.protocol.seals.seal import Seal
 
@@ -54,6 +55,16 @@ def made(table: Table, snapshot_id: int | None) -> Made:
             return Made(sealed, known=True)
         stand_in = stand_in or sealed
     return Made(stand_in, known=stand_in is not None or parent is None or reads_nothing(table))
+
+
+def read_before(base: Base, followed: str) -> int | None:
+    """The snapshot up to which an incremental table has read what it follows; None where no seal says so.
+
+    Raises:
+        SealBroken: it was changed after it was written.
+    """
+    seal = made(base.table, base.snapshot_id).seal
+    return seal.inputs.get(followed) if seal is not None and seal.kind == DERIVE else None
 
 
 def reads_nothing(table: Table) -> bool:

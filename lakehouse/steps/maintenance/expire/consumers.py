@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 
 from lakehouse.declarations import Declarations, Derived, MirrorTables, Release
 from lakehouse.iceberg.names import identifier_of, table_name
-from lakehouse.proofs.lineage.sealed import made
+from lakehouse.proofs.lineage.sealed import made, read_before
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import MetadataFileDamaged, SealBroken
 from lakehouse.protocol.seals.base import Base, read_bases
@@ -21,7 +21,7 @@ from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.cdc.plan.range import newest_statement, next_range, stored_statement
 from lakehouse.steps.cdc.refusals import MirrorRefused
 from lakehouse.steps.cdc.step import MAX_CHANGES
-from lakehouse.steps.derived.inputs.increment import next_increment, read_before
+from lakehouse.steps.derived.inputs.increment import next_increment
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.refusals import HistoryLost
 from lakehouse.steps.release.errors import PointerDamaged, ReleaseGone, ReleaseUnknown, TagMoved

@@ -6,7 +6,6 @@ somebody has dropped by hand loses nothing.
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from shlex import quote
 
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
@@ -16,7 +15,7 @@ from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN
 from lakehouse.protocol.commit.trim import retained
-from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases
+from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases, release_command
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
 from lakehouse.protocol.seals.history import MAIN, ancestry, head_of, is_rewrite, summary_of
 from lakehouse.steps.cdc.replay.checkpoints import CHECKPOINT_PREFIX
@@ -62,11 +61,6 @@ def pin_ends(tag: str) -> datetime | None:
     """When a run's pin ends; None for a tag that is no pin."""
     begun = pin_begun_ms(tag)
     return datetime.fromtimestamp(begun / 1000, UTC) + KEPT if begun is not None else None
-
-
-def release_command(table: str, owner: str) -> str:
-    """What ends a lease, or gives up what a consumer has still to read."""
-    return f"lakehouse lease release {table} {quote(owner)} --yes"
 
 
 def _by_lease(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHold]:
