@@ -74,6 +74,25 @@ def consumers_of(catalog: LakeCatalog, declarations: Declarations, name: str) ->
     return tuple(sorted(_consumers(catalog, declarations, name), key=lambda consumer: consumer.name))
 
 
+def begun_with(catalog: LakeCatalog, declarations: Declarations, table: Table) -> dict[str, int]:
+    """Mirror → the snapshot of a table with which it began, by its seal: its proof and its rebuild read that one.
+
+    Of mirrors that declare the table as their `initial`, as far as the snapshot is there.
+
+    Raises:
+        SealBroken: the seal that says so was changed after it was written.
+    """
+    begun: dict[str, int] = {}
+    for tables in declarations.mirrors.values():
+        if tables.mirror.initial != table_name(table) or (mirror := _loaded(catalog, tables.mirror.name)) is None:
+            continue
+        statement = newest_statement(mirror)
+        name, _, snapshot = statement.initial.rpartition("@") if statement is not None else ("", "", "")
+        if name == table_name(table) and table.metadata.snapshot_by_id(int(snapshot)) is not None:
+            begun[tables.mirror.name] = int(snapshot)
+    return begun
+
+
 def can_plan(catalog: LakeCatalog, declarations: Declarations, name: str) -> tuple[CutOff, ...]:
     """Let everybody who reads a table plan the next range, and open every release of it that is kept.
 
