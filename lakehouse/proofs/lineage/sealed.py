@@ -12,6 +12,7 @@ from lakehouse.proofs.lineage.computations import computations_in
 from lakehouse.proofs.lineage.origins import origins_in
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
 from lakehouse.protocol.errors import SealBroken
+from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
 from lakehouse.protocol.seals.seal import Seal
 
@@ -71,6 +72,16 @@ def _require_readable(seal: Seal, where: str) -> None:
             f"{where}: the seal cannot be read ({type(error).__name__}: {error}), though its digest matches.",
             remedy="roll the table back to the snapshot before it, or restore the metadata from a backup",
         ) from error
+
+
+def read_before(base: Base, followed: str) -> int | None:
+    """The snapshot up to which an incremental table has read what it follows; None where no seal says so.
+
+    Raises:
+        SealBroken: it was changed after it was written.
+    """
+    seal = made(base.table, base.snapshot_id).seal
+    return seal.inputs.get(followed) if seal is not None and seal.kind == DERIVE else None
 
 
 def reads_nothing(table: Table) -> bool:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from shlex import quote
 from typing import Annotated
 
 import msgspec
@@ -193,6 +194,11 @@ def release_lease(
         uuid = AssertTableUUID(uuid=table.metadata.table_uuid)
         catalog.commit_tables([TableChange(identifier, (uuid, *requirements), tuple(updates))])
     return had_lease
+
+
+def release_command(table: str, owner: str) -> str:
+    """What ends a lease, or gives up what a consumer has still to read."""
+    return f"lakehouse lease release {table} {quote(owner)} --yes"
 
 
 def _is_held(table: Table, lease: Lease) -> bool:

@@ -9,13 +9,15 @@ import pyspark.sql.types as T  # noqa: N812
 import pytest
 
 from lakehouse.declarations import Derived
-from lakehouse.protocol.commit import publish, seal_branch
+from lakehouse.protocol.commit import open_branch, publish, seal_branch
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
+from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.failpoints import InjectedFault
 from lakehouse.protocol.leases.lease import lease_tag, leases
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.derived.inputs import increment
 from lakehouse.steps.derived.refusals import HistoryLost, RowsOfOthers
 from lakehouse_tests.steps.derived.workshop import SALES, Workshop, table_of
 
@@ -90,6 +92,30 @@ def test_an_input_that_did_more_than_append_is_refused_until_a_rebuild(workshop:
     workshop.run(copied, run="two", rebuild=True)
     assert workshop.rows("copied") == [("Rome", 7)]
     assert workshop.said("copied")[1].mode == "full"
+
+
+def test_a_retention_that_is_passed_over_adds_and_removes_nothing(
+    workshop: Workshop, copied: Derived, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark reads what was appended, also where the delete wrote a file anew. When that may be: `test_increment`."""
+    workshop.run(copied, run="one")
+    name, attempt = workshop.name("sales"), Attempt(run_id="retention", step="retire:sales")
+    base = read_bases(workshop.catalog, [name])[name]
+    assert base.sealed
+    open_branch(workshop.catalog, base, attempt)
+    commit_on_branch(
+        workshop.catalog,
+        base,
+        attempt.branch,
+        lambda change: change.delete("amount = 1", snapshot_properties=attempt.marks, branch=attempt.branch),
+    )
+    seal = Seal.of(attempt, "retire", statement=base.sealed.seal.statement, previous=base.sealed.seal)
+    publish(workshop.catalog, [seal_branch(workshop.catalog, base, attempt, seal)])
+    workshop.sell(("Rome", 7))
+    monkeypatch.setattr(increment, "is_read_before", lambda *_: True)
+    report = workshop.run(copied, run="two")
+    assert report.statement.added == 1
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
 
 
 def test_rows_are_not_added_to_those_of_a_table_that_was_followed_before(workshop: Workshop, copied: Derived) -> None:

@@ -14,6 +14,7 @@ from lakehouse.cli.streams import tables_existing
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
+from lakehouse.steps.cdc.changelog_cleanup.readers import read_on_or_release
 from lakehouse.steps.cdc.changelog_cleanup.retire import find_retirable, retire_found
 
 
@@ -54,7 +55,7 @@ def retire(
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would go.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove changes older than the changelog's retention that a checkpoint of every mirror stands for."""
+    """Remove changes past the changelog's retention that every mirror has in a checkpoint and all others have read."""
     context = context_of(ctx)
     declarations, catalog = declarations_of(context), catalog_of(context)
     log = declarations.changelogs.get(changelog)
@@ -64,9 +65,10 @@ def retire(
     if log.retention is None:
         raise NoRetention(f"{changelog} keeps its changes forever.", remedy="declare a retention first")
     mirrors = [mirror for mirror in declarations.mirrors.values() if mirror.changelog.name == changelog]
+    followers = [d for d in declarations.derived.values() if d.follows and d.inputs[d.follows] == changelog]
     stream = declarations.streams[log.stream_name]
     with tables_existing():
-        retirable = find_retirable(catalog, log, stream, mirrors)
+        retirable = find_retirable(catalog, log, stream, mirrors, followers=followers)
         if retirable is not None and yes:
             today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
             attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
@@ -74,12 +76,17 @@ def retire(
     if as_json:
         before = dict(sorted(retirable.before.items())) if retirable else {}
         rows, done = retirable.rows if retirable else 0, retirable is not None and yes
-        print_json({"changelog": changelog, "changes": rows, "before": before, "done": done})
+        behind = list(retirable.behind) if retirable else []
+        print_json({"changelog": changelog, "changes": rows, "before": before, "behind": behind, "done": done})
     elif retirable is None:
         context.out.print(f"{changelog}: no change is older than {log.retention} and in every checkpoint.")
     else:
         where = ", ".join(f"{partition}:{offset}" for partition, offset in sorted(retirable.before.items()))
         message = f"{retirable.rows:,} changes of {changelog}, in each partition what is before {where}"
         context.out.print(f"{'Removed' if yes else 'Would remove'} {message}.", highlight=False, soft_wrap=True)
+        if retirable.behind:
+            remedy = read_on_or_release(changelog, retirable.behind)
+            late = f"More is old enough, and not read yet: {remedy}."
+            context.out.print(late, highlight=False, soft_wrap=True)
         if not yes:
             context.out.print("Nothing was changed. To do this, say the same with --yes.")

@@ -1,8 +1,9 @@
-"""Retention of a changelog: changes go that are old enough, and that no mirror needs any more.
+"""Retention of a changelog: changes go that are old enough, and that nobody needs any more.
 
-What goes is, in each Kafka partition, everything before one offset: older than the declared retention, and not newer
-than the newest checkpoint of every mirror. It goes through the protocol: deleted on a branch, sealed with the kind
-`retire` in every table of the stream, published. The seals count what went, so the audit still proves what is left.
+What goes is, in each Kafka partition, everything before one offset: older than the declared retention, not newer than
+the newest checkpoint of every mirror, and read by everybody else who reads the changelog in ranges. It goes through the
+protocol: deleted on a branch, sealed with the kind `retire` in every table of the stream, published. The seals count
+what went, so the audit still proves what is left.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,32 +12,26 @@ from datetime import UTC, datetime
 
 import msgspec
 import polars as pl
-from pyiceberg.table import Table, Transaction
-from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table import Transaction
 
 from lakehouse import seal_keys
-from lakehouse.declarations import Changelog, MirrorTables, Stream
+from lakehouse.declarations import Changelog, Derived, MirrorTables, Stream
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added
-from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
+from lakehouse.proofs.audit.retirement import KIND_RETIRE
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, open_branch, publish, seal_branch
 from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
-from lakehouse.protocol.seals.history import attempt_of, head_of, seals
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.cdc.changelog_cleanup.readers import CannotRetire, read_on_or_release, readers_of
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.replay.checkpoints import newest_checkpoint
 from lakehouse.steps.cdc.replay.piecewise import frames, offsets_between
 
-KIND_RETIRE = "retire"
 _TIME = "_kafka_timestamp"
-
-
-class CannotRetire(LakehouseError):
-    """Changes cannot go without a mirror or a proof losing something."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +57,14 @@ class Retirable:
         statement: what they say.
         before: Kafka partition → offset before which everything may go.
         gone: partition → tally of that.
+        behind: who has not read all that could go else, by name.
     """
 
     bases: Mapping[str, Base]
     statement: KafkaStatement
     before: Mapping[int, int]
     gone: Mapping[int, Tally]
+    behind: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -81,27 +78,41 @@ def find_retirable(
     stream: Stream,
     mirrors: Sequence[MirrorTables],
     *,
+    followers: Sequence[Derived] = (),
     now: datetime | None = None,
 ) -> Retirable | None:
-    """Find the changes that are older than the changelog's retention and in a checkpoint of every mirror.
+    """Find the changes that are older than the changelog's retention, in a checkpoint of every mirror, and read.
 
     Args:
         catalog: where the tables live.
         log: the changelog.
         stream: its stream, all of whose tables are sealed.
         mirrors: every mirror that follows the changelog.
+        followers: every incremental table that follows it; other readers are known by their leases.
         now: from when retention counts back.
 
     Raises:
-        CannotRetire: a mirror has no checkpoint, or the stream's tables do not agree.
+        CannotRetire: a mirror has no checkpoint, the stream's tables do not agree, or somebody has read nothing of
+            what is old enough.
     """
     if log.retention is None:
         return None
     bases = read_bases(catalog, [*stream.tables, stream.quarantine_table])
     statement = _agreed_statement(log.name, bases)
     proven_offsets = _proven_offsets(catalog, mirrors, statement, log.name)
-    gone, before = _retirable_offsets(bases[log.name], proven_offsets, (now or datetime.now(UTC)) - log.retention)
-    return Retirable(bases, statement, before, gone) if gone else None
+    until = (now or datetime.now(UTC)) - log.retention
+    gone, before = _retirable_offsets(bases[log.name], proven_offsets, until)
+    readers = readers_of(catalog, bases[log.name], statement, mirrors, followers) if gone else ()
+    behind = tuple(reader.name for reader in readers if reader.is_behind(before))
+    if behind:
+        read = {p: min([offset, *(reader.end.get(p, 0) for reader in readers)]) for p, offset in before.items()}
+        gone, before = _retirable_offsets(bases[log.name], read, until)
+        if not gone:
+            raise CannotRetire(
+                f"Nothing of {log.name} can go before {' and '.join(behind)} reads it.",
+                remedy=read_on_or_release(log.name, behind),
+            )
+    return Retirable(bases, statement, before, gone, behind) if gone else None
 
 
 def retire_changelog(
@@ -111,6 +122,7 @@ def retire_changelog(
     mirrors: Sequence[MirrorTables],
     attempt: Attempt,
     *,
+    followers: Sequence[Derived] = (),
     now: datetime | None = None,
 ) -> Retired | None:
     """Remove what `find_retirable` finds, through the protocol.
@@ -119,10 +131,10 @@ def retire_changelog(
         What went, or None where nothing was old enough.
 
     Raises:
-        CannotRetire: a mirror has no checkpoint, or the stream's tables do not agree.
+        CannotRetire: as for `find_retirable`.
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
-    retirable = find_retirable(catalog, log, stream, mirrors, now=now)
+    retirable = find_retirable(catalog, log, stream, mirrors, followers=followers, now=now)
     return None if retirable is None else retire_found(catalog, log, retirable, attempt)
 
 
@@ -155,25 +167,6 @@ def retire_found(catalog: LakeCatalog, log: Changelog, retirable: Retirable, att
         for base in bases.values()
     ]
     return Retired(before, retirable.rows, publish(catalog, staged))
-
-
-def is_harmless(changelog: Table, snapshot: Snapshot, consumed: Mapping[int, int]) -> bool:
-    """Whether a snapshot only removed changes that a mirror has consumed: what its plan may pass over.
-
-    Args:
-        changelog: a loaded changelog.
-        snapshot: one of `main`.
-        consumed: Kafka partition → first offset that the mirror has not consumed, as its seal says.
-
-    Raises:
-        SealBroken: a seal was changed after it was written.
-    """
-    attempt = attempt_of(snapshot)
-    for sealed in seals(changelog, head_of(changelog)):
-        if attempt is not None and sealed.seal.attempt == attempt and sealed.seal.kind == KIND_RETIRE:
-            before = msgspec.json.decode(sealed.seal.statement[seal_keys.RETIRE_BEFORE], type=dict[int, int])
-            return all(offset <= consumed.get(partition, 0) for partition, offset in before.items())
-    return False
 
 
 def _agreed_statement(name: str, bases: Mapping[str, Base]) -> KafkaStatement:

@@ -15,11 +15,11 @@ from lakehouse import seal_keys
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit.chain import KIND_REPROCESS
+from lakehouse.proofs.audit.retirement import is_harmless
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, seals, summary_of
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.cdc.changelog_cleanup.retire import is_harmless
 from lakehouse.steps.cdc.refusals import (
     ChangelogReplaced,
     ChangelogRolledBack,

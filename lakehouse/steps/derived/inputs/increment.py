@@ -2,7 +2,8 @@
 
 The position is in the seal and nowhere else, so a run that was killed at any place is followed by one that reads the
 same range again, or one that finds nothing left. Only appends can be followed; where a range holds anything else, what
-was read before may have changed, and that is refused by name.
+was read before may have changed, and that is refused by name. Retention of a changelog is passed over where all that
+went had been read.
 """
 
 from dataclasses import dataclass, field
@@ -12,14 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.declarations import Maintenance
 from lakehouse.engines.spark.naming import quoted_table, rows_at
-from lakehouse.proofs.lineage.sealed import made
+from lakehouse.proofs.audit.retirement import is_read_before
+from lakehouse.proofs.lineage.sealed import read_before
 from lakehouse.proofs.lineage.spark_plan.ranges import marked
 from lakehouse.protocol.leases.lease import Lease, lease_until
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import ancestry, is_rewrite, is_seal_only
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.refusals import HistoryLost
-from lakehouse.steps.derived.statement import KIND
 
 _REBUILD = "compute it anew from all rows, by `lakehouse derive {table} --rebuild` (run tag lakehouse/rebuild=true)"
 
@@ -90,6 +91,8 @@ def next_increment(
         if is_rewrite(snapshot) or is_seal_only(snapshot):
             continue
         if snapshot.summary is None or snapshot.summary.operation != Operation.APPEND:
+            if is_read_before(followed.table, snapshot, read_up_to):
+                continue
             raise HistoryLost(
                 f"{name} follows {followed.name}, whose snapshot {snapshot.snapshot_id} did more than append: rows "
                 "that were read before may have changed.",
@@ -97,12 +100,6 @@ def next_increment(
             )
         appends += 1
     raise _lost(name, followed, read_up_to)
-
-
-def read_before(base: Base, followed: str) -> int | None:
-    """The snapshot up to which an incremental table has read what it follows; None where no seal says so."""
-    seal = made(base.table, base.snapshot_id).seal
-    return seal.inputs.get(followed) if seal is not None and seal.kind == KIND else None
 
 
 def _lost(name: str, followed: Input, read_up_to: int) -> HistoryLost:

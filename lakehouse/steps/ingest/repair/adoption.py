@@ -2,7 +2,8 @@
 
 What is adopted is what a scan of the coordinate columns finds in every table of the stream: these are the new totals,
 and later rows are proven on top of them. Where the adopted rows came from, and whether they are all that there should
-be, nobody can prove any more; the seal and every audit say whose run adopted them.
+be, nobody can prove any more; the seal and every audit say whose run adopted them. What earlier seals say was retired
+stays retired: a mirror must not take what is left of a changelog for all of it.
 """
 
 from collections import Counter
@@ -14,8 +15,8 @@ import numpy as np
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka import read_topic
-from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
-from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement, Tallies
+from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.coordinates import Offsets, coordinates
@@ -75,7 +76,8 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         IngestRefused: the sealed tables do not agree, or the position that rows or seals tell is not in the log.
         OffsetsSkipped: the stream would go on behind offsets that nobody has read.
     """
-    previous = agreed_position(step.stream.name, sealed_statements(bases))
+    statements = sealed_statements(bases)
+    previous = agreed_position(step.stream.name, statements)
     unaccounted = _unaccounted(bases, previous)
     if not unaccounted:
         raise NothingToAdopt(
@@ -97,7 +99,9 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         unaccounted=unaccounted,
         repeated=_repeated(rows),
         read_again=_beyond(rows, position),
-        statement=_statement(rows, previous, topic, position, step.stream.quarantine_table),
+        statement=_statement(
+            rows, previous, _retired(bases, statements, previous), topic, position, step.stream.quarantine_table
+        ),
     )
 
 
@@ -176,13 +180,28 @@ def _require_none_skipped(
         raise OffsetsSkipped(stream, topic.topic, skipped, go_on_from="rows" if same_log else "earliest")
 
 
+def _retired(
+    bases: Mapping[str, Base], statements: Mapping[str, KafkaStatement], previous: KafkaStatement | None
+) -> Tallies:
+    """What was retired of each table, by its own seal (it may have been rolled back), or else its sibling's."""
+    last = {name: statements.get(name, previous) for name in bases}
+    retired = {name: statement.retired.get(name, {}) for name, statement in last.items() if statement is not None}
+    return {name: dict(by_partition) for name, by_partition in retired.items() if by_partition}
+
+
 def _statement(
-    rows: Rows, previous: KafkaStatement | None, topic: TopicState, position: dict[int, int], quarantine: str
+    rows: Rows,
+    previous: KafkaStatement | None,
+    retired: Tallies,
+    topic: TopicState,
+    position: dict[int, int],
+    quarantine: str,
 ) -> KafkaStatement:
-    totals = {
+    stored = {
         table: {partition: Tally.of(offsets) for partition, offsets in by_partition.items()}
         for table, by_partition in rows.items()
     }
+    totals = added(stored, retired)
     row_counts = {table: sum(tally.count for tally in by_partition.values()) for table, by_partition in totals.items()}
     before = previous.total_counts if previous else Counts()
     if previous and LOST in previous.totals:
@@ -203,6 +222,7 @@ def _statement(
             lost=before.lost,
             bytes=before.bytes,
         ),
+        retired=retired,
         losses=previous.losses if previous else (),
         reprocessed=previous.reprocessed if previous else {},
     )

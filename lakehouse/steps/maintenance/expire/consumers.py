@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 
 from lakehouse.declarations import Declarations, Derived, MirrorTables, Release
 from lakehouse.iceberg.names import identifier_of, table_name
-from lakehouse.proofs.lineage.sealed import made
+from lakehouse.proofs.lineage.sealed import made, read_before
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import MetadataFileDamaged, SealBroken
 from lakehouse.protocol.seals.base import Base, read_bases
@@ -21,7 +21,7 @@ from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.cdc.plan.range import newest_statement, next_range, stored_statement
 from lakehouse.steps.cdc.refusals import MirrorRefused
 from lakehouse.steps.cdc.step import MAX_CHANGES
-from lakehouse.steps.derived.inputs.increment import next_increment, read_before
+from lakehouse.steps.derived.inputs.increment import next_increment
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.refusals import HistoryLost
 from lakehouse.steps.release.errors import PointerDamaged, ReleaseGone, ReleaseUnknown, TagMoved
@@ -72,6 +72,25 @@ def consumers_of(catalog: LakeCatalog, declarations: Declarations, name: str) ->
         SealBroken: a seal that says how far was changed after it was written.
     """
     return tuple(sorted(_consumers(catalog, declarations, name), key=lambda consumer: consumer.name))
+
+
+def begun_with(catalog: LakeCatalog, declarations: Declarations, table: Table) -> dict[str, int]:
+    """Mirror → the snapshot of a table with which it began, by its seal: its proof and its rebuild read that one.
+
+    Of mirrors that declare the table as their `initial`, as far as the snapshot is there.
+
+    Raises:
+        SealBroken: the seal that says so was changed after it was written.
+    """
+    begun: dict[str, int] = {}
+    for tables in declarations.mirrors.values():
+        if tables.mirror.initial != table_name(table) or (mirror := _loaded(catalog, tables.mirror.name)) is None:
+            continue
+        statement = newest_statement(mirror)
+        name, _, snapshot = statement.initial.rpartition("@") if statement is not None else ("", "", "")
+        if name == table_name(table) and table.metadata.snapshot_by_id(int(snapshot)) is not None:
+            begun[tables.mirror.name] = int(snapshot)
+    return begun
 
 
 def can_plan(catalog: LakeCatalog, declarations: Declarations, name: str) -> tuple[CutOff, ...]:

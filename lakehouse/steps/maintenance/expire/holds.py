@@ -1,12 +1,11 @@
 """Who needs a table's old snapshots: everybody, by name, with what a person can do about it.
 
 Every reference counts, whoever set it. Of those that read in ranges the seal counts as well, so that a lease which
-somebody has dropped by hand loses nothing.
+somebody has dropped by hand loses nothing; and so does the seal of a mirror that began with a copy.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from shlex import quote
 
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
@@ -17,12 +16,12 @@ from lakehouse.proofs.lineage.content import changes_rows
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN
 from lakehouse.protocol.commit.trim import retained
-from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases
+from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases, release_command
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
 from lakehouse.protocol.seals.history import MAIN, ancestry, head_of
 from lakehouse.steps.cdc.replay.checkpoints import CHECKPOINT_PREFIX
 from lakehouse.steps.derived.inputs.pins import KEPT, pin_begun_ms
-from lakehouse.steps.maintenance.expire.consumers import Consumer, consumers_of
+from lakehouse.steps.maintenance.expire.consumers import Consumer, begun_with, consumers_of
 from lakehouse.steps.maintenance.model.state import HolderKind, SnapshotHold
 from lakehouse.steps.release.names import TAG_PREFIX
 
@@ -35,7 +34,8 @@ def holders_of(
     Raises:
         SealBroken: a seal that says how far somebody has read was changed after it was written.
     """
-    return holders(table, consumers_of(catalog, declarations, table_name(table)), now=now)
+    by_reading = holders(table, consumers_of(catalog, declarations, table_name(table)), now=now)
+    return _sorted((*by_reading, *_by_beginning(begun_with(catalog, declarations, table))))
 
 
 def holding_on(catalog: LakeCatalog, declarations: Declarations, table: Table) -> tuple[SnapshotHold, ...]:
@@ -54,7 +54,7 @@ def holders(
     holds = [*_by_lease(table, consumers), *_by_reference(table), *_by_main(table, now or datetime.now(UTC))]
     leased = {(holder.owner, holder.snapshot_id) for holder in holds}
     by_seal = [holder for holder in _by_seal(table, consumers) if (holder.owner, holder.snapshot_id) not in leased]
-    return tuple(sorted((*holds, *by_seal), key=lambda holder: (holder.kind, holder.owner, holder.snapshot_id)))
+    return _sorted((*holds, *by_seal))
 
 
 def pin_ends(tag: str) -> datetime | None:
@@ -63,9 +63,19 @@ def pin_ends(tag: str) -> datetime | None:
     return datetime.fromtimestamp(begun / 1000, UTC) + KEPT if begun is not None else None
 
 
-def release_command(table: str, owner: str) -> str:
-    """What ends a lease, or gives up what a consumer has still to read."""
-    return f"lakehouse lease release {table} {quote(owner)} --yes"
+def _sorted(holds: Iterable[SnapshotHold]) -> tuple[SnapshotHold, ...]:
+    return tuple(sorted(holds, key=lambda holder: (holder.kind, holder.owner, holder.snapshot_id)))
+
+
+def _by_beginning(begun: Mapping[str, int]) -> Iterator[SnapshotHold]:
+    for mirror, snapshot_id in begun.items():
+        yield SnapshotHold(
+            kind="mirror",
+            owner=mirror,
+            snapshot_id=snapshot_id,
+            command=f"none while {mirror} is declared so: without this snapshot it can be neither proven nor rebuilt",
+            reason="its seal says that it began with this snapshot, so its proof and a rebuild read it",
+        )
 
 
 def _by_lease(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHold]:

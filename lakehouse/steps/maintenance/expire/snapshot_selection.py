@@ -55,6 +55,7 @@ def cut(state: MeasuredState, policy: Expire) -> Cut:
     ended = tuple(ref.name for ref in state.refs if _is_over(ref.name, state.measured_at))
     reasons: dict[int, str] = {}
     blocked: dict[SnapshotHold, int] = {}
+    single: set[int] = set()
     boundary = max(kept_count, *_seals(main, kept_count, reasons))
     for holder in sorted(state.holders, key=_name):
         if holder.kind == "pin" and holder.owner in ended:
@@ -70,7 +71,10 @@ def cut(state: MeasuredState, policy: Expire) -> Cut:
             blocked[holder] = len(indexes)
         if holder.since_on:
             boundary = max(boundary, root + 1)
-    referenced = _referenced(state, ended, index_of)
+        else:
+            single.add(holder.snapshot_id)
+    # A mirror's seal alone names what it began with; no reference does.
+    referenced = _referenced(state, ended, index_of) | single
     expired = [snapshot_id for snapshot_id in reversed(line[boundary:]) if snapshot_id not in referenced]
     for snapshot_id in line[boundary:]:
         if snapshot_id in referenced:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from lakehouse.cli import app
 from lakehouse.declarations import Changelog, Declarations
 from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.leases.lease import Lease, take_lease
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.steps.cdc.mirrored import LOG, ROW, MirroredLake, insert
 
@@ -49,7 +50,7 @@ def test_changes_go_after_a_checkpoint_and_with_a_yes(lake: MirroredLake) -> Non
     assert again["tag"] in made.stdout.replace("\n", "")
     shown = call("retire", LOG)
     assert "Would remove 5 changes" in shown.stdout
-    told = {"changelog": LOG, "changes": 5, "before": {"0": 5}, "done": False}
+    told = {"changelog": LOG, "changes": 5, "before": {"0": 5}, "behind": [], "done": False}
     assert json.loads(call("retire", LOG, "--json").stdout) == told
     assert len(lake.rows(LOG)) == 5
     done = call("retire", LOG, "--yes")
@@ -57,8 +58,24 @@ def test_changes_go_after_a_checkpoint_and_with_a_yes(lake: MirroredLake) -> Non
     assert "Removed 5 changes" in done.stdout
     assert lake.rows(LOG) == []
     assert "no change is older" in call("retire", LOG, "--yes").stdout
-    told = {"changelog": LOG, "changes": 0, "before": {}, "done": False}
+    told = {"changelog": LOG, "changes": 0, "before": {}, "behind": [], "done": False}
     assert json.loads(call("retire", LOG, "--yes", "--json").stdout) == told
+
+
+def test_who_has_not_read_what_could_go_is_named(lake: MirroredLake) -> None:
+    changelog = lake.load(LOG)
+    head = changelog.metadata.current_snapshot_id or 0
+    take_lease(lake.catalog, Lease(changelog.name(), str(changelog.metadata.table_uuid), "export", head))
+    lake.ingest(insert(6, 6))
+    lake.apply()
+    assert call("checkpoint", lake.tables.mirror.name).exit_code == 0
+    shown = call("retire", LOG)
+    assert "Would remove 5 changes" in shown.stdout
+    assert "not read yet: let export run, or give up what is still to be read: `lakehouse lease release" in shown.stdout
+    assert json.loads(call("retire", LOG, "--yes", "--json").stdout)["behind"] == ["export"]
+    refused = call("retire", LOG, "--yes")
+    assert refused.exit_code == 2
+    assert "before export reads it" in refused.stderr
 
 
 def test_names_that_nobody_declared_are_one_line(lake: MirroredLake) -> None:

@@ -12,7 +12,7 @@ from lakehouse.proofs.audit import StreamProof, audit_stream
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
-from lakehouse.steps.cdc.changelog_cleanup.retire import CannotRetire, Retired, is_harmless, retire_changelog
+from lakehouse.steps.cdc.changelog_cleanup.retire import CannotRetire, Retired, retire_changelog
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.replay.consumed import CannotFold
 from lakehouse.steps.cdc.verify.audit import audit_mirror
@@ -190,19 +190,3 @@ def test_a_seal_that_retires_beside_retention_is_found(lake: MirroredLake, tmp_p
         edit_document(tmp_path / "catalog.db", name, more)
     told = " ".join(finding.message for finding in audit(lake).findings if finding.kind == "balance")
     assert "(ingest), 1 rows of changelog.birds were retired" in told
-
-
-def test_a_mirror_may_pass_over_what_it_has_consumed(lake: MirroredLake) -> None:
-    make_checkpoint(lake.catalog, lake.tables)
-    ingested = lake.load(LOG).metadata.current_snapshot_id
-    gone = retire(lake, 6)
-    assert gone is not None
-    table = lake.load(LOG)
-    for snapshot in table.metadata.snapshots[-2:]:
-        assert is_harmless(table, snapshot, gone.before)
-        assert is_harmless(table, snapshot, {0: 9, 1: 9})
-        assert not is_harmless(table, snapshot, {0: 1, 1: 9})
-        assert not is_harmless(table, snapshot, {})
-    before = table.metadata.snapshot_by_id(ingested)
-    assert before is not None
-    assert not is_harmless(table, before, {0: 9, 1: 9})

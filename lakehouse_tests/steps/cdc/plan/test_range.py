@@ -11,6 +11,7 @@ from lakehouse import seal_keys
 from lakehouse.declarations import Mirror, MirrorTables, apply, plan
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
+from lakehouse.proofs.audit.retirement import KIND_RETIRE
 from lakehouse.protocol.catalog import TableChange, remove_snapshots
 from lakehouse.protocol.commit import open_branch, publish, seal_branch, stage_files
 from lakehouse.protocol.commit.rebase import added_files
@@ -20,7 +21,6 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.cdc.changelog_cleanup.retire import KIND_RETIRE
 from lakehouse.steps.cdc.fold.survey import RangeSurvey
 from lakehouse.steps.cdc.fold_range import MirrorWork, state
 from lakehouse.steps.cdc.plan.range import Range, chain, newest_statement, next_range, stored_statement, whole_range

@@ -1,12 +1,23 @@
 """Rows that no seal accounts for become the baseline: counted, told in every audit, proven from there on."""
 
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
 
+from lakehouse.declarations import Changelog, Expire
+from lakehouse.engines.kafka.topics import PartitionRange, TopicState
+from lakehouse.proofs.audit import audit_stream
 from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
+from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
+from lakehouse.steps.cdc.changelog_cleanup.retire import retire_changelog
+from lakehouse.steps.cdc.plan.range import whole_range
+from lakehouse.steps.cdc.plan.reread_range import require_unretired
+from lakehouse.steps.cdc.refusals import HistoryIncomplete
+from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.ingest.refusals import (
     PositionBeyondEnd,
     RowsWithoutSeal,
@@ -16,10 +27,13 @@ from lakehouse.steps.ingest.refusals import (
 )
 from lakehouse.steps.ingest.repair import adoption as module
 from lakehouse.steps.ingest.repair.adoption import Adoption, GoOnFrom, NothingToAdopt, adopt, find_adoption
+from lakehouse.steps.maintenance.expire.expire import expire
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.proofs.audit.conftest import Edit
 from lakehouse_tests.proofs.audit.document import ancestry, edit_document
 from lakehouse_tests.proofs.audit.simulated import A, B, SimulatedStream, to_a
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, LOG, ROW, MirroredLake, insert
+from lakehouse_tests.steps.ingest.in_process import step_without_engines
 
 pytestmark = pytest.mark.slow
 
@@ -167,3 +181,74 @@ def test_where_every_row_is_sealed_there_is_nothing_to_adopt(events: SimulatedSt
     events.ingest({0: 3})
     with pytest.raises(NothingToAdopt):
         adopted(events)
+
+
+@pytest.fixture
+def retired(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> MirroredLake:
+    """A changelog of which retention has removed six of seven changes, with its mirror and a checkpoint."""
+    day = timedelta(days=1)
+    log = Changelog(name=LOG, topic="birds", row=ROW, key=("id",), description="Birds.", owner="tests", retention=day)
+    lake = MirroredLake(open_catalog(sql_lake.settings), log=log)
+    lake.ingest(*(insert(n, n) for n in range(1, 7)))
+    lake.ingest(insert(9, 9))
+    lake.apply()
+    make_checkpoint(lake.catalog, lake.tables)
+    attempt, now = Attempt(run_id="retention", step="retire:birds"), BEGAN + day + timedelta(seconds=7)
+    gone = retire_changelog(lake.catalog, log, lake.stream, [lake.tables], attempt, now=now)
+    assert gone is not None
+    assert gone.rows == 6
+    topic = TopicState("birds", "cluster", "topic-id", {0: PartitionRange(0, 7), 1: PartitionRange(0, 0)})
+    monkeypatch.setattr(module, "read_topic", lambda kafka, name: topic)
+    return lake
+
+
+def adopt_birds(lake: MirroredLake) -> Adoption:
+    names = (LOG, lake.stream.quarantine_table)
+    attempt = Attempt(run_id="adopting", step="adopt:birds")
+    step = step_without_engines(lake.catalog, lake.stream, lake.declarations, attempt)
+    bases = read_bases(lake.catalog, names)
+    adoption = find_adoption(step, bases, ROWS)
+    adopt(step, bases, adoption)
+    proof = audit_stream(lake.catalog, "birds", names)
+    assert proof.holds, proof.findings
+    return adoption
+
+
+def test_what_was_retired_stays_retired(retired: MirroredLake) -> None:
+    """Else a new mirror would begin with what is left, and lack the rows that only older changes tell of."""
+    changelog = retired.load(LOG)
+    changelog.append(changelog.scan().to_arrow().slice(0, 0))
+    adoption = adopt_birds(retired)
+    assert adoption.rows[LOG] == 1
+    assert adoption.statement.retired[LOG][0].count == 6
+    assert adoption.statement.total_counts.read == 7
+    whole = whole_range("mirror.new", retired.load(LOG))
+    assert whole is not None
+    with pytest.raises(HistoryIncomplete, match="retention removed 6 changes"):
+        require_unretired("mirror.new", whole)
+
+
+def test_a_mirror_of_a_retired_changelog_is_proven_from_its_checkpoint_after_an_adoption(retired: MirroredLake) -> None:
+    changelog = retired.load(LOG)
+    changelog.append(changelog.scan().to_arrow().slice(0, 0))
+    adopt_birds(retired)
+    for key in (11, 12):
+        retired.ingest(insert(key, key))
+        retired.apply()
+        policy = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
+        expire(retired.catalog, retired.declarations, LOG, policy)
+    proof = audit_mirror(retired.catalog, retired.tables, retired.declarations)
+    assert proof.holds, proof.findings
+    assert proof.fold is not None
+    assert "checkpoint" in proof.fold.began
+    make_checkpoint(retired.catalog, retired.tables)
+
+
+def test_a_changelog_that_was_rolled_back_to_before_its_retention_has_retired_nothing(retired: MirroredLake) -> None:
+    """Each table's own seal says what it lacks; its sibling's still says that six went."""
+    retired.roll_back(LOG)
+    changelog = retired.load(LOG)
+    changelog.append(changelog.scan().to_arrow().slice(0, 0))
+    adoption = adopt_birds(retired)
+    assert adoption.statement.retired == {}
+    assert adoption.rows[LOG] == 7

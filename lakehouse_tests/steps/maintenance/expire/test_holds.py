@@ -10,14 +10,15 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException
 from pyspark.sql import SparkSession
 
-from lakehouse.declarations import Declarations, Expire, Maintenance
+from lakehouse.declarations import Declarations, Expire, Maintenance, Mirror
 from lakehouse.declarations.own_tables.action_effect import ActionEffect
-from lakehouse.protocol.catalog import TableChange, set_tag
+from lakehouse.protocol.catalog import TableChange, open_catalog, set_tag
 from lakehouse.protocol.commit import open_branch, stage_files
 from lakehouse.protocol.leases.lease import Lease, lease_tag, leases, take_lease
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.cdc.step import MirrorStep, plan_work
+from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.derived.inputs.pins import Pin
 from lakehouse.steps.derived.plan import DeriveStep, prepare
 from lakehouse.steps.maintenance.expire import branches, expire, overdue
@@ -26,6 +27,8 @@ from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.state import SnapshotHold
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.protocol.commit.oracle import Oracle
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake, insert
+from lakehouse_tests.steps.cdc.mirrored import LOG as CHANGES
 from lakehouse_tests.steps.maintenance.house import COPY, LOG, MIRROR, House, days_ahead, work_on
 
 pytestmark = pytest.mark.slow
@@ -119,6 +122,29 @@ def test_an_attempt_under_way_holds_its_base_and_what_it_has_staged(sql_lake: La
     assert (holder.kind, holder.owner, count) == ("attempt", staged.branch, 1)
     assert sorted(sql_lake.load(name).scan(snapshot_id=staged.head).to_arrow()["n"].to_pylist()) == [1, 100]
     assert sql_lake.load(name).metadata.snapshot_by_id(base.snapshot_id or 0) is not None
+
+
+def test_what_a_mirror_began_with_is_held_for_its_proof_and_rebuild(sql_lake: Lake) -> None:
+    mirror = Mirror(name=BIRDS, changelog=CHANGES, initial="raw.old")
+    lake = MirroredLake(open_catalog(sql_lake.settings), mirror=mirror)
+    lake.begin_with([{"id": 1, "name": "a", "weight": 1.0}, {"id": 2, "name": "b", "weight": 2.0}])
+    assert holders_of(lake.catalog, lake.declarations, lake.load("raw.old")) == ()
+    lake.ingest(insert(3, 3))
+    lake.apply()
+    rows = lake.load("raw.old").scan().to_arrow()
+    lake.load("raw.old").overwrite(rows)
+    for _ in range(2):
+        lake.load("raw.old").append(rows)
+    done = expire.expire(lake.catalog, lake.declarations, "raw.old", SMALL, now=days_ahead(2))
+    assert len(done.cut.gone) == 2
+    ((holder, count),) = done.cut.blocked.items()
+    assert (holder.kind, holder.owner, holder.since_on, count) == ("mirror", BIRDS, False, 1)
+    assert "proof and a rebuild read it" in holder.reason
+    assert lake.initial_name == f"raw.old@{holder.snapshot_id}"
+    proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
+    assert (proof.holds, proof.errors) == (True, ())
+    assert proof.fold is not None
+    assert lake.initial_name in proof.fold.began
 
 
 def test_who_has_read_everything_is_not_late(house: House) -> None:
