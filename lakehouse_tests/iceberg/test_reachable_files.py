@@ -38,8 +38,8 @@ def test_files_that_a_newer_snapshot_reads_stay(lake: Lake) -> None:
     only = reached_only_by([s for s in before.metadata.snapshots if s.snapshot_id in gone], before, after)
     assert only.data == all_files - oracle.files("a")
     assert len(only.data) == 1
-    assert delete_files(before, only.data | only.metadata) == len(only.data) + len(only.metadata)
-    assert delete_files(before, only.data) == 0  # again: it has gone already
+    assert delete_files(before, only.data | only.metadata, ()) == len(only.data) + len(only.metadata)
+    assert delete_files(before, only.data, ()) == 0  # again: it has gone already
     assert lake.rows(name) == [0, 2, 3]
     assert oracle.files_on_disk("a") == oracle.files("a")
 
@@ -57,7 +57,7 @@ def test_a_tag_keeps_its_files_from_going_with_its_neighbours(lake: Lake) -> Non
     lake.catalog.commit_tables([TableChange(before.name(), (), (remove_snapshots(gone),))])
     only = reached_only_by([s for s in before.metadata.snapshots if s.snapshot_id in gone], before, lake.load(name))
     assert not only.data
-    delete_files(before, only.metadata)
+    delete_files(before, only.metadata, ())
     assert sorted(lake.load(name).scan(snapshot_id=old).to_arrow()["n"].to_pylist()) == [0, 1, 2]
 
 
@@ -119,5 +119,5 @@ def test_a_file_that_is_named_in_another_way_is_needed_still(lake: Lake) -> None
     before, after, gone = _removed(lake, name, keep=1)
     only = reached_only_by([s for s in before.metadata.snapshots if s.snapshot_id in gone], before, after)
     assert only.data == frozenset()
-    delete_files(before, only.metadata)
+    delete_files(before, only.metadata, ())
     assert lake.rows(name) == [1, 2]
