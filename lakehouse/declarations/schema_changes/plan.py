@@ -20,6 +20,7 @@ from lakehouse.declarations.storage.layout import Term, partition_terms, sort_te
 from lakehouse.declarations.storage.properties import FORMAT_VERSION, table_properties
 from lakehouse.declarations.table import Table
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.own_files import DELETE_OLD_METADATA, is_outside_warehouse
 
 
 class WouldLoseData(LakehouseError):
@@ -84,7 +85,7 @@ def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
     changes.extend(differences.changes)
     changes.extend(_repartition(table, metadata))
     changes.extend(_resort(table, metadata))
-    changes.extend(_properties(table, metadata))
+    changes.extend(_properties(table, stored))
     return TablePlan(table, stored, tuple(changes))
 
 
@@ -113,9 +114,12 @@ def _resort(table: Table, metadata: TableMetadata) -> list[Change]:
     return [Resort(terms)] if declared != stored else []
 
 
-def _properties(table: Table, metadata: TableMetadata) -> list[Change]:
+def _properties(table: Table, stored: IcebergTable) -> list[Change]:
+    declared = table_properties(table)
+    if is_outside_warehouse(stored.catalog, stored.metadata_location):
+        declared[DELETE_OLD_METADATA] = "false"  # as the catalog commits it; another lakehouse may need them
     return [
-        SetProperty(key, metadata.properties.get(key), value)
-        for key, value in table_properties(table).items()
-        if metadata.properties.get(key) != value
+        SetProperty(key, stored.properties.get(key), value)
+        for key, value in declared.items()
+        if stored.properties.get(key) != value
     ]

@@ -31,6 +31,7 @@ from lakehouse.protocol.commit import open_branch, stage_files
 from lakehouse.protocol.failpoints import InjectedFault
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.maintenance.expire.expire import expire
+from lakehouse.steps.maintenance.measure.traits import traits_of
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation
 from lakehouse.steps.maintenance.orphans import orphans
 from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing, list_files, names_of
@@ -468,13 +469,13 @@ def test_checksums_and_hints_go_by_what_they_are_for(folder: Folder) -> None:
 def test_however_a_location_is_written(sql_lake: Lake, tmp_path: Path, write: Callable[[Path], str]) -> None:
     """Metadata says `file:/t/x`, the listing `/t/x`: one file all the same, and no reason to delete it."""
     apply(plan(ORPHANS, sql_lake.catalog), sql_lake.catalog)
-    at = tmp_path / "t#1 ü%20"
+    at = tmp_path / "warehouse" / "t#1 ü%20"
     if write(at).startswith("file://"):
-        at = tmp_path / "plain"
+        at = tmp_path / "warehouse" / "plain"
     elif not write(at).startswith("file:"):
-        at = tmp_path / "t ü"
+        at = tmp_path / "warehouse" / "t ü"
     else:
-        at = tmp_path / "colon"
+        at = tmp_path / "warehouse" / "colon"
     sql_lake.catalog.create_table((sql_lake.namespace, "a"), SCHEMA, location=write(at))
     sql_lake.write("first", a=[1])
     folder = Folder(sql_lake, f"{sql_lake.namespace}.a")
@@ -558,3 +559,18 @@ def test_at_a_location_where_its_metadata_are_not_nobody_looks(folder: Folder, c
     folder.lake.catalog.commit_tables([TableChange(folder.table.name(), (), (move,))])
     with pytest.raises(CannotLook, match="its metadata lies elsewhere"):
         require_own_place(folder.table, folder.table)
+
+
+def test_a_copied_lakehouse_looks_at_no_file_of_the_original(folder: Folder, tmp_path: Path) -> None:
+    """Its catalog names them: they lie outside of its own warehouse."""
+    stray = folder.put()
+    folder.lake.catalog.engine.dispose()
+    shutil.copytree(tmp_path, tmp_path / "copy")
+    settings = sql_settings(tmp_path / "copy")
+    copy = Folder(Lake(settings, open_catalog(settings), folder.lake.namespace, None), folder.name)
+    assert copy.table.metadata_location == folder.table.metadata_location
+    with pytest.raises(CannotLook, match="outside of the warehouse"):
+        copy.look()
+    assert traits_of(copy.table, ORPHANS, Declarations({}, {}, {})).own_location.startswith("it lies outside")
+    assert traits_of(folder.table, ORPHANS, Declarations({}, {}, {})).own_location == ""
+    assert stray in folder.files()
