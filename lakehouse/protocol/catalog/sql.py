@@ -10,8 +10,8 @@ import re
 import time
 import uuid
 import zlib
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -206,8 +206,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return [(stored, document) for stored, document, _ in prepared] if self._swap(prepared) else None
 
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
-        for _, document, location in prepared:
-            _write(self._io(location), location, document)
+        self._write_all(prepared)
         swapped, busy = False, None
         try:
             with _transaction(self._swaps) as connection:
@@ -224,11 +223,27 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             # COMMIT itself may have failed after the fact: the documents stay, the caller looks again.
             raise CommitStateUnknownException(f"The catalog database did not answer: {error.orig}") from error
         if not swapped:
-            for _, _, location in prepared:
-                self._io(location).delete(location)
+            self._discard(location for _, _, location in prepared)
         if busy:
             raise CommitFailedException("The catalog database stayed locked by another program") from busy
         return swapped
+
+    def _write_all(self, prepared: list[tuple[_Stored, Document, str]]) -> None:
+        """Write all documents, or leave none of them behind: a torn one would keep orphan removal from its turn."""
+        begun: list[str] = []
+        try:
+            for _, document, location in prepared:
+                begun.append(location)
+                _write(self._io(location), location, document)
+        except BaseException:
+            self._discard(begun)
+            raise
+
+    def _discard(self, locations: Iterable[str]) -> None:
+        """Delete documents that no entry names; one that stays is an orphan, and no reason for another error."""
+        for location in locations:
+            with suppress(Exception):
+                self._io(location).delete(location)
 
     def _swap_row(self, connection: Connection, stored: _Stored, location: str) -> bool:
         result = connection.execute(
