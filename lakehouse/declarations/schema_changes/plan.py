@@ -16,6 +16,7 @@ from lakehouse.declarations.schema_changes.changes import (
     UpgradeFormat,
 )
 from lakehouse.declarations.schema_changes.evolution import Problem, compare
+from lakehouse.declarations.schema_changes.mirror_changes import mirror_problems
 from lakehouse.declarations.storage.layout import Term, partition_terms, sort_terms
 from lakehouse.declarations.storage.properties import FORMAT_VERSION, table_properties
 from lakehouse.declarations.table import Table
@@ -78,7 +79,9 @@ def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
     metadata = stored.metadata
     differences = compare(schema, metadata.schema())
     if differences.problems:
-        raise WouldLoseData(table.name, tuple(differences.problems))
+        # What is to be done for a table in general would break a mirror.
+        problems = mirror_problems(table, metadata.schema()) or differences.problems
+        raise WouldLoseData(table.name, tuple(problems))
     changes: list[Change] = []
     if metadata.format_version < int(FORMAT_VERSION):
         changes.append(UpgradeFormat())
