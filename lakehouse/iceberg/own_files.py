@@ -5,15 +5,32 @@ Whoever may write to a table decides which paths its manifests, statistics and b
 there. The location is a word of the same people, who may say that it is the root of everything: it is believed where
 the newest document of the metadata lies in its folder `metadata`, as every writer lays it, unless `write.metadata.path`
 says otherwise.
+
+And nothing goes from outside of the warehouse of an embedded catalog. Where a lakehouse's folder was copied, the copy's
+catalog still names the files of the original.
 """
 
 from collections.abc import Collection, Iterable
 
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from lakehouse.iceberg.locations import place_of
 
+DELETE_OLD_METADATA = "write.metadata.delete-after-commit.enabled"
 _METADATA = "metadata/"
+
+
+def warehouse_of(catalog: Catalog) -> str:
+    """The folder in which an embedded catalog's tables lie; empty for others: to a REST catalog it is but a name."""
+    return catalog.properties.get("warehouse", "") if isinstance(catalog, SqlCatalog) else ""
+
+
+def is_outside_warehouse(catalog: Catalog, location: str) -> bool:
+    """Whether a file or folder lies outside of an embedded catalog's warehouse."""
+    warehouse = warehouse_of(catalog)
+    return bool(warehouse) and not place_of(location).startswith(place_of(warehouse))
 
 
 def lies_at_location(table: Table) -> bool:
@@ -23,14 +40,14 @@ def lies_at_location(table: Table) -> bool:
 
 
 def own_files(table: Table, paths: Iterable[str], others: Collection[str]) -> list[str]:
-    """Those of some files that lie at the table's location, and not where another table lies.
+    """Those of some files that lie at the table's location and in the warehouse, and not where another table lies.
 
     Args:
         table: whose files are meant.
         paths: of files.
         others: places of other tables, see `lakehouse.protocol.cleanup.other_places`.
     """
-    if not lies_at_location(table):
+    if not lies_at_location(table) or is_outside_warehouse(table.catalog, table.location()):
         return []
     location, foreign = place_of(table.location()), tuple(others)
     return [

@@ -3,6 +3,7 @@
 Guarded mechanism: files go below the table's location alone, and the location is believed only where its metadata are.
 """
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlparse
@@ -15,12 +16,12 @@ from pyiceberg.table.update import SetLocationUpdate, SetStatisticsUpdate
 from lakehouse.declarations import Declarations, Expire
 from lakehouse.iceberg.locations import place_of
 from lakehouse.iceberg.own_files import own_files
-from lakehouse.protocol.catalog import TableChange, set_branch
+from lakehouse.protocol.catalog import TableChange, open_catalog, set_branch
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.expire.expire import expire
-from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 from lakehouse_tests.proofs.audit.document import edit_document
 
 SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
@@ -137,3 +138,64 @@ def test_a_commit_leaves_a_file_that_calls_itself_old_metadata(sql_lake: Lake, t
     edit_document(tmp_path / "catalog.db", table, forge)
     grow(sql_lake)
     assert sql_lake.rows(f"{sql_lake.namespace}.orders_old") == [7, 8]
+
+
+def copied(lake: Lake, tmp_path: Path) -> Lake:
+    """A copy of the lakehouse's folder: its catalog names the files of the original."""
+    lake.catalog.engine.dispose()
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    shutil.copytree(tmp_path / "warehouse", folder / "warehouse")
+    for database in tmp_path.glob("catalog.db*"):
+        shutil.copy(database, folder)
+    settings = sql_settings(folder)
+    return Lake(settings, open_catalog(settings), lake.namespace, None)
+
+
+def files_below(lake: Lake, table: str) -> set[Path]:
+    return set(Path(urlparse(lake.load(table).location()).path).rglob("*.*"))
+
+
+def test_a_commit_to_a_copied_lakehouse_leaves_the_documents_of_the_original(sql_lake: Lake, tmp_path: Path) -> None:
+    """Also where the next commit is Spark's: it goes by the property that ours leaves behind."""
+    keep = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "2"}
+    table = sql_lake.create("orders", **keep)
+    sql_lake.write("first", orders=[1])
+    copy = copied(sql_lake, tmp_path)
+    grow(copy)
+    assert sql_lake.rows(table) == [1]
+    assert copy.load(table).properties["write.metadata.delete-after-commit.enabled"] == "false"
+    grow(sql_lake)
+    assert sql_lake.load(table).properties["write.metadata.delete-after-commit.enabled"] == "true"
+
+
+def test_expiry_of_a_copied_lakehouse_leaves_the_files_of_the_original(
+    sql_lake: Lake, table: str, tmp_path: Path
+) -> None:
+    copy = copied(sql_lake, tmp_path)
+    before = files_below(sql_lake, table)
+    copy.load(table).delete()
+    grow(copy)
+    done = expire(copy.catalog, NOBODY, table, SMALL)
+    assert (done.files, done.metadata_files) == (0, 0)
+    assert "of the catalog's warehouse" in str(done)
+    assert before <= files_below(sql_lake, table)
+    assert sql_lake.rows(table) == [1]
+
+
+def test_a_branch_dropped_in_a_copied_lakehouse_leaves_the_files_of_the_original(
+    sql_lake: Lake, table: str, tmp_path: Path
+) -> None:
+    sql_lake.stage(sql_lake.bases(table)[table], Attempt("run", "step"), [5])
+    copy = copied(sql_lake, tmp_path)
+    before = files_below(sql_lake, table)
+    (abandoned,) = abandoned_branches(copy.load(table), older_than=timedelta(0))
+    assert drop_branch(copy.catalog, abandoned) == 0
+    assert before <= files_below(sql_lake, table)
+
+
+def test_a_table_purged_in_a_copied_lakehouse_stays_in_the_original(sql_lake: Lake, table: str, tmp_path: Path) -> None:
+    copy = copied(sql_lake, tmp_path)
+    copy.catalog.purge_table(table)
+    assert not copy.catalog.table_exists(table)
+    assert sql_lake.rows(table) == [1]

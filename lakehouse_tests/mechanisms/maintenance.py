@@ -146,6 +146,13 @@ MAINTENANCE = (
         guard="protocol/cleanup/test_other_places.py::test_a_dropped_branch_leaves_a_file_of_a_table_below[sql_lake]",
     ),
     Mechanism(
+        name="files of its own warehouse",
+        promise="P5: A lakehouse that was copied deletes the files of the original, which its catalog names.",
+        keeps="lakehouse.iceberg.own_files:is_outside_warehouse",
+        lets_pass=gives(False),
+        guard=_OWN + "test_a_commit_to_a_copied_lakehouse_leaves_the_documents_of_the_original",
+    ),
+    Mechanism(
         name="location without metadata",
         promise="P5: A table that says it lies at the root of everything has everything removed as its orphans.",
         keeps="lakehouse.iceberg.own_files:lies_at_location",

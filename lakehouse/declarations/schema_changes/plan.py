@@ -16,10 +16,12 @@ from lakehouse.declarations.schema_changes.changes import (
     UpgradeFormat,
 )
 from lakehouse.declarations.schema_changes.evolution import Problem, compare
+from lakehouse.declarations.schema_changes.mirror_changes import mirror_problems
 from lakehouse.declarations.storage.layout import Term, partition_terms, sort_terms
 from lakehouse.declarations.storage.properties import FORMAT_VERSION, table_properties
 from lakehouse.declarations.table import Table
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.own_files import DELETE_OLD_METADATA, is_outside_warehouse
 
 
 class WouldLoseData(LakehouseError):
@@ -77,14 +79,16 @@ def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
     metadata = stored.metadata
     differences = compare(schema, metadata.schema())
     if differences.problems:
-        raise WouldLoseData(table.name, tuple(differences.problems))
+        # What is to be done for a table in general would break a mirror.
+        problems = mirror_problems(table, metadata.schema()) or differences.problems
+        raise WouldLoseData(table.name, tuple(problems))
     changes: list[Change] = []
     if metadata.format_version < int(FORMAT_VERSION):
         changes.append(UpgradeFormat())
     changes.extend(differences.changes)
     changes.extend(_repartition(table, metadata))
     changes.extend(_resort(table, metadata))
-    changes.extend(_properties(table, metadata))
+    changes.extend(_properties(table, stored))
     return TablePlan(table, stored, tuple(changes))
 
 
@@ -113,9 +117,12 @@ def _resort(table: Table, metadata: TableMetadata) -> list[Change]:
     return [Resort(terms)] if declared != stored else []
 
 
-def _properties(table: Table, metadata: TableMetadata) -> list[Change]:
+def _properties(table: Table, stored: IcebergTable) -> list[Change]:
+    declared = table_properties(table)
+    if is_outside_warehouse(stored.catalog, stored.metadata_location):
+        declared[DELETE_OLD_METADATA] = "false"  # as the catalog commits it; another lakehouse may need them
     return [
-        SetProperty(key, metadata.properties.get(key), value)
-        for key, value in table_properties(table).items()
-        if metadata.properties.get(key) != value
+        SetProperty(key, stored.properties.get(key), value)
+        for key, value in declared.items()
+        if stored.properties.get(key) != value
     ]

@@ -10,8 +10,8 @@ import re
 import time
 import uuid
 import zlib
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -38,6 +38,7 @@ from tenacity import retry_if_exception, retry_if_result
 from typing_extensions import override
 
 from lakehouse.iceberg.names import name_of
+from lakehouse.iceberg.own_files import DELETE_OLD_METADATA, is_outside_warehouse
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.protocol.catalog.document import Document, edited, parsed, require
 from lakehouse.protocol.catalog.entry import Entry
@@ -162,11 +163,23 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return sum(_folder(metadata_location) == folder for _, metadata_location in self._all_rows()) > 1
 
     @override
+    def purge_table(self, identifier: str | Identifier) -> None:
+        """Drop a table and delete its files, unless they lie outside of the warehouse."""
+        table = self.load_table(identifier)
+        if is_outside_warehouse(self, table.metadata_location):
+            self.drop_table(identifier)
+            _log.warning("files_elsewhere_kept", table=name_of(table.name()), location=table.location())
+        else:
+            super().purge_table(identifier)
+
+    @override
     def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         outdated = {entry.metadata_file for entry in base.metadata_log} - {
             entry.metadata_file for entry in metadata.metadata_log
         }
-        if outdated and not self._lies_with_others(min(outdated)):
+        if not outdated or any(is_outside_warehouse(self, file) for file in outdated):
+            return
+        if not self._lies_with_others(min(outdated)):
             super()._delete_old_metadata(io, base, metadata)
 
     def _commit(self, changes: Sequence[TableChange]) -> list[tuple[_Stored, Document]]:
@@ -186,12 +199,14 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             stored = current[change.identifier]
             require(stored.document, change.requirements)
             document = edited(stored.document, stored.location, change.updates, time.time_ns() // 1_000_000)
+            if is_outside_warehouse(self, stored.location):
+                # They may be another lakehouse's. By the property, as Spark's commits go by it as well.
+                document["properties"] = {**(document.get("properties") or {}), DELETE_OLD_METADATA: "false"}
             prepared.append((stored, document, _next_location(stored)))
         return [(stored, document) for stored, document, _ in prepared] if self._swap(prepared) else None
 
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
-        for _, document, location in prepared:
-            _write(self._io(location), location, document)
+        self._write_all(prepared)
         swapped, busy = False, None
         try:
             with _transaction(self._swaps) as connection:
@@ -208,11 +223,27 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             # COMMIT itself may have failed after the fact: the documents stay, the caller looks again.
             raise CommitStateUnknownException(f"The catalog database did not answer: {error.orig}") from error
         if not swapped:
-            for _, _, location in prepared:
-                self._io(location).delete(location)
+            self._discard(location for _, _, location in prepared)
         if busy:
             raise CommitFailedException("The catalog database stayed locked by another program") from busy
         return swapped
+
+    def _write_all(self, prepared: list[tuple[_Stored, Document, str]]) -> None:
+        """Write all documents, or leave none of them behind: a torn one would keep orphan removal from its turn."""
+        begun: list[str] = []
+        try:
+            for _, document, location in prepared:
+                begun.append(location)
+                _write(self._io(location), location, document)
+        except BaseException:
+            self._discard(begun)
+            raise
+
+    def _discard(self, locations: Iterable[str]) -> None:
+        """Delete documents that no entry names; one that stays is an orphan, and no reason for another error."""
+        for location in locations:
+            with suppress(Exception):
+                self._io(location).delete(location)
 
     def _swap_row(self, connection: Connection, stored: _Stored, location: str) -> bool:
         result = connection.execute(
@@ -338,7 +369,7 @@ def _write(io: FileIO, location: str, document: Document) -> None:
 def _outdated(previous: Document, document: Document) -> list[str]:
     """The documents that fell off the metadata log, if they may go (`write.metadata.delete-after-commit.enabled`)."""
     properties = cast("dict[str, str]", document.get("properties") or {})
-    if properties.get("write.metadata.delete-after-commit.enabled", "false").lower() != "true":
+    if properties.get(DELETE_OLD_METADATA, "false").lower() != "true":
         return []
     logged = {entry["metadata-file"] for entry in document["metadata-log"]}
     files = (entry["metadata-file"] for entry in previous.get("metadata-log") or [])

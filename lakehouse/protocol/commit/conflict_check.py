@@ -1,6 +1,7 @@
 """Before each try of a publish: what has become of the table since the attempt began?"""
 
 import time
+from datetime import UTC, datetime
 from enum import Enum
 
 from pyiceberg.table import Table
@@ -60,13 +61,34 @@ def check_conflict(staged: Staged, table: Table) -> ConflictVerdict:
             remedy="run the step again, it will write with the new schema",
         )
     require_descent(table, staged)
-    ahead_ms = table.metadata.last_updated_ms - time.time_ns() // 1_000_000
-    if ahead_ms > _SKEW_LIMIT_MS:
-        raise ClockSkew(
-            f"{name} was last written {ahead_ms / 1000:.0f} s ahead of this machine's clock.",
-            remedy="set the clocks of all writers by NTP; publish again when the difference is under a minute",
-        )
+    _require_clock(name, table)
     return ConflictVerdict.REBASE if later_commits else ConflictVerdict.PUBLISH
+
+
+def _require_clock(name: str, table: Table) -> None:
+    """Refuse to write behind what is there; nobody can write earlier times after later ones, nor take those back.
+
+    An entry can be set back to a document of before: it knows nothing of what a clock that was ahead has written.
+    """
+    now_ms, last_ms = time.time_ns() // 1_000_000, table.metadata.last_updated_ms
+    if last_ms - now_ms <= _SKEW_LIMIT_MS:
+        return
+    earlier = [
+        entry.metadata_file for entry in table.metadata.metadata_log if entry.timestamp_ms - now_ms <= _SKEW_LIMIT_MS
+    ]
+    until = datetime.fromtimestamp(last_ms / 1000, UTC)
+    undo = (
+        f"or, to undo what it wrote, drop the entry {name} without purging it and register it anew with {earlier[-1]}, "
+        "and likewise every table that was written with it; the next run writes the rows again"
+        if earlier
+        else f"or drop {name} and make it anew, as no metadata from before is left"
+    )
+    raise ClockSkew(
+        f"{name} was last written {(last_ms - now_ms) / 1000:.0f} s ahead of this machine's clock, "
+        f"at {until:%Y-%m-%d %H:%M:%S} UTC.",
+        remedy="set the clocks of all writers by NTP. If this machine's was right, a writer's was ahead: wait until "
+        f"that time, {undo}",
+    )
 
 
 def _since_base(staged: Staged, table: Table, main: int | None) -> list[Snapshot]:

@@ -50,8 +50,8 @@ def test_what_is_kept_is_what_was_measured(lake: Lake) -> None:
     assert kept(lake, name) == Kept()
     snapshot = write(lake, name, 1, 2)
     assert keep(lake, name, snapshot) == 2
-    assert {column: kept(lake, name).at(column, snapshot.snapshot_id) for column in FOUND} == FOUND
-    assert kept(lake, name).at("n", 1) is None
+    assert {column: kept(lake, name).profile_at(column, snapshot.snapshot_id) for column in FOUND} == FOUND
+    assert kept(lake, name).profile_at("n", 1) is None
 
 
 def test_the_same_is_kept_once_however_often_and_at_the_same_time(sql_lake: Lake) -> None:
@@ -138,4 +138,4 @@ def test_losing_a_race_is_no_failure(sql_lake: Lake, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("lakehouse.protocol.commit.append.publish", publish_late)
     assert keep(sql_lake, name, snapshot) == 2
     assert len(raced) == 3
-    assert kept(sql_lake, name).at("n", snapshot.snapshot_id) == FOUND["n"]
+    assert kept(sql_lake, name).profile_at("n", snapshot.snapshot_id) == FOUND["n"]

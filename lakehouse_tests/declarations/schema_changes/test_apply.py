@@ -8,6 +8,7 @@ import pyspark.sql.types as T  # noqa: N812
 import pytest
 
 from lakehouse.declarations import apply, plan
+from lakehouse.declarations.schema_changes.changes import SetProperty
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import sql_settings
@@ -34,3 +35,14 @@ def test_four_appliers_at_a_barrier(tmp_path: Path, trial: int) -> None:
     stored = open_catalog(settings).load_table("raw.things")
     assert [field.name for field in stored.schema().fields] == ["a", "b", "c"]
     assert not plan(declare(second), open_catalog(settings))
+
+
+def test_a_table_outside_of_the_warehouse_is_as_declared_with_its_old_metadata(tmp_path: Path) -> None:
+    """It may be another lakehouse's, which this one is a copy of: the catalog keeps what it would delete."""
+    declared = declare({"a": T.LongType()})
+    apply(plan(declared, open_catalog(sql_settings(tmp_path))), open_catalog(sql_settings(tmp_path)))
+    elsewhere = open_catalog(sql_settings(tmp_path).model_copy(update={"warehouse": (tmp_path / "elsewhere").as_uri()}))
+    (change,) = plan(declared, elsewhere).changes
+    assert change == SetProperty("write.metadata.delete-after-commit.enabled", "true", "false")
+    apply(plan(declared, elsewhere), elsewhere)
+    assert not plan(declared, elsewhere)

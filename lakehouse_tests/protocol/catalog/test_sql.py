@@ -4,18 +4,23 @@ Guarded mechanisms: a connection of its own for every swap, begun before anythin
 (a failed publish must not land later with an unrelated commit); documents deleted once they fall off the metadata log.
 """
 
+import errno
+import io
+import itertools
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import urlparse
 
 import pytest
 from pyiceberg.exceptions import ServiceUnavailableError
+from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 
-from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.catalog import TableChange, open_catalog, set_branch
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.errors import PublishUnresolved
 from lakehouse.protocol.seals.attempt import Attempt
@@ -143,3 +148,52 @@ def test_a_commit_that_fails_half_way_never_lands_later(sql_lake: Lake, monkeypa
     assert oracle.rows("a") == {1: "1"}
     publish(lake.catalog, [staged])
     assert oracle.rows("a") == {1: "1", 2: "2"}
+
+
+@pytest.mark.parametrize("full_at", [1, 2])
+def test_a_full_disk_leaves_no_document_behind(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch, full_at: int) -> None:
+    """Nor one of another table in the same commit: nobody names it."""
+    names = [sql_lake.create("a"), sql_lake.create("b")]
+    sql_lake.write("first", a=[1], b=[1])
+    before = documents(sql_lake, "a") | documents(sql_lake, "b")
+    changes = [TableChange(tuple(name.split(".")), (), (set_branch("x", head(sql_lake, name)),)) for name in names]
+    writes = itertools.count(1)
+
+    class Full(io.BytesIO):
+        def __init__(self, path: Path) -> None:
+            super().__init__()
+            self.path = path
+
+        def write(self, content: object) -> int:
+            assert isinstance(content, bytes)
+            if next(writes) == full_at:
+                self.path.write_bytes(content[:100])
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return self.path.write_bytes(content)
+
+    def create(file: PyArrowFile, overwrite: bool = False) -> Full:
+        return Full(Path(urlparse(file.location).path))
+
+    with monkeypatch.context() as full:
+        full.setattr(PyArrowFile, "create", create)
+        with pytest.raises(OSError, match="No space left"):
+            sql_lake.catalog.commit_tables(changes)
+    assert documents(sql_lake, "a") | documents(sql_lake, "b") == before
+    with monkeypatch.context() as full:
+        writes = itertools.count(full_at)
+        full.setattr(PyArrowFile, "create", create)
+        full.setattr(PyArrowFileIO, "delete", _refused)
+        with pytest.raises(OSError, match="No space left"):
+            sql_lake.catalog.commit_tables(changes)
+    sql_lake.catalog.commit_tables(changes)
+    assert sql_lake.rows(names[0]) == [1]
+
+
+def head(lake: Lake, name: str) -> int:
+    snapshot = lake.load(name).current_snapshot()
+    assert snapshot is not None
+    return snapshot.snapshot_id
+
+
+def _refused(*_: object) -> NoReturn:
+    raise OSError("may not delete")

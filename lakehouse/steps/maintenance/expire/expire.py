@@ -18,7 +18,7 @@ from lakehouse.declarations import Declarations, Expire
 from lakehouse.declarations.own_tables.action_effect import ActionEffect, TableMeasure
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
-from lakehouse.iceberg.own_files import own_files
+from lakehouse.iceberg.own_files import is_outside_warehouse, own_files
 from lakehouse.iceberg.reachable_files import Reached, delete_files, reached_only_by
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
 from lakehouse.protocol.cleanup.other_places import places_of_others
@@ -63,6 +63,7 @@ class Expired:
         elsewhere: files that nobody needs any more by this table's metadata, and that stay: they lie elsewhere,
             or where another table lies.
         location: of the table.
+        outside: whether that is outside of the catalog's warehouse.
         before: snapshot entries of the table.
         after: the same.
     """
@@ -74,6 +75,7 @@ class Expired:
     forsaken: frozenset[str] = frozenset()
     elsewhere: int = 0
     location: str = ""
+    outside: bool = False
     before: int = 0
     after: int = 0
 
@@ -95,6 +97,8 @@ class Expired:
             return ()
         lie = "1 file lies" if self.elsewhere == 1 else f"{self.elsewhere} files lie"
         stay = "stays" if self.elsewhere == 1 else "stay"
+        if self.outside:
+            return (f"{lie} outside of the catalog's warehouse, and {stay}: another lakehouse may need them",)
         return (f"{lie} outside of {self.location}, or where another table lies, and {stay}: that table may need them",)
 
 
@@ -211,6 +215,7 @@ def expire(
             forsaken=frozenset(given_up(before)),
             elsewhere=len(named) - len(own_files(after, named, others)),
             location=after.location(),
+            outside=is_outside_warehouse(catalog, after.location()),
             before=len(before.metadata.snapshots),
             after=len(after.metadata.snapshots),
         )

@@ -3,6 +3,7 @@
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import OWN_TABLES, Declarations, Table
+from lakehouse.iceberg.own_files import is_outside_warehouse
 from lakehouse.protocol.seals.history import MAIN, last_seal, summary_of
 from lakehouse.steps.maintenance.model.state import Traits
 
@@ -73,6 +74,8 @@ def _readers(name: str, declarations: Declarations) -> set[str]:
 
 
 def _elsewhere(table: IcebergTable) -> str:
+    if is_outside_warehouse(table.catalog, table.location()):
+        return "it lies outside of the catalog's warehouse"
     for key in _ELSEWHERE:
         if key in table.properties:
             return f"{key} is set"

@@ -9,7 +9,7 @@ from pyiceberg.typedef import Identifier
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.locations import PATH_PROPERTIES, place_of
 from lakehouse.iceberg.names import name_of, table_name
-from lakehouse.iceberg.own_files import lies_at_location
+from lakehouse.iceberg.own_files import is_outside_warehouse, lies_at_location, warehouse_of
 from lakehouse.protocol.catalog import LakeCatalog
 
 
@@ -40,6 +40,12 @@ def require_own_place(listed: Table, table: Table) -> None:
             f"{name} says that it lies at {table.location()}, and its metadata lies elsewhere, at "
             f"{table.metadata_location}: of what is there, nobody can say whose it is.",
             remedy="declare orphans=None, or set the table's location to where its metadata is",
+        )
+    if is_outside_warehouse(table.catalog, table.location()):
+        raise CannotLook(
+            f"{name} lies at {table.location()}, outside of the warehouse {warehouse_of(table.catalog)}: the files may "
+            "be those of the lakehouse that this one is a copy of.",
+            remedy="declare orphans=None, or set the catalog's warehouse to a folder that has its tables in it",
         )
     same = (listed.metadata.table_uuid, listed.location()) == (table.metadata.table_uuid, table.location())
     if not same:

@@ -82,7 +82,7 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
     memory = recall(work.catalog, work.base.uuid)
     longest = longest_run(table, moment, dagster=work.longest_run, noted=memory.longest_run)
     neighbours = neighbours_below(work.catalog, table)
-    known = known_files(table, listing, neighbours)
+    known = known_files(table, listing, neighbours, settled_before=moment - max(LEAST, policy.older_than))
     result = look(listing, known, memory, policy, now=moment, longest=longest, spared=(*neighbours, *_alive(table)))
     deletes = policy.delete and work.allow
     if work.allow:

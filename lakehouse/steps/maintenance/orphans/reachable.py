@@ -1,13 +1,16 @@
 """Every file that any version of a table's metadata knows: those in the log, those at its location, and the newest.
 
 A version that is not in the log may be one that an operator rolled back, and wants again. So what it knows is known as
-long as the version itself is there.
+long as the version itself is there. One that is torn, as a full disk or a crash leaves it, and that no other version
+names, nobody can want again: once it is old enough, it is an orphan itself.
 """
 
 import gzip
+import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from datetime import datetime
+from typing import Any
 
 import msgspec
 from pyiceberg.io import FileIO
@@ -45,13 +48,16 @@ class Known:
         return not self.names.isdisjoint(names_of(path))
 
 
-def known_files(table: Table, listing: Listing, neighbours: Collection[str] = ()) -> Known:
+def known_files(
+    table: Table, listing: Listing, neighbours: Collection[str] = (), *, settled_before: datetime | None = None
+) -> Known:
     """Read every version of a table's metadata, each manifest once.
 
     Args:
         table: loaded after the listing was made: what was committed in between is known.
         listing: of its location.
         neighbours: places of other tables below it; their metadata is read too, and nobody minds it there.
+        settled_before: a torn version that was last written before is no longer being written; None: none is.
 
     Raises:
         CannotLook: there is another table's metadata, so the files may be that one's.
@@ -60,15 +66,22 @@ def known_files(table: Table, listing: Listing, neighbours: Collection[str] = ()
     current = [table.metadata_location, *(entry.metadata_file for entry in table.metadata.metadata_log)]
     names = {_HINT}.union(*map(names_of, current))
     seen: set[str] = set()
-    newest = _document(table.io, table.metadata_location)
+    newest = _decoded(_content(table.io, table.metadata_location), table.metadata_location)
     names |= _reached(table.io, newest, seen, must_be_there=True)
-    listed = {listing.address(file.path) for file in listing.files if file.path.endswith(_VERSIONS)}
+    listed = {listing.address(file.path): file for file in listing.files if file.path.endswith(_VERSIONS)}
     others = {version for version in listed if place_of(version) != place_of(table.metadata_location)}
+    logged, torn = {*map(place_of, current)}, dict[str, MetadataUnreadable]()
     for version in sorted(others):
         try:
-            document = _document(table.io, version)
+            content = _content(table.io, version)
         except FileNotFoundError:  # a commit has deleted the oldest version since it was listed
             continue
+        try:
+            document = _decoded(content, version)
+        except MetadataUnreadable as error:
+            torn[version] = error
+            continue
+        logged.update(place_of(entry["metadata-file"]) for entry in document.get("metadata-log") or ())
         if not _is_ours(document, newest) and not place_of(version).startswith(tuple(neighbours)):
             raise CannotLook(
                 f"{version} is of another table than {table_name(table)}: of one that was here before it, or of "
@@ -76,7 +89,12 @@ def known_files(table: Table, listing: Listing, neighbours: Collection[str] = ()
                 remedy="declare orphans=None; if nobody needs that other table, remove its metadata, and look again",
             )
         names |= _reached(table.io, document, seen, must_be_there=False)
-    return Known(frozenset(names), 1 + len(others))
+    for version, unreadable in torn.items():
+        modified_at = listed[version].modified_at
+        settled = settled_before is not None and modified_at is not None and modified_at < settled_before
+        if place_of(version) in logged or not settled:
+            raise unreadable
+    return Known(frozenset(names), 1 + len(others) - len(torn))
 
 
 def _is_ours(document: dict[str, Any], newest: dict[str, Any]) -> bool:
@@ -84,20 +102,30 @@ def _is_ours(document: dict[str, Any], newest: dict[str, Any]) -> bool:
     return document.get("table-uuid") in (None, newest.get("table-uuid"))
 
 
-def _document(io: FileIO, version: str) -> dict[str, Any]:
+def _content(io: FileIO, version: str) -> bytes:
     try:
         with io.new_input(version).open() as stream:
-            content = stream.read()
-        return cast(
-            "dict[str, Any]", msgspec.json.decode(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
-        )
+            return stream.read()
     except FileNotFoundError:
         raise
-    except (OSError, EOFError, msgspec.DecodeError) as error:
-        raise MetadataUnreadable(
-            f"{version} cannot be read ({error}), so nobody can say which files it knows.",
-            remedy="look at it; if it is what a crash has left behind, remove it by hand, and look again",
-        ) from error
+    except OSError as error:
+        raise _unreadable(version, error) from error
+
+
+def _decoded(content: bytes, version: str) -> dict[str, Any]:
+    try:
+        plain = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+        return msgspec.json.decode(plain, type=dict[str, Any])
+    except (OSError, EOFError, zlib.error, ValueError) as error:  # in memory, so `OSError` is a damaged gzip
+        raise _unreadable(version, error) from error
+
+
+def _unreadable(version: str, error: Exception) -> MetadataUnreadable:
+    return MetadataUnreadable(
+        f"{version} cannot be read ({error}), so nobody can say which files it knows.",
+        remedy="look at it; if it is what a crash has left behind, wait until it is as old as an orphan has to be, or "
+        "remove it by hand, and look again",
+    )
 
 
 def _reached(io: FileIO, document: dict[str, Any], seen: set[str], *, must_be_there: bool) -> set[str]:

@@ -20,8 +20,9 @@ from lakehouse.cli.commands.prove import audit as command
 from lakehouse.cli.commands.prove.audit_files import FilesProof
 from lakehouse.cli.commands.prove.audit_scope import Kind
 from lakehouse.proofs.audit import Finding
-from lakehouse.protocol.catalog import Entry
+from lakehouse.protocol.catalog import Entry, open_catalog
 from lakehouse.protocol.catalog.sql import SqlLakeCatalog
+from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, ancestry
 from lakehouse_tests.proofs.lineage.computed import DAY, A, B, C, Computed, diamond
 
@@ -147,6 +148,20 @@ def test_a_second_entry_of_a_table_is_named(lake: Computed) -> None:
     )
     assert f"BROKEN shared_files: {A}" not in found.output
     assert audit(A).exit_code == 0
+
+
+def test_a_table_outside_of_the_warehouse_is_named_and_breaks_no_promise(
+    lake: Computed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As all of a copied lakehouse: its catalog names the files of the original."""
+    assert "WARNING" not in audit().output
+    copy = sql_settings(tmp_path).model_copy(update={"warehouse": (tmp_path / "copy").as_uri()})
+    monkeypatch.setattr(command, "catalog_of", lambda _: open_catalog(copy))
+    result = audit(A)
+    assert result.exit_code == 0, result.output
+    assert f"WARNING: {A} has its metadata at {lake.load(A).metadata_location}, outside of the warehouse" in (
+        result.output
+    )
 
 
 def test_a_catalog_that_lists_nothing_leaves_it_open_once(lake: Computed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ Guarded mechanisms: listed before the table is loaded, every version of the meta
 further apart than the longest run, neighbours spared, written down before it is done.
 """
 
+import json
 import os
 import shutil
 import sqlite3
@@ -19,6 +20,8 @@ import pyarrow.fs as arrow_fs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyiceberg.io import InputFile
+from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
 from pyiceberg.table.update import SetLocationUpdate
@@ -31,6 +34,7 @@ from lakehouse.protocol.commit import open_branch, stage_files
 from lakehouse.protocol.failpoints import InjectedFault
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.maintenance.expire.expire import expire
+from lakehouse.steps.maintenance.measure.traits import traits_of
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation
 from lakehouse.steps.maintenance.orphans import orphans
 from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing, list_files, names_of
@@ -425,9 +429,60 @@ def test_two_tables_at_one_place_are_refused(folder: Folder) -> None:
         folder.look()
 
 
-def test_a_version_that_cannot_be_read_stops_the_look(folder: Folder) -> None:
-    folder.put("metadata/00099-broken.metadata.json", content="{")
+TORN = "metadata/00099-broken.metadata.json"
+
+
+def test_a_version_that_cannot_be_read_stops_the_look_while_it_may_be_being_written(folder: Folder) -> None:
+    folder.put(TORN, content="{", days_ago=1.9)
     with pytest.raises(MetadataUnreadable, match="00099-broken"):
+        folder.look()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "\x1f\x8b"])
+def test_a_torn_version_that_nobody_names_is_an_orphan(folder: Folder, content: str) -> None:
+    """What a full disk or a crash leaves behind; it kept all other orphans until somebody removed it by hand."""
+    before = folder.files()
+    torn, stray = folder.put(TORN, content=content), folder.put()
+    assert folder.look().facts["candidates"] == 2
+    assert folder.look(days=3).facts["deleted"] == 2
+    assert sorted(folder.events()) == sorted(
+        (event, file) for event in ("candidate", "deleted") for file in (torn, stray)
+    )
+    assert folder.files() == before
+
+
+def test_a_torn_version_in_the_log_stops_the_look(folder: Folder) -> None:
+    """Whichever version names it: somebody may want to go back to that one."""
+    logged = Path(urlparse(folder.table.metadata.metadata_log[-1].metadata_file).path)
+    logged.write_text("{")
+    folder.age(days_ago=30)
+    with pytest.raises(MetadataUnreadable, match=logged.name):
+        folder.look()
+    rolled_back = folder.put("metadata/00098-rolled-back.metadata.json", content="{}")
+    folder.put(TORN, content="{")
+    newest = json.loads(Path(urlparse(folder.table.metadata_location).path).read_text())
+    log = [{"metadata-file": (folder.path / TORN).as_uri(), "timestamp-ms": 1}]
+    logged.write_text(json.dumps({**newest, "metadata-log": []}))
+    folder.put(rolled_back, content=json.dumps({**newest, "metadata-log": log}))
+    with pytest.raises(MetadataUnreadable, match="00099-broken"):
+        folder.look()
+
+
+def test_a_version_that_the_store_does_not_hand_out_stops_the_look(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be whole."""
+    folder.put(TORN, content="{")
+
+    new_input = PyArrowFileIO.new_input
+
+    def refusing(io: PyArrowFileIO, location: str) -> InputFile:
+        if "broken" in location:
+            raise OSError(f"{location}: not now")
+        return new_input(io, location)
+
+    monkeypatch.setattr(PyArrowFileIO, "new_input", refusing)
+    with pytest.raises(MetadataUnreadable, match="not now"):
         folder.look()
 
 
@@ -468,13 +523,13 @@ def test_checksums_and_hints_go_by_what_they_are_for(folder: Folder) -> None:
 def test_however_a_location_is_written(sql_lake: Lake, tmp_path: Path, write: Callable[[Path], str]) -> None:
     """Metadata says `file:/t/x`, the listing `/t/x`: one file all the same, and no reason to delete it."""
     apply(plan(ORPHANS, sql_lake.catalog), sql_lake.catalog)
-    at = tmp_path / "t#1 ü%20"
+    at = tmp_path / "warehouse" / "t#1 ü%20"
     if write(at).startswith("file://"):
-        at = tmp_path / "plain"
+        at = tmp_path / "warehouse" / "plain"
     elif not write(at).startswith("file:"):
-        at = tmp_path / "t ü"
+        at = tmp_path / "warehouse" / "t ü"
     else:
-        at = tmp_path / "colon"
+        at = tmp_path / "warehouse" / "colon"
     sql_lake.catalog.create_table((sql_lake.namespace, "a"), SCHEMA, location=write(at))
     sql_lake.write("first", a=[1])
     folder = Folder(sql_lake, f"{sql_lake.namespace}.a")
@@ -558,3 +613,18 @@ def test_at_a_location_where_its_metadata_are_not_nobody_looks(folder: Folder, c
     folder.lake.catalog.commit_tables([TableChange(folder.table.name(), (), (move,))])
     with pytest.raises(CannotLook, match="its metadata lies elsewhere"):
         require_own_place(folder.table, folder.table)
+
+
+def test_a_copied_lakehouse_looks_at_no_file_of_the_original(folder: Folder, tmp_path: Path) -> None:
+    """Its catalog names them: they lie outside of its own warehouse."""
+    stray = folder.put()
+    folder.lake.catalog.engine.dispose()
+    shutil.copytree(tmp_path, tmp_path / "copy")
+    settings = sql_settings(tmp_path / "copy")
+    copy = Folder(Lake(settings, open_catalog(settings), folder.lake.namespace, None), folder.name)
+    assert copy.table.metadata_location == folder.table.metadata_location
+    with pytest.raises(CannotLook, match="outside of the warehouse"):
+        copy.look()
+    assert traits_of(copy.table, ORPHANS, Declarations({}, {}, {})).own_location.startswith("it lies outside")
+    assert traits_of(folder.table, ORPHANS, Declarations({}, {}, {})).own_location == ""
+    assert stray in folder.files()
