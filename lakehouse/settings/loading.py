@@ -45,6 +45,7 @@ _HARMLESS = {
     "needs_key",
     "no_parameter",
     "no_such_zone",
+    "path_is_cut",
     "string_type",
 }
 

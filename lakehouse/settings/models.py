@@ -57,7 +57,7 @@ class CatalogSettings(Section):
         name: the catalog's name, as the SQL catalog stores it with each table; Spark calls every catalog `lake`.
         type: `sql` (SQLite or PostgreSQL) or `rest`.
         uri: a SQLAlchemy address, or the REST catalog's URL. Spark's JDBC form is derived from it.
-        warehouse: where new tables are put; a REST catalog may take a name here.
+        warehouse: where new tables are put, an address without `#` and `?`; a REST catalog may take a name here.
         properties: further PyIceberg properties.
     """
 
@@ -66,6 +66,16 @@ class CatalogSettings(Section):
     uri: str
     warehouse: str
     properties: dict[str, Property] = {}
+
+    @field_validator("warehouse")
+    @classmethod
+    def _is_read_whole(cls, value: str) -> str:
+        """PyIceberg takes what follows for no part of the path: every file of a table would have one and the same."""
+        if ":/" in value and set("#?") & set(value):
+            raise PydanticCustomError(
+                "path_is_cut", "An address with # or ? is read only up to there; name a folder (or a home) without them"
+            )
+        return value
 
 
 class KafkaSettings(Section):

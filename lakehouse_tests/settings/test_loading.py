@@ -136,6 +136,12 @@ def test_the_environment_overrides_any_key(conf: Path, tmp_path: Path) -> None:
             "key master: a secret may only be a value under",
         ),
         ("catalogs/local.yaml", "type: sql\nuri: x", "key warehouse: Field required"),
+        (
+            "catalogs/local.yaml",
+            "type: sql\nuri: x\nwarehouse: 'file:///c#/lake'",
+            "key warehouse: An address with # or",
+        ),
+        ("catalogs/local.yaml", "type: sql\nuri: x\nwarehouse: 's3://b/a?b'", "name a folder (or a home) without them"),
         ("kafka/local.yaml", "bootstrap_servers: [a, b]", "key bootstrap_servers: Input should be a valid string"),
         ("kafka/local.yaml", "bootstrap_servers: a\nproperties: {a: {b: c}}", "key properties.a"),
     ],
@@ -145,6 +151,14 @@ def test_a_mistake_is_answered_with_file_and_key(conf: Path, file: str, text: st
     answer = refusal(conf)
     assert says in answer
     assert str(conf / file) in answer
+
+
+def test_a_home_that_nobody_could_write_to_is_refused(conf: Path, tmp_path: Path) -> None:
+    """PyIceberg would cut its path, and fail at the second file with the words of a file system."""
+    assert "key warehouse: An address with # or ?" in refusal(conf, {"LAKEHOUSE_HOME": str(tmp_path / "c#" / "lake")})
+    for name in ("with space", "per%20cent", "wäre", "a;b&c=d+e"):
+        settings = load_settings(conf, {"LAKEHOUSE_HOME": str(tmp_path / name)})
+        assert settings.catalog.warehouse.endswith(f"/{name}/warehouse")
 
 
 def test_a_missing_file_is_named(conf: Path) -> None:

@@ -12,13 +12,14 @@ import threading
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from py4j.java_gateway import JavaGateway
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
+from typing_extensions import override
 
 from lakehouse.engines.spark.conf import is_local, process_conf, scratch_folder
 from lakehouse.engines.spark.interrupts import cancelled_by_signals
@@ -67,12 +68,49 @@ def _launch(settings: Settings) -> JavaGateway:
             streams = {"stdout": stream, "stderr": stream}
         stack.enter_context(_environment({"PYSPARK_SUBMIT_ARGS": arguments}))
         try:
-            return launch_gateway(popen_kwargs=streams)
+            with _ended_if_interrupted():
+                return launch_gateway(popen_kwargs=streams)
         except PySparkRuntimeError as error:
             raise SparkDidNotStart(
                 f"Spark's JVM ended right after its start: {last_words(log) if streams else error}",
                 remedy="install `openjdk-17-jdk-headless` if there is no Java 17; otherwise see the log.",
             ) from error
+
+
+@contextmanager
+def _ended_if_interrupted() -> Generator[None]:
+    """End the JVM that PySpark begins, where its start does not come to an end.
+
+    PySpark takes the folder away that the JVM wants to write its port to. The JVM fails at that, but a thread of Py4J's
+    keeps it for ever, and it is not yet where it would see that its pipe is closed. PySpark tells its process to nobody
+    before the start is done, so we look at what it begins.
+    """
+    begun: list[subprocess.Popen[bytes]] = []
+
+    class _Remembered(subprocess.Popen[bytes]):
+        @override
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            begun.append(self)  # before there is a process: the interrupt may come in between
+            super().__init__(*arguments, **options)
+
+    former = java_gateway.Popen  # pyright: ignore[reportPrivateImportUsage]
+    java_gateway.Popen = _Remembered  # pyright: ignore[reportPrivateImportUsage]
+    try:
+        yield
+    except BaseException:
+        for process in begun:
+            if hasattr(process, "pid"):
+                _kill(process)
+        raise
+    finally:
+        java_gateway.Popen = former  # pyright: ignore[reportPrivateImportUsage]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def last_words(log: Path) -> str:

@@ -77,6 +77,7 @@ class StreamProof(FindingsDecide):
         proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before. Where
             a person adopted rows, also by which run: of those it is only proven that they are the ones adopted.
         snapshots: table → snapshot id that was judged.
+        missing: declared tables that nobody has made yet.
         errors: what kept parts of the proof from being carried out; what the other parts found is in `findings`.
     """
 
@@ -92,5 +93,6 @@ class StreamProof(FindingsDecide):
     proven_from: str = ""
     seals: int = 0
     snapshots: dict[str, int] = field(default_factory=dict[str, int])
+    missing: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -72,9 +72,9 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     gone = list(judge_missing((*loaded.missing, *former.missing), links))
     damages = (*loaded.damages, *former.damages)
     findings += [*gone, *(Finding(damage.kind, damage.message, damage.table) for damage in damages)]
-    never_made = [absence(name) for name in loaded.missing if name not in {finding.table for finding in gone}]
+    never_made = tuple(name for name in loaded.missing if name not in {finding.table for finding in gone})
     proof = _report(stream, group, links, findings, ranges, time.monotonic() - started)
-    return replace(proof, errors=(*attempted.errors, *never_made))
+    return replace(proof, missing=never_made, errors=(*attempted.errors, *map(absence, never_made)))
 
 
 def _differing_offsets(

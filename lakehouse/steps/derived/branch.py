@@ -1,26 +1,24 @@
 """What a step does with Spark: compute at the pinned snapshots, see what was read, write to a branch, judge it."""
 
-from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.contracts.rules.stored import ContractReport, judge_snapshot
-from lakehouse.declarations import Table
 from lakehouse.engines.spark.naming import rows_at
 from lakehouse.proofs.lineage.spark_plan.trace import Trace, trace
 from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.commit.frames import stage_frame, staged_rows
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.derived.columns import fitted_frame, null_found
+from lakehouse.steps.derived.columns import fitted_frame
 from lakehouse.steps.derived.compute import computed
+from lakehouse.steps.derived.error_masking import function_errors_masked
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.parts import DerivedPart
 from lakehouse.steps.derived.plan import DerivedPlan, DeriveStep
-from lakehouse.steps.derived.refusals import ComputationFailed, ContractBroken, UnknownPartition
+from lakehouse.steps.derived.refusals import ContractBroken, UnknownPartition
 
 
 @dataclass(frozen=True)
@@ -46,20 +44,17 @@ def compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) 
     Raises:
         DeriveRefused: the function returned no frame, or rows break a blocking rule or belong to no partition.
         DoesNotFit: what was computed is not what is declared.
-        ComputationFailed: Spark could not compute it.
+        ComputationFailed: the function failed, and its message may show a sensitive value.
     """
-    with _without_values(step):
-        return _compute_on_branch(step, work, spark)
-
-
-def _compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) -> OnBranch:
-    frame = computed(
-        spark,
-        step.derived,
-        {argument: _frame(spark, work, input_) for argument, input_ in work.inputs.items()},
-        runtime_date=date.fromisoformat(step.attempt.runtime_date),
-        parameters=step.parameters,
-    )
+    frames = {argument: _frame(spark, work, input_) for argument, input_ in work.inputs.items()}
+    with function_errors_masked(step):
+        frame = computed(
+            spark,
+            step.derived,
+            frames,
+            runtime_date=date.fromisoformat(step.attempt.runtime_date),
+            parameters=step.parameters,
+        )
     traced = trace(frame)
     part = step.part or DerivedPart(step.derived)
     rows = fitted_frame(step.derived.table, frame, date.fromisoformat(step.attempt.runtime_date))
@@ -84,29 +79,6 @@ def _frame(spark: SparkSession, work: DerivedPlan, input_: Input) -> DataFrame:
     if work.increment is not None and work.increment.followed is input_:
         return work.increment.frame(spark)
     return rows_at(spark, input_.name, input_.snapshot_id)
-
-
-@contextmanager
-def _without_values(step: DeriveStep) -> Generator[None]:
-    """Spark's own message tells the value that could not be cast or divided by, which may be a sensitive one."""
-    try:
-        yield
-    except PySparkException as error:
-        if (refused := null_found(step.derived.table, error)) is not None:
-            raise refused from None
-        tables = [step.derived.table, *(step.declarations.tables[name] for name in step.derived.inputs.values())]
-        secret = [table.name for table in tables if _holds_secrets(table)]
-        if not secret:
-            raise
-        raise ComputationFailed(
-            f"{step.name}: Spark could not compute it: {error.getCondition() or type(error).__name__}. Its message may "
-            f"show a sensitive value of {', '.join(secret)}, and is left out.",
-            remedy="call the function in a session of your own, where the message may be seen.",
-        ) from None
-
-
-def _holds_secrets(table: Table) -> bool:
-    return any(column.sensitive for column in table.columns)
 
 
 def _require_no_stray(step: DeriveStep, spark: SparkSession, part: DerivedPart, head: int) -> None:

@@ -82,7 +82,7 @@ class ParameterNotDeclared(DeriveRefused):
 
 
 class ComputationFailed(LakehouseError):
-    """Spark could not compute the table, for a reason that may pass; its own words may show a sensitive value."""
+    """The function or Spark failed, for a reason that may pass; its own words may show a sensitive value."""
 
 
 class ContractBroken(DeriveRefused):

@@ -14,6 +14,7 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.derived.branch import OnBranch, compute_on_branch
+from lakehouse.steps.derived.error_masking import spark_errors_masked
 from lakehouse.steps.derived.partition_provenance import computations_after, origins_after
 from lakehouse.steps.derived.parts import DerivedPart
 from lakehouse.steps.derived.plan import DerivedPlan, DeriveStep, notes_of, prepare
@@ -35,7 +36,7 @@ def derive(step: DeriveStep) -> DeriveReport:
         DeriveRefused: inputs, history or rows are not what they have to be; nothing was published.
         NewerRows: the table holds newer rows than the step would put in their place; nothing was published.
         DoesNotFit: what was computed is not what is declared; nothing was published.
-        ComputationFailed: Spark could not compute it.
+        ComputationFailed: the function or Spark failed, with a message that may show a sensitive value.
         Superseded: another run has computed the same meanwhile.
         CommitError: the publish did not go through.
     """
@@ -57,7 +58,7 @@ def _derive(step: DeriveStep) -> DeriveReport:
     for note in notes:
         step.inform(f"{step.name}: {note}")
     failpoint("derive.agreed")
-    with step.session() as spark:
+    with spark_errors_masked(step), step.session() as spark:
         result = compute_on_branch(step, work, spark)
     failpoint("derive.staged")
     statement = _statement(step, work, result)

@@ -7,6 +7,7 @@ same as failed. What was answered before that stays answered.
 from collections.abc import Iterable, Iterator, Set
 
 import dagster as dg
+from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.declarations import Declarations, Stream
 from lakehouse.iceberg.names import name_of
@@ -63,6 +64,8 @@ def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey
     """Answer check by check: each question once for all tables, the one that needs the broker last."""
     if tables := wanted[exactly_once.NAME]:
         proof = audit_stream(lake.catalog, stream.name, (*stream.tables, stream.quarantine_table))
+        if proof.missing and not proof.findings:  # of what is not there nobody can say whether it is right
+            raise NoSuchTableError(" ".join(proof.errors))
         for name, key in tables.items():
             yield exactly_once.exactly_once_result(proof, name, key)
     if tables := wanted[contract.NAME]:

@@ -4,7 +4,7 @@ Every reference counts, whoever set it. Of those that read in ranges the seal co
 somebody has dropped by hand loses nothing; and so does the seal of a mirror that began with a copy.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from pyiceberg.table import Table
@@ -22,6 +22,7 @@ from lakehouse.protocol.seals.history import MAIN, ancestry, head_of
 from lakehouse.steps.cdc.replay.checkpoints import CHECKPOINT_PREFIX
 from lakehouse.steps.derived.inputs.pins import KEPT, pin_begun_ms
 from lakehouse.steps.maintenance.expire.consumers import Consumer, begun_with, consumers_of
+from lakehouse.steps.maintenance.expire.orphaned_tags import orphaned_tags
 from lakehouse.steps.maintenance.model.state import HolderKind, SnapshotHold
 from lakehouse.steps.release.names import TAG_PREFIX
 
@@ -34,7 +35,9 @@ def holders_of(
     Raises:
         SealBroken: a seal that says how far somebody has read was changed after it was written.
     """
-    by_reading = holders(table, consumers_of(catalog, declarations, table_name(table)), now=now)
+    orphaned = orphaned_tags(catalog, declarations, table)
+    consumers = consumers_of(catalog, declarations, table_name(table))
+    by_reading = holders(table, consumers, orphaned=orphaned, now=now)
     return _sorted((*by_reading, *_by_beginning(begun_with(catalog, declarations, table))))
 
 
@@ -48,10 +51,21 @@ def holding_on(catalog: LakeCatalog, declarations: Declarations, table: Table) -
 
 
 def holders(
-    table: Table, consumers: Sequence[Consumer] = (), *, now: datetime | None = None
+    table: Table,
+    consumers: Sequence[Consumer] = (),
+    *,
+    orphaned: Collection[str] = (),
+    now: datetime | None = None,
 ) -> tuple[SnapshotHold, ...]:
-    """Everybody who holds snapshots of a table, given those who read it in ranges."""
-    holds = [*_by_lease(table, consumers), *_by_reference(table), *_by_main(table, now or datetime.now(UTC))]
+    """Everybody who holds snapshots of a table, given those who read it in ranges.
+
+    Args:
+        table: that was loaded.
+        consumers: who reads it in ranges.
+        orphaned: tags of releases that no release drops any more.
+        now: up to when its own retention counts back.
+    """
+    holds = [*_by_lease(table, consumers), *_by_reference(table, orphaned), *_by_main(table, now or datetime.now(UTC))]
     leased = {(holder.owner, holder.snapshot_id) for holder in holds}
     by_seal = [holder for holder in _by_seal(table, consumers) if (holder.owner, holder.snapshot_id) not in leased]
     return _sorted((*holds, *by_seal))
@@ -110,7 +124,7 @@ def _by_seal(table: Table, consumers: Sequence[Consumer]) -> Iterator[SnapshotHo
             )
 
 
-def _by_reference(table: Table) -> Iterator[SnapshotHold]:
+def _by_reference(table: Table, orphaned: Collection[str]) -> Iterator[SnapshotHold]:
     name = table_name(table)
     for ref, reference in table.metadata.refs.items():
         if ref == MAIN or (ref.startswith(LEASE_PREFIX) and reference.snapshot_ref_type == SnapshotRefType.TAG):
@@ -127,15 +141,21 @@ def _by_reference(table: Table) -> Iterator[SnapshotHold]:
             command = "it ends by itself, a week after its run began"
             yield SnapshotHold(kind="pin", owner=ref, snapshot_id=snapshot_id, until=ends, command=command)
         elif ref.startswith(TAG_PREFIX):
-            command = "declare a smaller `keep` for the release"
+            is_orphaned, keep_less = ref in orphaned, "declare a smaller `keep` for the release"
             yield SnapshotHold(
-                kind="release", owner=ref.removeprefix(TAG_PREFIX), snapshot_id=snapshot_id, command=command
+                kind="release",
+                owner=ref.removeprefix(TAG_PREFIX),
+                snapshot_id=snapshot_id,
+                command=_drop_tag(name, ref) if is_orphaned else keep_less,
+                reason="no declared release looks after it; who reads that release loses it" if is_orphaned else "",
             )
         else:
             kind: HolderKind = "checkpoint" if ref.startswith(CHECKPOINT_PREFIX) else "tag"
-            yield SnapshotHold(
-                kind=kind, owner=ref, snapshot_id=snapshot_id, command=f"ALTER TABLE {name} DROP TAG `{ref}`"
-            )
+            yield SnapshotHold(kind=kind, owner=ref, snapshot_id=snapshot_id, command=_drop_tag(name, ref))
+
+
+def _drop_tag(table: str, tag: str) -> str:
+    return f"ALTER TABLE {table} DROP TAG `{tag}`"
 
 
 def _by_main(table: Table, now: datetime) -> Iterator[SnapshotHold]:
