@@ -43,7 +43,7 @@ def test_whether_deleted_rows_stay_is_changed_by_making_the_tables_anew(
     with pytest.raises(ColumnsDiffer) as refused:
         evolve(tables, catalog)
     assert (
-        f'declare deletes="{made}" again, or another mirror under another name; or drop its three tables, which'
+        f'declare deletes="{made}" again, or a mirror under another name; or drop its three tables, which'
         in str(refused.value)
     )
     assert "ALTER TABLE" not in str(refused.value)
