@@ -24,8 +24,8 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.steps.cdc.evidence import Evidence, read_evidence
 from lakehouse.steps.cdc.replay.changes import Types, column_types
-from lakehouse.steps.cdc.replay.consumed import refused_places
 from lakehouse.steps.cdc.replay.piecewise import equal, frames, offsets_between
+from lakehouse.steps.cdc.replay.refused import POSITION, refused_changes, without_refused
 from lakehouse.steps.cdc.verify.compare import RowComparison, named
 from lakehouse.steps.cdc.verify.doubt_healing import COLUMNS, KEY, KeysInDoubt
 
@@ -194,11 +194,16 @@ class _DoubtSearch:
 
     def _applied(self, known: pl.DataFrame, snapshot_id: int | None, where: BooleanExpression) -> pl.DataFrame:
         """What the mirror has applied of some keys, and of those that their rows moved to."""
-        not_applied = refused_places(self._evidence.quarantine, self._statement.build).drop("_topic", "_reason")
+        refused = refused_changes(self._evidence.quarantine, self._statement.build)
+        parts = [pl.col("position").struct.field(part[1:]).cast(pl.Int64()).alias(part) for part in POSITION]
+        coordinates = [pl.col("_kafka_topic").alias("_topic"), *parts]
 
         def pieces() -> Iterator[pl.DataFrame]:
-            for piece in frames(self._evidence.changelog.table, snapshot_id, COLUMNS, where):
-                yield self._keys.told(piece).join(not_applied, on=["_partition", "_offset"], how="anti")
+            columns = (*COLUMNS, "_kafka_topic", "position")
+            for piece in frames(self._evidence.changelog.table, snapshot_id, columns, where):
+                changes = self._keys.told(piece)
+                applied = without_refused(changes.hstack(piece.select(coordinates)), refused)
+                yield applied.select(changes.columns)
 
         return self._keys.changes(known, pieces)
 
