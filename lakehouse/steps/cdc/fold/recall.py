@@ -31,8 +31,8 @@ def recalled(changes: DataFrame, past: DataFrame, refused: DataFrame | None, log
     Args:
         changes: rows of the range.
         past: the changelog at the range's end, which has them as well, in the same shape.
-        refused: topic, partition and offset of the changes that this build of the mirror has refused; None: there are
-            none.
+        refused: topic, partition, offset and position of the changes that this build of the mirror has refused; None:
+            there are none.
         log: the changelog.
     """
     # Under names of their own: a changelog is joined with itself.
@@ -42,7 +42,11 @@ def recalled(changes: DataFrame, past: DataFrame, refused: DataFrame | None, log
     of_keys = of_a_row.join(sql.broadcast(keys), reduce(Expression.__and__, same), "left_semi")
     if refused is not None:
         same_coordinates = [sql.col(f"_kafka_{name}") == sql.col(f"refused_{name}") for name in _COORDINATES]
-        coordinates = refused.select(*(sql.col(name).alias(f"refused_{name}") for name in _COORDINATES))
+        # In a topic that was made anew offsets come again, and positions go on.
+        position = sql.col("position")
+        same_coordinates.append(position.isNull() | (position == sql.col("refused_position")))
+        names = (*_COORDINATES, "position")
+        coordinates = refused.select(*(sql.col(name).alias(f"refused_{name}") for name in names))
         of_keys = of_keys.join(sql.broadcast(coordinates), reduce(Expression.__and__, same_coordinates), "left_anti")
     others = changes.filter(~sql.col("operation").isin(*OF_A_ROW))
     return _without_idle_tombstones(of_keys).unionByName(others)

@@ -14,18 +14,15 @@ from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.seals.read_group import Pinned
 from lakehouse.steps.cdc.evidence import Evidence
 from lakehouse.steps.cdc.position import ChangePosition
 from lakehouse.steps.cdc.replay.buckets import Buckets
 from lakehouse.steps.cdc.replay.changes import Types, read_changes, read_initial, read_moves
 from lakehouse.steps.cdc.replay.checkpoints import Checkpoint, newest_checkpoint, removed_checkpoint, stored_changes
 from lakehouse.steps.cdc.replay.key_change_replay import LeftOut, with_earlier
-from lakehouse.steps.cdc.replay.piecewise import equal, frames, offsets_between
+from lakehouse.steps.cdc.replay.piecewise import offsets_between
+from lakehouse.steps.cdc.replay.refused import refused_changes
 from lakehouse.steps.cdc.statement import MirrorStatement
-
-_REFUSED = {"_topic": pl.String, "_partition": pl.Int64, "_offset": pl.Int64, "_reason": pl.String}
-
 
 Begin = Literal["auto", "build", "checkpoint"]
 
@@ -176,8 +173,8 @@ class Consumed:
 
     @cached_property
     def refused(self) -> pl.DataFrame:
-        """Places of the changes that this build of the mirror refused, and why."""
-        return refused_places(self._evidence.quarantine, self._statement.build)
+        """The changes that this build of the mirror refused, and why."""
+        return refused_changes(self._evidence.quarantine, self._statement.build)
 
 
 def missing_history(catalog: LakeCatalog, evidence: Evidence) -> str:
@@ -202,19 +199,6 @@ def _missing(mirror: str, evidence: Evidence, initial: Table | None) -> str:
     if arrived and arrived.retired.get(statement.changelog):
         return f"{statement.changelog} keeps only the changes that its retention allows."
     return ""
-
-
-def refused_places(quarantine: Pinned, build: str) -> pl.DataFrame:
-    """Topic, partition and offset of the changes that a build of a mirror refused, and why."""
-    columns = ("topic", "partition", "offset", "reason")
-    pieces = [
-        piece.select(
-            pl.col(column).cast(kind).alias(name)
-            for column, (name, kind) in zip(columns, _REFUSED.items(), strict=True)
-        )
-        for piece in frames(quarantine.table, quarantine.snapshot_id, (*columns, "build"), equal("build", build))
-    ]
-    return pl.concat([pl.DataFrame(schema=_REFUSED), *pieces]).unique(list(_REFUSED)[:3])
 
 
 def _initial_table(catalog: LakeCatalog, statement: MirrorStatement) -> Table | None:

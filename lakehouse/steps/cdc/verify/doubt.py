@@ -24,8 +24,8 @@ from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.steps.cdc.evidence import Evidence, read_evidence
 from lakehouse.steps.cdc.replay.changes import Types, column_types
 from lakehouse.steps.cdc.replay.column_versions import ORDER
-from lakehouse.steps.cdc.replay.consumed import refused_places
 from lakehouse.steps.cdc.replay.piecewise import frames, offsets_between
+from lakehouse.steps.cdc.replay.refused import refused_changes, without_refused
 from lakehouse.steps.cdc.verify.compare import RowComparison, named
 from lakehouse.steps.cdc.verify.doubt_healing import COLUMNS, KEY, KeysInDoubt, came_since, needs_all
 
@@ -203,11 +203,13 @@ class _DoubtSearch:
 
     def _applied(self, known: pl.DataFrame, snapshot_id: int | None, where: BooleanExpression) -> pl.DataFrame:
         """What the mirror has applied of some keys, and of those that their rows moved to."""
-        not_applied = refused_places(self._evidence.quarantine, self._statement.build).drop("_topic", "_reason")
+        refused = refused_changes(self._evidence.quarantine, self._statement.build)
 
         def pieces() -> Iterator[pl.DataFrame]:
-            for piece in frames(self._evidence.changelog.table, snapshot_id, COLUMNS, where):
-                yield self._keys.as_changes(piece).join(not_applied, on=["_partition", "_offset"], how="anti")
+            for piece in frames(self._evidence.changelog.table, snapshot_id, (*COLUMNS, "_kafka_topic"), where):
+                changes = self._keys.as_changes(piece)
+                placed = changes.hstack(piece.select(_topic="_kafka_topic"))
+                yield without_refused(placed, refused).select(changes.columns)
 
         return self._keys.changes(known, pieces)
 

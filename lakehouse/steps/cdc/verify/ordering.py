@@ -14,17 +14,15 @@ import polars as pl
 from lakehouse.declarations import MirrorTables
 from lakehouse.steps.cdc.evidence import Evidence, MirrorLink
 from lakehouse.steps.cdc.replay.changes import column_types, read_changes
-from lakehouse.steps.cdc.replay.consumed import refused_places
 from lakehouse.steps.cdc.replay.piecewise import offsets_between
+from lakehouse.steps.cdc.replay.refused import PLACE, POSITION, refused_changes, without_refused
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.cdc.verify.compare import RowComparison, named
 from lakehouse.steps.cdc.verify.late_share import LateShare, late_share
 from lakehouse.steps.cdc.verify.live_keys import inserts_onto_live_keys
 
-_POSITION = ("_epoch", "_commit", "_sequence")
 _OF_A_ROW = ("insert", "update", "read", "delete", "tombstone")
 _SHOWN = 10
-_PLACE = ["_topic", "_partition", "_offset"]
 
 
 @dataclass(frozen=True)
@@ -88,8 +86,8 @@ def check_order(tables: MirrorTables, evidence: Evidence, *, limit: int | None =
     changes = pl.concat(
         [_narrow(piece, tables) for piece in _read(tables, evidence, begin)] or [_empty(tables, evidence)]
     )
-    refused = refused_places(evidence.quarantine, evidence.newest.statement.build)
-    judged = changes.join(refused, on=_PLACE, how="anti", nulls_equal=True)
+    refused = refused_changes(evidence.quarantine, evidence.newest.statement.build)
+    judged = without_refused(changes, refused)
     key = list(tables.changelog.key)
     rows = judged.filter(pl.col("_operation").is_in(_OF_A_ROW) & pl.col("_epoch").is_not_null())
     contradictions = _contradictions(rows, key)
@@ -152,12 +150,12 @@ def _narrow(piece: pl.DataFrame, tables: MirrorTables) -> pl.DataFrame:
         .then(pl.col("_unavailable").list.sort())
         .alias("unavailable"),
     )
-    return piece.select(*tables.changelog.key, "_operation", *_POSITION, "_time", *_PLACE, _said=content.hash(1))
+    return piece.select(*tables.changelog.key, "_operation", *POSITION, "_time", *PLACE, _said=content.hash(1))
 
 
 def _empty(tables: MirrorTables, evidence: Evidence) -> pl.DataFrame:
     types = column_types(evidence.mirror.table)
-    numbers = dict.fromkeys((*_POSITION, "_partition", "_offset"), pl.Int64())
+    numbers = dict.fromkeys((*POSITION, "_partition", "_offset"), pl.Int64())
     texts = dict.fromkeys(("_operation", "_topic"), pl.String())
     schema = {name: types[name] for name in tables.changelog.key} | numbers | texts
     return pl.DataFrame(schema={**schema, "_time": pl.Datetime("us", "UTC"), "_said": pl.UInt64()})
@@ -165,18 +163,18 @@ def _empty(tables: MirrorTables, evidence: Evidence) -> pl.DataFrame:
 
 def _contradictions(rows: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Key and position where several things are said, the places, and whether that position is the key's newest."""
-    where = [*key, *_POSITION]
+    where = [*key, *POSITION]
     positions = rows.group_by(where).agg(_things=pl.col("_said").n_unique(), _places=pl.struct("_partition", "_offset"))
     contradictions = positions.filter(pl.col("_things") > 1)
-    order = pl.struct(*_POSITION)
+    order = pl.struct(*POSITION)
     newest = rows.join(contradictions.select(key).unique(), on=key, how="semi", nulls_equal=True)
-    newest = newest.sort(_POSITION, descending=True).unique(key, keep="first").select(*key, _at=order)
+    newest = newest.sort(POSITION, descending=True).unique(key, keep="first").select(*key, _at=order)
     joined = contradictions.join(newest, on=key, how="left", nulls_equal=True)
     return joined.with_columns(_newest=order == pl.col("_at")).sort(where)
 
 
 def _duplicates(rows: pl.DataFrame, key: list[str]) -> int:
-    return rows.height - rows.select(pl.struct(*key, *_POSITION, "_said").n_unique()).item() if rows.height else 0
+    return rows.height - rows.select(pl.struct(*key, *POSITION, "_said").n_unique()).item() if rows.height else 0
 
 
 def _lateness(changes: pl.DataFrame) -> tuple[int, timedelta]:
@@ -184,11 +182,11 @@ def _lateness(changes: pl.DataFrame) -> tuple[int, timedelta]:
 
     What a snapshot reads has no place in the log, and may be read at any time.
     """
-    logged = changes.filter((pl.col("_commit") > 0) & (pl.col("_operation") != "read")).sort("_topic", *_PLACE[1:])
+    logged = changes.filter((pl.col("_commit") > 0) & (pl.col("_operation") != "read")).sort("_topic", *PLACE[1:])
     if logged.is_empty():
         return 0, timedelta(0)
-    ranked = logged.sort(_POSITION).with_columns(_rank=pl.struct(*_POSITION).rle_id()).sort(_PLACE)
-    group = _PLACE[:2]
+    ranked = logged.sort(POSITION).with_columns(_rank=pl.struct(*POSITION).rle_id()).sort(PLACE)
+    group = PLACE[:2]
     lateness = ranked.select(
         older=pl.col("_rank") < pl.col("_rank").cum_max().over(group),
         late=pl.col("_time").cum_max().over(group) - pl.col("_time"),
@@ -211,7 +209,7 @@ def _keys_shown(tables: MirrorTables) -> RowComparison:
 def _shown(contradictions: pl.DataFrame, tables: MirrorTables) -> Iterator[str]:
     shown = _keys_shown(tables)
     for row in contradictions.iter_rows(named=True):
-        position = "/".join(str(row[part]) for part in _POSITION)
+        position = "/".join(str(row[part]) for part in POSITION)
         places = ", ".join(
             f"partition {coordinates['_partition']} offset {coordinates['_offset']}" for coordinates in row["_places"]
         )

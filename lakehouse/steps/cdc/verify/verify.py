@@ -22,6 +22,7 @@ from lakehouse.steps.cdc.replay.changes import column_types
 from lakehouse.steps.cdc.replay.column_versions import canonical
 from lakehouse.steps.cdc.replay.consumed import Begin, Consumed
 from lakehouse.steps.cdc.replay.piecewise import frames
+from lakehouse.steps.cdc.replay.refused import with_reasons
 from lakehouse.steps.cdc.replay.replay import Fold, ReplayedMirror
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.cdc.verify.compare import Example, RowComparison, RowDifference
@@ -154,7 +155,7 @@ class _Check:
             fold.add(self._chosen(left_out.correct(piece) if left_out else piece))
         for piece in self.consumed.changes():
             self.read.update(dict(piece["_operation"].value_counts().iter_rows()))
-            judged = piece.join(refused, on=["_topic", "_partition", "_offset"], how="left", maintain_order="left")
+            judged = with_reasons(piece, refused)
             kept = judged.filter(pl.col("_reason").is_null()).drop("_reason")
             self.refused += judged.height - kept.height
             fold.add(self._chosen(left_out.complete(kept) if left_out else kept))

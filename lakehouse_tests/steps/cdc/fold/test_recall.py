@@ -4,8 +4,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from lakehouse.steps.cdc.evidence import read_evidence
+from lakehouse.steps.cdc.fold.recall import recalled
 from lakehouse.steps.cdc.verify.counters import check_balance
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.steps.cdc.conftest import Change, MakeMirror, Mirrored, change, delete, upsert
@@ -84,3 +86,26 @@ def test_a_late_change_takes_its_place_among_all_of_its_key(mirrored: MakeMirror
     things.run(rebuild=True)
     assert things.rows() == rows
     _proven(things)
+
+
+def test_a_change_of_a_new_log_is_not_left_out_for_the_refused_one_of_the_old(mirrored: MakeMirror) -> None:
+    """In a topic that was made anew, offsets come again; a change without a position goes by its place."""
+    things = mirrored()
+    position = "struct<epoch:bigint,commit:bigint,sequence:bigint>"
+    changes = (
+        f"operation string, key struct<id:bigint>, position {position}, _kafka_topic string, _kafka_partition int, "
+        "_kafka_offset bigint"
+    )
+    rows = [
+        ("insert", (1,), (0, 10, 0), "things", 0, 1),
+        ("update", (1,), (0, 100, 0), "things", 0, 1),
+        ("tombstone", (1,), None, "things", 0, 2),
+    ]
+    gone = [("things", 0, 1, (0, 10, 0)), ("things", 0, 2, (0, 10, 0))]
+
+    def kept(spark: SparkSession) -> list[str]:
+        past = spark.createDataFrame(rows, changes)
+        refused = spark.createDataFrame(gone, f"topic string, partition int, offset bigint, position {position}")
+        return [row["operation"] for row in recalled(past, past, refused, things.feed.log).collect()]
+
+    assert things.spark(kept) == ["update"]
