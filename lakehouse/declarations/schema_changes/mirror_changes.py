@@ -39,7 +39,7 @@ def _deletes(table: Table, *, soft: bool, was_soft: bool) -> list[Problem]:
     return [
         Problem(
             f'the mirror is declared with deletes="{declared}", and its tables were made with deletes="{made}"',
-            f'declare deletes="{made}" again, or another mirror under another name; or drop its three tables, which are '
+            f'declare deletes="{made}" again, or another mirror under another name; or drop its three tables, '
             f"{table.name}, its tombstones and its quarantine: the next run makes them anew of the whole changelog, if "
             "no changes were retired there.",
         )
