@@ -17,7 +17,6 @@ from pyiceberg.table.update import SetDefaultSortOrderUpdate, UpdatesAndRequirem
 from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.table.update.sorting import UpdateSortOrder
 from pyiceberg.types import PrimitiveType
-from sqlalchemy.exc import IntegrityError
 from typing_extensions import override
 
 from lakehouse.declarations.columns.schemas import iceberg_schema
@@ -90,12 +89,7 @@ def _carry_out(planned: TablePlan, catalog: Catalog) -> IcebergTable:
 
 def _create(table: Table, catalog: Catalog) -> IcebergTable:
     namespace = table.identifier[0]
-    try:
-        catalog.create_namespace_if_not_exists(namespace)
-    except IntegrityError:
-        # PyIceberg's SQL catalog lets the database's own error through when another created it in between.
-        if not catalog.namespace_exists(namespace):
-            raise
+    catalog.create_namespace_if_not_exists(namespace)
     return catalog.create_table(
         table.identifier,
         schema=iceberg_schema(table),

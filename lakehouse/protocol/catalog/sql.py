@@ -10,7 +10,7 @@ import re
 import time
 import uuid
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import (
     CommitFailedException,
     CommitStateUnknownException,
+    NamespaceAlreadyExistsError,
     NoSuchTableError,
     ServiceUnavailableError,
 )
@@ -33,8 +34,8 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, select, tuple_, update
-from sqlalchemy.exc import DBAPIError, OperationalError
-from tenacity import retry_if_exception, retry_if_result
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from tenacity import retry_if_exception, retry_if_exception_type, retry_if_result
 from typing_extensions import override
 
 from lakehouse.iceberg.names import name_of
@@ -69,12 +70,29 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     def __init__(self, name: str, **properties: str) -> None:
         super().__init__(name, **properties)
         if self.engine.dialect.name == "sqlite":
-            with self.engine.connect() as connection:
-                # A reader must not block a publish, nor a failed publish everybody: write-ahead log, once and for all.
-                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            _until_through(self._write_ahead)
         # A connection of its own for every swap: one that failed is never handed to somebody else.
         self._swaps = _swap_engine(properties["uri"])
         self._read_entries: dict[str, Entry] = {}
+
+    @override
+    def create_tables(self) -> None:
+        """Create the catalog's own tables, those that another process has not created since it was looked."""
+        _until_through(super().create_tables)
+
+    def _write_ahead(self) -> None:
+        with self.engine.connect() as connection:
+            # A reader must not block a publish, nor a failed publish everybody: write-ahead log, once and for all.
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+
+    @override
+    def create_namespace(self, namespace: str | Identifier, properties: Properties = EMPTY_DICT) -> None:
+        try:
+            super().create_namespace(namespace, properties)
+        except IntegrityError as error:  # PyIceberg has looked, and another was quicker since
+            if not self.namespace_exists(namespace):
+                raise
+            raise NamespaceAlreadyExistsError(f"Namespace {namespace} already exists") from error
 
     @override
     def commit_table(
@@ -289,6 +307,11 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:
         """Storage as the catalog's settings say; what a table's properties say is not asked."""
         return load_file_io(self.properties, location)
+
+
+def _until_through(prepare: Callable[[], None]) -> None:
+    """Make a new database ready, which another process may be doing as well: then SQLite does not always wait."""
+    retrying(_SWAP_TRIES, retry_if_exception_type(DBAPIError), longest=OTHERS_FIRST)(prepare)
 
 
 def _is_gone(error: BaseException) -> bool:

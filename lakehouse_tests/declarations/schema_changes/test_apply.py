@@ -20,10 +20,10 @@ pytestmark = pytest.mark.slow
 def test_four_appliers_at_a_barrier(tmp_path: Path, trial: int) -> None:
     first, second = ({"a": T.LongType()}, {"a": T.LongType(), "b": T.StringType(), "c": T.DoubleType()})
     settings = sql_settings(tmp_path)
-    open_catalog(settings)  # creates the catalog's own tables, which PyIceberg does not do in a race
     barrier = Barrier(4)
 
     def run(columns: dict[str, T.DataType]) -> None:
+        barrier.wait()
         catalog = open_catalog(settings)
         planned = plan(declare(columns), catalog)
         barrier.wait()

@@ -7,12 +7,15 @@ Guarded mechanisms: a connection of its own for every swap, begun before anythin
 import errno
 import io
 import itertools
+import multiprocessing
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Barrier
 from typing import NoReturn
 from urllib.parse import urlparse
 
@@ -24,7 +27,7 @@ from lakehouse.protocol.catalog import TableChange, open_catalog, set_branch
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.errors import PublishUnresolved
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 from lakehouse_tests.protocol.commit.oracle import Oracle
 
 pytestmark = pytest.mark.slow
@@ -197,3 +200,21 @@ def head(lake: Lake, name: str) -> int:
 
 def _refused(*_: object) -> NoReturn:
     raise OSError("may not delete")
+
+
+def _open_fresh(folder: Path, barrier: Barrier) -> str:
+    barrier.wait()
+    try:
+        open_catalog(sql_settings(folder)).create_namespace_if_not_exists("raw")
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@pytest.mark.parametrize("trial", range(10))
+def test_several_processes_open_a_fresh_catalog_at_once(tmp_path: Path, trial: int) -> None:
+    context = multiprocessing.get_context("fork")
+    with context.Manager() as manager, ProcessPoolExecutor(4, mp_context=context) as pool:
+        barrier = manager.Barrier(4)
+        assert list(pool.map(_open_fresh, [tmp_path] * 4, [barrier] * 4)) == [""] * 4
+    assert ("raw",) in open_catalog(sql_settings(tmp_path)).list_namespaces()
