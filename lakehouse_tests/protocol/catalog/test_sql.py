@@ -89,9 +89,7 @@ def test_a_database_that_fails_otherwise_is_not_called_locked(sql_lake: Lake, mo
         raise error
 
     monkeypatch.setattr("lakehouse.protocol.catalog.sql._transaction", fails)
-    with pytest.raises(
-        PublishUnresolved, match=r"\(last: .* could not be written to: disk I/O error"
-    ):
+    with pytest.raises(PublishUnresolved, match=r"\(last: .* could not be written to: disk I/O error"):
         publish(sql_lake.catalog, [staged])
 
 

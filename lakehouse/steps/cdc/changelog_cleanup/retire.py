@@ -7,7 +7,7 @@ than the newest checkpoint of every mirror. It goes through the protocol: delete
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import polars as pl
@@ -27,12 +27,12 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import attempt_of, head_of, seals
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.cdc.changelog_cleanup.change_age import TIME, young_changes
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.replay.checkpoints import newest_checkpoint
 from lakehouse.steps.cdc.replay.piecewise import frames, offsets_between
 
 KIND_RETIRE = "retire"
-_TIME = "_kafka_timestamp"
 
 
 class CannotRetire(LakehouseError):
@@ -100,7 +100,7 @@ def find_retirable(
     bases = read_bases(catalog, [*stream.tables, stream.quarantine_table])
     statement = _agreed_statement(log.name, bases)
     proven_offsets = _proven_offsets(catalog, mirrors, statement, log.name)
-    gone, before = _retirable_offsets(bases[log.name], proven_offsets, (now or datetime.now(UTC)) - log.retention)
+    gone, before = _retirable_offsets(bases[log.name], proven_offsets, now or datetime.now(UTC), log.retention)
     return Retirable(bases, statement, before, gone) if gone else None
 
 
@@ -220,15 +220,15 @@ def _proven_offsets(
 
 
 def _retirable_offsets(
-    base: Base, proven_offsets: Mapping[int, int], until: datetime
+    base: Base, proven_offsets: Mapping[int, int], now: datetime, retention: timedelta
 ) -> tuple[dict[int, Tally], dict[int, int]]:
     """What is before the first change that must stay, by partition: its tally, and where that is."""
-    pieces = frames(base.table, base.snapshot_id, (PARTITION, OFFSET, _TIME), offsets_between(None, proven_offsets))
+    pieces = frames(base.table, base.snapshot_id, (PARTITION, OFFSET, TIME), offsets_between(None, proven_offsets))
     known = [piece for piece in pieces if piece.height]
     if not known:
         return {}, {}
     rows = pl.concat(known)
-    young = rows.filter(pl.col(_TIME) >= until).group_by(PARTITION).agg(pl.col(OFFSET).min())
+    young = young_changes(rows, now, retention).group_by(PARTITION).agg(pl.col(OFFSET).min())
     first = dict(young.iter_rows())
     gone: dict[int, Tally] = {}
     before: dict[int, int] = {}
