@@ -243,7 +243,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         if not swapped:
             self._discard(location for _, _, location in prepared)
         if busy:
-            raise CommitFailedException("The catalog database stayed locked by another program") from busy
+            raise CommitFailedException(_not_begun(busy, self.engine)) from busy
         return swapped
 
     def _write_all(self, prepared: list[tuple[_Stored, Document, str]]) -> None:
@@ -320,6 +320,18 @@ def _is_gone(error: BaseException) -> bool:
 
 class _NotBegunError(Exception):
     """The transaction could not start; nothing was changed."""
+
+
+def _not_begun(error: _NotBegunError, engine: Engine) -> str:
+    """Why nothing could be written, and what to do."""
+    cause = error.__cause__
+    reason = str(cause.orig) if isinstance(cause, OperationalError) else "it gave no reason"
+    if "locked" not in reason:
+        return f"The catalog database could not be written to: {reason}"
+    return (
+        f"The catalog database stayed locked by another program ({reason}). Remedy: end what keeps it locked (a SQL "
+        f"shell with an open transaction, a backup; `fuser {engine.url.database}` shows which), then run it again"
+    )
 
 
 def _swap_engine(uri: str) -> Engine:

@@ -90,8 +90,9 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
             changes = [_change(item, tables[identifier]) for identifier, item in unpublished.items()]
             moved = [change for lease in leases if (change := lease_change(catalog, lease)) is not None]
             catalog.commit_tables([*changes, *moved])
-        except CommitFailedException:
+        except CommitFailedException as error:
             # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
+            last_error = error
             pause(2 * OTHERS_FIRST)
         except UNKNOWN_OUTCOME as error:
             last_error = error
@@ -104,7 +105,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
         f"{names}: no clear answer from the catalog in {rounds - 1} tries"
         + (f" (last: {last_error})." if last_error else "."),
         remedy=_WHEN_BACK,
-    )
+    ) from last_error
 
 
 def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifier, Table]:

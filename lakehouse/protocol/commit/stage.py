@@ -6,9 +6,7 @@ Nothing here is visible to a reader of `main`. A failure leaves a branch for aut
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pyiceberg.exceptions import (
-    CommitFailedException,
-)
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation
@@ -164,8 +162,10 @@ def commit_on_branch(
         UnsafeCatalog: the commit moved `main`.
         CommitFailedException: other commits came first too often.
     """
+    last_error: CommitFailedException | None = None
 
     def build_and_send() -> int | None:
+        nonlocal last_error
         table = catalog.load_table(base.identifier)
         _require_same(table, base)
         transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()
@@ -176,12 +176,14 @@ def commit_on_branch(
             (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(branch, head_of(table, branch)), *require),
             transaction._updates,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - there is no public way to see them
         )
-        return head if _send(catalog, change, branch, head) else None
+        last_error = _send(catalog, change, branch, head)
+        return None if last_error else head
 
     others_first = retry_if_result(lambda head: head is None)
     head = retrying(_TRIES, others_first, longest=OTHERS_FIRST)(build_and_send)
     if head is None:
-        raise CommitFailedException(f"{base.name}: branch {branch} could not be written in {_TRIES} tries")
+        message = f"{base.name}: branch {branch} could not be written in {_TRIES} tries (last: {last_error})"
+        raise CommitFailedException(message) from last_error
     _require_apart(catalog.load_table(base.identifier), base, head)
     return head
 
@@ -199,14 +201,14 @@ def slim(table: Table, *snapshot_ids: int | None) -> Table:
     return Table(table.name(), metadata, table.metadata_location, table.io, table.catalog)
 
 
-def _send(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> bool:
-    """Send one change until its outcome is known."""
+def _send(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> CommitFailedException | None:
+    """Send one change until its outcome is known; returns why it did not land."""
     try:
         # The very same change again: if it had landed, its own requirement refuses the second.
         retrying(_TRIES, retry_if_exception_type(UNKNOWN_OUTCOME), longest=NO_ANSWER)(catalog.commit_tables, [change])
-    except CommitFailedException:
-        return head_of(catalog.load_table(change.identifier), branch) == head
-    return True
+    except CommitFailedException as error:
+        return None if head_of(catalog.load_table(change.identifier), branch) == head else error
+    return None
 
 
 def _require_same(table: Table, base: Base) -> None:

@@ -20,10 +20,12 @@ from typing import NoReturn
 from urllib.parse import urlparse
 
 import pytest
-from pyiceberg.exceptions import ServiceUnavailableError
+from pyiceberg.exceptions import CommitFailedException, ServiceUnavailableError
 from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+from sqlalchemy.exc import OperationalError
 
 from lakehouse.protocol.catalog import TableChange, open_catalog, set_branch
+from lakehouse.protocol.catalog.sql import _NotBegunError  # pyright: ignore[reportPrivateUsage]
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.errors import PublishUnresolved
 from lakehouse.protocol.seals.attempt import Attempt
@@ -65,6 +67,37 @@ def test_a_lock_that_is_released_delays_a_publish(sql_lake: Lake) -> None:
         assert time.monotonic() - started > 0.3
         release.join()
     assert Oracle.of(lake).rows("a") == {1: "1"}
+
+
+def test_a_lock_that_stays_is_named_with_a_remedy(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By stage and by publish, after all their tries."""
+    lake = impatient(sql_lake)
+    name = lake.create("a")
+    base, attempt = lake.bases(name)[name], Attempt(run_id="r", step="s")
+    staged = lake.stage(base, attempt, [1])
+    monkeypatch.setattr("random.uniform", lambda *_: 0.0)
+    locked_by_another = r"stayed locked by another program \(database is locked\). Remedy: .*fuser .*/catalog.db"
+    with locked(lake, "IMMEDIATE"):
+        with pytest.raises(CommitFailedException, match=f"could not be written in 10 tries .*{locked_by_another}"):
+            lake.stage(base, attempt.again(), [2])
+        with pytest.raises(PublishUnresolved, match=f"no clear answer .*{locked_by_another}") as caught:
+            publish(lake.catalog, [staged])
+    assert isinstance(caught.value.__cause__, CommitFailedException)
+
+
+def test_a_database_that_fails_otherwise_is_not_called_locked(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = sql_lake.create("a")
+    staged = sql_lake.stage(sql_lake.bases(name)[name], Attempt(run_id="r", step="s"), [1])
+    monkeypatch.setattr("random.uniform", lambda *_: 0.0)
+
+    def fails(_: object) -> NoReturn:
+        error = _NotBegunError()
+        error.__cause__ = OperationalError("BEGIN IMMEDIATE", None, sqlite3.OperationalError("disk I/O error"))
+        raise error
+
+    monkeypatch.setattr("lakehouse.protocol.catalog.sql._transaction", fails)
+    with pytest.raises(PublishUnresolved, match=r"\(last: .* could not be written to: disk I/O error"):
+        publish(sql_lake.catalog, [staged])
 
 
 def test_a_publish_that_failed_on_a_lock_never_lands_later(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

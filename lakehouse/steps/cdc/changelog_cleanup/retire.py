@@ -8,7 +8,7 @@ what went, so the audit still proves what is left.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import polars as pl
@@ -26,12 +26,11 @@ from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.cdc.changelog_cleanup.change_age import TIME, young_changes
 from lakehouse.steps.cdc.changelog_cleanup.readers import CannotRetire, read_on_or_release, readers_of
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.replay.checkpoints import newest_checkpoint
 from lakehouse.steps.cdc.replay.piecewise import frames, offsets_between
-
-_TIME = "_kafka_timestamp"
 
 
 @dataclass(frozen=True)
@@ -100,13 +99,13 @@ def find_retirable(
     bases = read_bases(catalog, [*stream.tables, stream.quarantine_table])
     statement = _agreed_statement(log.name, bases)
     proven_offsets = _proven_offsets(catalog, mirrors, statement, log.name)
-    until = (now or datetime.now(UTC)) - log.retention
-    gone, before = _retirable_offsets(bases[log.name], proven_offsets, until)
+    moment = now or datetime.now(UTC)
+    gone, before = _retirable_offsets(bases[log.name], proven_offsets, moment, log.retention)
     readers = readers_of(catalog, bases[log.name], statement, mirrors, followers) if gone else ()
     behind = tuple(reader.name for reader in readers if reader.is_behind(before))
     if behind:
         read = {p: min([offset, *(reader.end.get(p, 0) for reader in readers)]) for p, offset in before.items()}
-        gone, before = _retirable_offsets(bases[log.name], read, until)
+        gone, before = _retirable_offsets(bases[log.name], read, moment, log.retention)
         if not gone:
             raise CannotRetire(
                 f"Nothing of {log.name} can go before {' and '.join(behind)} reads it.",
@@ -213,15 +212,15 @@ def _proven_offsets(
 
 
 def _retirable_offsets(
-    base: Base, proven_offsets: Mapping[int, int], until: datetime
+    base: Base, proven_offsets: Mapping[int, int], now: datetime, retention: timedelta
 ) -> tuple[dict[int, Tally], dict[int, int]]:
     """What is before the first change that must stay, by partition: its tally, and where that is."""
-    pieces = frames(base.table, base.snapshot_id, (PARTITION, OFFSET, _TIME), offsets_between(None, proven_offsets))
+    pieces = frames(base.table, base.snapshot_id, (PARTITION, OFFSET, TIME), offsets_between(None, proven_offsets))
     known = [piece for piece in pieces if piece.height]
     if not known:
         return {}, {}
     rows = pl.concat(known)
-    young = rows.filter(pl.col(_TIME) >= until).group_by(PARTITION).agg(pl.col(OFFSET).min())
+    young = young_changes(rows, now, retention).group_by(PARTITION).agg(pl.col(OFFSET).min())
     first = dict(young.iter_rows())
     gone: dict[int, Tally] = {}
     before: dict[int, int] = {}

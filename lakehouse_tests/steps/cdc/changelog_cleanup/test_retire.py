@@ -68,6 +68,28 @@ def test_what_is_young_stays(lake: MirroredLake) -> None:
     assert audit(lake).holds
 
 
+def test_a_timestamp_of_the_future_keeps_nothing_that_follows(lake: MirroredLake) -> None:
+    """It is as old as the next change of its partition; as the last one, it stays until there is a next."""
+    present = lake.arrived
+    lake.arrived = BEGAN.replace(year=2099)
+    lake.ingest(insert(11, 11), insert(12, 12, partition=1))
+    lake.arrived = present
+    lake.ingest(insert(13, 13), insert(14, 14))
+    lake.apply()
+    make_checkpoint(lake.catalog, lake.tables)
+    gone = retire(lake, 12)  # the change with offset 6 of partition 0 is 12 seconds old
+    assert gone is not None
+    assert dict(gone.before) == {0: 6 + 1, 1: 5}
+    assert offsets(lake) == {(0, 7), (1, 5)}
+    assert audit(lake).holds
+    assert check_fold(lake.catalog, lake.tables).holds
+    lake.ingest(insert(15, 15, partition=1))
+    lake.apply()
+    make_checkpoint(lake.catalog, lake.tables)
+    assert retire(lake, 1000) is not None
+    assert not offsets(lake)
+
+
 def test_what_went_is_counted_and_what_is_left_is_proven(lake: MirroredLake) -> None:
     make_checkpoint(lake.catalog, lake.tables)
     lake.ingest(insert(11, 11, partition=1))
