@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 from dagster import DagsterInstance, DagsterRunStatus, RunRecord, RunsFilter
 
+from lakehouse.steps.maintenance.measure.longest_run import LONGEST_BELIEVED
+
 UNFINISHED = [
     DagsterRunStatus.QUEUED,
     DagsterRunStatus.NOT_STARTED,
@@ -24,7 +26,10 @@ def under_way(instance: DagsterInstance, tags: Mapping[str, str | Sequence[str]]
 
 
 def longest_run(instance: DagsterInstance, now: datetime) -> timedelta:
-    """The longest run that Dagster remembers; one that is under way has taken as long as until now."""
+    """The longest run that Dagster remembers; one that is under way has taken as long as until now.
+
+    Of one that is done no more than a month is believed: its clock was set right meanwhile.
+    """
     records = [*instance.get_run_records(limit=_MOST_RUNS), *under_way(instance)]
     return max((_took(record, now) for record in records), default=timedelta(0))
 
@@ -46,5 +51,6 @@ def ended_at(record: RunRecord) -> datetime:
 
 def _took(record: RunRecord, now: datetime) -> timedelta:
     began = record.start_time or record.create_timestamp.timestamp()
-    ended = now.timestamp() if record.dagster_run.status in UNFINISHED else record.end_time or began
-    return timedelta(seconds=max(ended - began, 0.0))
+    if record.dagster_run.status in UNFINISHED:
+        return timedelta(seconds=max(now.timestamp() - began, 0.0))
+    return min(timedelta(seconds=max((record.end_time or began) - began, 0.0)), LONGEST_BELIEVED)

@@ -2,9 +2,13 @@
 
 A run writes its files first and names them afterwards. Dagster knows of runs that are under way and have named nothing
 yet; the seals say how long those took that are done; open branches, how long those have taken that are not.
+
+Who is under way is waited for, however long. Who is done is believed up to a month: a run that began with a clock of
+years ago, and was sealed after that was set right, would have taken those years, and no file would ever be old enough.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from pyiceberg.table import Table
@@ -14,10 +18,25 @@ from lakehouse import seal_keys
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, begun_ms
 from lakehouse.protocol.seals.history import attempt_of, summary_of
 
+LONGEST_BELIEVED = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class LongestRun:
+    """For how long a file may be there that no snapshot knows.
+
+    Args:
+        wait: as long as the longest run.
+        doubt: which run that is done is not believed to have taken so long; empty if there is none.
+    """
+
+    wait: timedelta
+    doubt: str
+
 
 def longest_run(
     table: Table, now: datetime, *, dagster: timedelta = timedelta(0), noted: timedelta = timedelta(0)
-) -> timedelta:
+) -> LongestRun:
     """The longest of all that is known.
 
     Args:
@@ -26,7 +45,16 @@ def longest_run(
         dagster: the longest run that Dagster remembers, or that is under way.
         noted: the longest that earlier looks have seen, whose seals may have expired.
     """
-    return max((dagster, noted, *_sealed(table), *_open(table, now)))
+    done = max((noted, *_sealed(table)))
+    return LongestRun(wait=max((dagster, *_open(table, now), min(done, LONGEST_BELIEVED))), doubt=_doubt(done))
+
+
+def _doubt(done: timedelta) -> str:
+    if done <= LONGEST_BELIEVED:
+        return ""
+    days = done / timedelta(days=1)
+    most = LONGEST_BELIEVED.days
+    return f"a run seems to have taken {days:,.0f} days and counts for {most}, since a clock was probably wrong"
 
 
 def _sealed(table: Table) -> Iterator[timedelta]:

@@ -80,7 +80,8 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
     fields = {field.name for spec in table.specs().values() for field in spec.fields}
     listing = replace(listing, shown_fields=frozenset(fields - hidden_fields(table, work.declared)))
     memory = recall(work.catalog, work.base.uuid)
-    longest = longest_run(table, moment, dagster=work.longest_run, noted=memory.longest_run)
+    known_longest = longest_run(table, moment, dagster=work.longest_run, noted=memory.longest_run)
+    longest = known_longest.wait
     neighbours = neighbours_below(work.catalog, table)
     known = known_files(table, listing, neighbours, settled_before=moment - max(LEAST, policy.older_than))
     result = look(listing, known, memory, policy, now=moment, longest=longest, spared=(*neighbours, *_alive(table)))
@@ -91,13 +92,14 @@ def run(work: MaintenanceWork, action: Action, *, now: datetime | None = None) -
         )
     failpoint("orphans.between")
     deleted = _delete(listing, result.doomed) if deletes else 0
-    work.inform(f"{work.base.name}: {result}")
+    message = "; ".join(filter(None, (str(result), known_longest.doubt)))
+    work.inform(f"{work.base.name}: {message}")
     return ActionOutcome(
         action=action,
         result="done" if deletes else "dry_run",
         before=TableMeasure(files=len(listing.files)),
         after=TableMeasure(files=len(listing.files) - deleted, seconds=time.monotonic() - began),
-        message=str(result),
+        message=message,
         effect=ActionEffect(
             candidates=len(result.candidates),
             reprieved=len(result.reprieved),

@@ -183,6 +183,16 @@ def test_looks_are_further_apart_than_the_longest_run(folder: Folder) -> None:
     assert folder.look(days=7.1, longest=timedelta(days=6)).effect.deleted == 1
 
 
+def test_a_run_of_years_is_not_waited_for(folder: Folder) -> None:
+    """Somebody's clock was wrong, and that is on record; nothing would ever go."""
+    folder.put()
+    folder.look(longest=timedelta(days=2518))
+    waiting = folder.look(days=29)
+    assert waiting.effect.waiting == 1
+    assert "a run seems to have taken 2,518 days and counts for 30" in waiting.message
+    assert folder.look(days=31).effect.deleted == 1
+
+
 def test_an_open_branch_says_how_long_its_run_has_taken(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.put()
     base = folder.lake.bases(folder.name)[folder.name]
