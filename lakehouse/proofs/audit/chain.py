@@ -25,6 +25,7 @@ from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
 from lakehouse.protocol.seals.seal import Seal
 
 KIND_DEDUPLICATE = "deduplicate"
+KIND_NEW_EPOCH = "new_epoch"
 KIND_REPROCESS = "reprocess"
 
 
@@ -43,7 +44,7 @@ class Link:
 
 def rebases_totals(link: Link) -> bool:
     """Whether offsets of earlier and later rows may be the same numbers, or totals are not the sum of sealed ranges."""
-    return link.kind in ("adopt", "new_epoch")
+    return link.kind in ("adopt", KIND_NEW_EPOCH)
 
 
 def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding]]:
@@ -110,8 +111,8 @@ def _judge_ledger(name: str, previous: Link, current: Link) -> Iterator[Finding]
     """A command that accepts a loss adds to the loss ledger; every other step repeats it."""
     previous_losses, losses, run = previous.statement.losses, current.statement.losses, current.sealed.seal.run_id
     # Where a stream begins anew, what it had not lost yet goes from the ledger.
-    is_kept = current.kind == "new_epoch" or losses[: len(previous_losses)] == previous_losses
-    if not is_kept or (current.kind not in ("loss", "new_epoch") and len(losses) != len(previous_losses)):
+    is_kept = current.kind == KIND_NEW_EPOCH or losses[: len(previous_losses)] == previous_losses
+    if not is_kept or (current.kind not in ("loss", KIND_NEW_EPOCH) and len(losses) != len(previous_losses)):
         yield Finding("balance", f"{name}: the seal of run {run} ({current.kind}) changes the loss ledger.", name)
 
 

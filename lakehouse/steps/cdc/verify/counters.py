@@ -55,9 +55,9 @@ def check_balance(tables: MirrorTables, evidence: Evidence) -> BalanceProof:
     links = evidence.links
     for link in links:
         findings += _judge_sums(name, link, soft=soft)
-    for before, after in pairwise(links):
-        findings += _judge_step(name, before, after)
     changelog = ChangelogSeals(evidence.changelog.table, evidence.changelog.snapshot_id)
+    for before, after in pairwise(links):
+        findings += _judge_step(name, before, after, changelog)
     proven_from: dict[str, str] = {"seals": _describe(links[0])} if links else {}
     for link in reversed([link for link in links if link.sealed.seal.kind != "maintenance"]):
         if (applied := counted(evidence, link)) is not None:
@@ -90,7 +90,7 @@ def _judge_sums(name: str, link: MirrorLink, *, soft: bool) -> Iterator[Finding]
         yield Finding("balance", f"{name}: by the seal of run {run}, {message}.", name)
 
 
-def _judge_step(name: str, before: MirrorLink, after: MirrorLink) -> Iterator[Finding]:
+def _judge_step(name: str, before: MirrorLink, after: MirrorLink, changelog: ChangelogSeals) -> Iterator[Finding]:
     """One seal with the one before it."""
     previous, current, run = before.statement, after.statement, after.run_id
     if after.sealed.seal.kind == "maintenance":
@@ -108,9 +108,11 @@ def _judge_step(name: str, before: MirrorLink, after: MirrorLink) -> Iterator[Fi
             f"run {run} goes on after changelog snapshot {current.start}, the one before ended with {previous.end}"
         )
         yield Finding("gap", f"{name}: {message}.", name)
-    elif rewound := [
-        partition for partition, end in previous.kafka_end.items() if current.kafka_end.get(partition, 0) < end
-    ]:
+    elif (
+        rewound := [
+            partition for partition, end in previous.kafka_end.items() if current.kafka_end.get(partition, 0) < end
+        ]
+    ) and not changelog.may_begin_anew(current):
         message = f"run {run} ends before the one before it in Kafka partitions {', '.join(map(str, sorted(rewound)))}"
         yield Finding("overlap", f"{name}: {message}.", name)
     if Counter(current.total_operations) != Counter(previous.total_operations) + Counter(current.operations):

@@ -10,7 +10,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse import seal_keys
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding
-from lakehouse.proofs.audit.chain import KIND_REPROCESS
+from lakehouse.proofs.audit.chain import KIND_NEW_EPOCH, KIND_REPROCESS
 from lakehouse.protocol.seals.history import ancestry, attempt_of, summary_of
 from lakehouse.steps.cdc.evidence import Evidence, MirrorLink
 from lakehouse.steps.cdc.statement import Applied, MirrorStatement
@@ -119,6 +119,14 @@ class ChangelogSeals:
             )
             totals.update(by_table.get(self._name, {}))
         return {operation: count for operation, count in totals.items() if count}
+
+    def may_begin_anew(self, statement: MirrorStatement) -> bool:
+        """Whether in a range the stream began with another topic, and offsets with it; or nobody can say any more."""
+        begin = self._begin(statement.start)
+        if begin is None or statement.end not in self._indexes:
+            return True
+        snapshots = self._history[self._indexes[statement.end] : begin]
+        return any(summary_of(snapshot).get(seal_keys.KIND) == KIND_NEW_EPOCH for snapshot in snapshots)
 
     def _begin(self, start: int | None) -> int | None:
         """Place of the first snapshot before the range."""

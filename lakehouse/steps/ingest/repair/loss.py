@@ -24,6 +24,7 @@ from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
+from lakehouse.proofs.audit.chain import KIND_NEW_EPOCH
 from lakehouse.protocol.commit import Published, publish
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.plan import lost_ranges, position_in, require_same_log, stored_position
@@ -152,7 +153,7 @@ def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
         }
     statement = _statement(topic, start, end, lost, previous)
     statement = replace(statement, origin={}, losses=ledger, refused_last=refused_last)
-    return Loss("new_epoch", lost, reason.ranges, type(reason).__name__, statement, _spans(lost))
+    return Loss(KIND_NEW_EPOCH, lost, reason.ranges, type(reason).__name__, statement, _spans(lost))
 
 
 def _why_not_the_same(stream: str, previous: KafkaStatement, topic: TopicState) -> IngestRefused | None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lakehouse.declarations import Mirror
+from lakehouse.proofs.audit.chain import KIND_NEW_EPOCH
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.commit import publish, seal_branch
 from lakehouse.protocol.errors import SealBroken
@@ -115,6 +116,19 @@ def test_a_range_left_out_is_a_gap(lake: MirroredLake, filled: Saved) -> None:
 def test_an_end_that_goes_back_is_an_overlap(lake: MirroredLake, filled: Saved) -> None:
     forge(filled, 0, set_key("kafka_end", **{"0": 1}))
     assert "Kafka partitions 0" in messages(balance(lake), "overlap")
+
+
+def test_an_end_that_goes_back_as_the_stream_began_anew_is_sound(lake: MirroredLake) -> None:
+    """Who has accepted another topic for the stream has offsets begin at 0 again."""
+    names = (LOG, lake.stream.quarantine_table)
+    attempt = Attempt(run_id="anew", step="accept-loss:birds")
+    for base in read_bases(lake.catalog, names).values():
+        assert base.sealed is not None
+        seal = Seal.of(attempt, KIND_NEW_EPOCH, statement=base.sealed.seal.statement, previous=base.sealed.seal)
+        publish(lake.catalog, [seal_branch(lake.catalog, base, attempt, seal)])
+    lake.ingest(insert(20, 20))
+    lake.apply(kafka_end={0: 1, 1: 0})
+    assert "overlap" not in {finding.kind for finding in balance(lake).findings}
 
 
 @pytest.mark.parametrize("key", ["operations", "total_operations"])
