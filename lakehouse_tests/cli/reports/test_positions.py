@@ -1,6 +1,7 @@
 """What `lakehouse tables` and `status` say of streams and mirrors: how far they are, and what is still before them."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def test_nothing_is_cut_in_eighty_columns(standing: House, columns: int) -> None
         assert (state["runtime_date"] or "") in shown
     assert "…" not in shown
     assert "0/12/3" in shown
-    assert "0:01:30" in shown, "the delay of the newest change"
+    assert re.search(r"0:01:3\d", shown), "the delay of the newest change: a minute and a half, and what the test took"
 
 
 def test_status_says_how_far_behind_everything_is(standing: House) -> None:

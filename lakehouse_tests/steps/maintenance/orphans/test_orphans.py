@@ -453,8 +453,8 @@ def test_a_torn_version_that_nobody_names_is_an_orphan(folder: Folder, content: 
     """What a full disk or a crash leaves behind; it kept all other orphans until somebody removed it by hand."""
     before = folder.files()
     torn, stray = folder.put(TORN, content=content), folder.put()
-    assert folder.look().facts["candidates"] == 2
-    assert folder.look(days=3).facts["deleted"] == 2
+    assert folder.look().effect.candidates == 2
+    assert folder.look(days=3).effect.deleted == 2
     assert sorted(folder.events()) == sorted(
         (event, file) for event in ("candidate", "deleted") for file in (torn, stray)
     )
