@@ -47,14 +47,20 @@ def rebases_totals(link: Link) -> bool:
     return link.kind in ("adopt", KIND_NEW_EPOCH)
 
 
+def unsealed_findings(table: Table, head: int | None) -> list[Finding]:
+    """The commits that led to a snapshot and that no seal accounts for."""
+    name = table_name(table)
+    messages = [
+        f"{name}: {in_words(commit)} came from outside the protocol." for commit in unsealed_commits(table, head)
+    ]
+    return [Finding("unsealed_commit", message, name) for message in messages]
+
+
 def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding]]:
     """The seals of a table, oldest first, and what is wrong with the commits themselves."""
     name = table_name(table)
     links: list[Link] = []
-    messages = (
-        f"{name}: {in_words(commit)} came from outside the protocol." for commit in unsealed_commits(table, head)
-    )
-    findings = [Finding("unsealed_commit", message, name) for message in messages]
+    findings = unsealed_findings(table, head)
     for snapshot in ancestry(table, head):
         try:
             seal = Seal.from_summary(summary_of(snapshot), where=f"{name} snapshot {snapshot.snapshot_id}")

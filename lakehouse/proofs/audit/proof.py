@@ -5,6 +5,7 @@ from dataclasses import Field, asdict, dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
+from lakehouse.protocol.seals.damage import Damage
 
 DecidedBy = Literal["manifests", "scan", "manifests and scan", "empty"]
 
@@ -25,6 +26,11 @@ class Finding:
     table: str = ""
     partition: int | None = None
     offsets: str = ""
+
+    @classmethod
+    def of(cls, damage: Damage) -> "Finding":
+        """A file that cannot be read, as a broken promise."""
+        return cls(damage.kind, damage.message, damage.table)
 
 
 class _WithFindings(Protocol):

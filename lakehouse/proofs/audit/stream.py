@@ -68,10 +68,10 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
         heads = [(pinned.table, pinned.snapshot_id) for pinned in provable.values()]
         name_offsets = partial(_differing_offsets, provable, differing, links)
         findings += attempted.part(f"{stream}: which offsets differ", heads, name_offsets, _unnamed(differing))
-    findings += [Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost]
+    findings += [Finding.of(damage) for damage in attempted.damages if damage.lost]
     gone = list(judge_missing((*loaded.missing, *former.missing), links))
     damages = (*loaded.damages, *former.damages)
-    findings += [*gone, *(Finding(damage.kind, damage.message, damage.table) for damage in damages)]
+    findings += [*gone, *map(Finding.of, damages)]
     never_made = tuple(name for name in loaded.missing if name not in {finding.table for finding in gone})
     proof = _report(stream, group, links, findings, ranges, time.monotonic() - started)
     return replace(proof, missing=never_made, errors=(*attempted.errors, *map(absence, never_made)))

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from msgspec import MsgspecError
-from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.declarations import MirrorTables
 from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.audit.chain import unsealed_findings
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
-from lakehouse.protocol.seals.covered import in_words, unsealed_commits
 from lakehouse.protocol.seals.history import Sealed, ancestry, has_rows, summary_of
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.protocol.seals.seal import Seal
@@ -114,8 +113,7 @@ def _progress(link: MirrorLink) -> tuple[int, int]:
 
 def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Finding]]:
     links: list[MirrorLink] = []
-    unsealed = unsealed_commits(pinned.table, pinned.snapshot_id)
-    findings = [_unsealed(name, snapshot) for snapshot in unsealed]
+    findings = unsealed_findings(pinned.table, pinned.snapshot_id)
     newer: Seal | None = None
     for snapshot in ancestry(pinned.table, pinned.snapshot_id):
         where = f"{name} snapshot {snapshot.snapshot_id}"
@@ -142,10 +140,6 @@ def _read_chain(name: str, pinned: Pinned) -> tuple[list[MirrorLink], list[Findi
         if statement is not None:
             links.append(MirrorLink(Sealed(snapshot.snapshot_id, snapshot.timestamp_ms, seal), statement))
     return links[::-1], findings
-
-
-def _unsealed(name: str, snapshot: Snapshot) -> Finding:
-    return Finding("unsealed_commit", f"{name}: {in_words(snapshot)} came from outside the protocol.", name)
 
 
 def _judge_sibling(name: str, pinned: Pinned, link: MirrorLink | None, latest: MirrorLink | None) -> Iterator[Finding]:

@@ -93,7 +93,7 @@ def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | 
     find_tags = partial(_kept_tags, pointer, now, members, unreadable)
     tags = attempted.part(f"the tags of {release.name}", [(table, head)], find_tags, [])
     damages = [*loaded.damages, *(damage for damage in attempted.damages if damage.lost)]
-    lost = dict.fromkeys(Finding(damage.kind, damage.message, damage.table) for damage in damages)
+    lost = dict.fromkeys(map(Finding.of, damages))
     proof = ReleaseProof(
         group=release.name,
         current=now.current,

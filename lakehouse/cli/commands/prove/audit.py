@@ -156,7 +156,7 @@ def _prove(kind: Kind[Any], auditing: Auditing, name: str) -> Any:
 def _note_unreadable(proofs: Proofs, error: MetadataFileDamaged) -> None:
     """A finding of its own, told once: whichever thing was being proven, it is this table's rows that are lost."""
     damage = damaged_metadata(error)
-    proofs.unreadable[damage.table] = Finding(damage.kind, damage.message, damage.table)
+    proofs.unreadable[damage.table] = Finding.of(damage)
 
 
 def _opened(context: Context, *, scan: bool, full: bool) -> Auditing:

@@ -5,17 +5,14 @@ before. Whoever wants to know of every file asks for a scan. Of streams' tables,
 tag keeps for a release or a checkpoint is looked at, too: it is read after the table has gone on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table.refs import SnapshotRefType
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, show_finding, stream_tables
 from lakehouse.cli.context import Context
-from lakehouse.declarations import Declarations
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.seals.damage import damages
 from lakehouse.protocol.seals.history import head_of
@@ -41,13 +38,11 @@ class FilesProof(FindingsDecide):
 def _prove(auditing: Auditing, name: str) -> FilesProof:
     if not auditing.scan:
         return FilesProof(name)
-    try:
-        table = auditing.catalog.load_table(identifier_of(name))
-    except NoSuchTableError:  # what is not there has no files
+    if (table := auditing.load(name)) is None:
         return FilesProof(name)
     known: set[str] = set()
     # The rows of a stream's tables are read by the proof of the stream.
-    head = None if name in _streamed(auditing.declared) else head_of(table)
+    head = None if name in stream_tables(auditing.declared) else head_of(table)
     current = damages(table, head, content=False, known=known)
     damaged = [(damage, damage.message) for damage in current]
     for tag, reference in sorted(table.metadata.refs.items()):
@@ -80,12 +75,4 @@ def _show(context: Context, proofs: Sequence[FilesProof]) -> None:
             show_finding(context, finding)
 
 
-def _names(declared: Declarations) -> Iterator[str]:
-    yield from sorted(declared.tables)
-
-
-def _streamed(declared: Declarations) -> set[str]:
-    return {name for stream in declared.streams.values() for name in (*stream.tables, stream.quarantine_table)}
-
-
-FILES = Kind("files", _names, _prove, _show, unsure=lambda proof: proof.errors)
+FILES = Kind("files", all_tables, _prove, _show, unsure=lambda proof: proof.errors)

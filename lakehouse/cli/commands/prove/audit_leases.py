@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 from rich.table import Column, Table
 
 from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, plain, show_finding
 from lakehouse.cli.context import Context
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.steps.maintenance.expire.consumers import can_plan
@@ -39,9 +37,7 @@ class LeaseProof(FindingsDecide):
 
 
 def _prove(auditing: Auditing, name: str) -> LeaseProof:
-    try:
-        table = auditing.catalog.load_table(identifier_of(name))
-    except NoSuchTableError:  # nobody has read what is not there
+    if (table := auditing.load(name)) is None:
         return LeaseProof(name)
     try:
         return _proof(auditing, name, table)

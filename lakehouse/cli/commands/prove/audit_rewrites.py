@@ -2,19 +2,15 @@
 
 from collections.abc import Sequence
 
-from pyiceberg.exceptions import NoSuchTableError
 from rich.table import Column, Table
 
 from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, show_finding
 from lakehouse.cli.context import Context
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, audit_rewrites
 
 
 def _prove(auditing: Auditing, name: str) -> RewritesProof:
-    try:
-        table = auditing.catalog.load_table(identifier_of(name))
-    except NoSuchTableError:  # what is not there was not rewritten
+    if (table := auditing.load(name)) is None:
         return RewritesProof(name)
     return audit_rewrites(table, in_process=auditing.in_process)
 

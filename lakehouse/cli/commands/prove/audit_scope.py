@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.shared_files import shared_among
@@ -60,6 +63,13 @@ class Auditing:
     full: bool = False
     in_process: int = 0
 
+    def load(self, name: str) -> Table | None:
+        """A table as it is now; None where there is none, of which nothing is to be proven."""
+        try:
+            return self.catalog.load_table(identifier_of(name))
+        except NoSuchTableError:
+            return None
+
     @cached_property
     def shared(self) -> Mapping[Identifier, tuple[str, ...]]:
         """Entry of the catalog → what it shares with which others; all are read once for every proof that asks."""
@@ -90,6 +100,11 @@ class Kind(Generic[P]):
     unsure: Callable[[P], Sequence[str]] = _sure
 
 
+def stream_tables(declared: Declarations) -> set[str]:
+    """The names of what streams write, which they prove themselves."""
+    return {name for stream in declared.streams.values() for name in (*stream.tables, stream.quarantine_table)}
+
+
 def all_tables(declared: Declarations) -> Sequence[str]:
     """The names of what any table can have: files that another entry shares, rewrites from outside, readers."""
     return sorted(declared.tables)
@@ -109,3 +124,15 @@ def show_finding(context: Context, finding: Finding) -> None:
         where.append(f"offsets {finding.offsets}")
     line = f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}"
     context.out.print(line, style="red", soft_wrap=True, markup=False, highlight=False)
+
+
+class _WithFindings(Protocol):
+    @property
+    def findings(self) -> Sequence[Finding]: ...
+
+
+def show_findings(context: Context, proofs: Sequence[_WithFindings]) -> None:
+    """Print every broken promise of some proofs, and nothing else."""
+    for proof in proofs:
+        for finding in proof.findings:
+            show_finding(context, finding)

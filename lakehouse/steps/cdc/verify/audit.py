@@ -141,7 +141,7 @@ def audit_mirror(
         doubt=doubt or Doubt(name),
         fold=fold or FoldProof(name, evidence.mirror.snapshot_id, findings=evidence.findings),
         seconds=round(time.monotonic() - began, 3),
-        lost=tuple(Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost),
+        lost=tuple(Finding.of(damage) for damage in attempted.damages if damage.lost),
         errors=tuple(attempted.errors),
     )
 
@@ -160,7 +160,7 @@ def _audit_remains(tables: MirrorTables, loaded: PartialGroup, began: float) -> 
         for table in loaded.missing
         if run is not None and table in own
     ]
-    damaged = [Finding(damage.kind, damage.message, damage.table) for damage in loaded.damages]
+    damaged = [Finding.of(damage) for damage in loaded.damages]
     named = {finding.table for finding in (*gone, *damaged)}
     unnamed = [reason for table, reason in loaded.unloaded.items() if table not in named]
     return MirrorProof(

@@ -99,7 +99,7 @@ def _prove(table: Table, rewrites: Iterable[Snapshot], in_process: int) -> Rewri
             findings.append(Finding("rewrite_changed_rows", message, name))
         elif verdict is not None:
             unproven.append(f"{which} is not proven to hold the same rows as the one before it: {verdict.why}.")
-    findings += [Finding(damage.kind, damage.message, damage.table) for damage in attempted.damages if damage.lost]
+    findings += [Finding.of(damage) for damage in attempted.damages if damage.lost]
     return RewritesProof(name, tuple(proven), tuple(findings), (*unproven, *attempted.errors))
 
 
