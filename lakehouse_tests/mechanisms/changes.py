@@ -6,7 +6,7 @@ from typing import Any
 from pyspark.sql import functions as sql
 
 from lakehouse.protocol.seals.history import ancestry
-from lakehouse.steps.cdc.fold.classify_events import CONTRADICTION, COUNTS
+from lakehouse.steps.cdc.fold.last_writer_wins import CONTRADICTION, COUNTS
 from lakehouse.steps.cdc.verify.compare import RowDifference
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
 
@@ -108,21 +108,21 @@ CHANGES = (
     Mechanism(
         name="late events",
         promise="P4: A change from before a forgotten delete brings its row back.",
-        keeps="lakehouse.steps.cdc.fold.classify_events:_too_late",
+        keeps="lakehouse.steps.cdc.fold.last_writer_wins:_too_late",
         lets_pass=lambda original: lambda scope: sql.lit(False),
         guard=_SEMANTICS + "test_a_forgotten_key_does_not_come_back_either",
     ),
     Mechanism(
         name="contradictions",
         promise="P4: Of two things said at one position either may win.",
-        keeps="lakehouse.steps.cdc.fold.classify_events:classify_events",
+        keeps="lakehouse.steps.cdc.fold.last_writer_wins:classify_events",
         lets_pass=answers(_both_count),
         guard=_SEMANTICS + "test_of_equal_positions_the_first_to_arrive_stays",
     ),
     Mechanism(
         name="tombstone placement",
         promise="P4: A tombstone without position deletes nothing.",
-        keeps="lakehouse.steps.cdc.fold.classify_events:_placed",
+        keeps="lakehouse.steps.cdc.fold.last_writer_wins:_placed",
         lets_pass=lambda original: lambda events, scope: events,
         guard=_SEMANTICS + "test_a_tombstone_deletes_what_its_partition_said_last",
     ),
@@ -206,9 +206,9 @@ CHANGES = (
     Mechanism(
         name="recall",
         promise="P4: A reprocessed change brings a deleted row back, or is too late for ever.",
-        keeps="lakehouse.steps.cdc.fold.recall:recalled",
+        keeps="lakehouse.steps.cdc.fold.reprocessed_changes:recalled",
         lets_pass=lambda original: lambda changes, past, refused, log: changes,
-        guard="steps/cdc/fold/test_recall.py::test_a_late_change_takes_its_place_among_all_of_its_key[hard]",
+        guard="steps/cdc/fold/test_reprocessed_changes.py::test_a_late_change_takes_its_place_among_all_of_its_key[hard]",
     ),
     Mechanism(
         name="balance",

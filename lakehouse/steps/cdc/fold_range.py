@@ -18,8 +18,8 @@ from lakehouse.protocol.seals.history import is_rewrite
 from lakehouse.steps.cdc.fold.clocks import Arrival
 from lakehouse.steps.cdc.fold.dangling_tombstones import without_followers
 from lakehouse.steps.cdc.fold.key_changes import complete
-from lakehouse.steps.cdc.fold.recall import recalled
-from lakehouse.steps.cdc.fold.resolve import Delta, resolve
+from lakehouse.steps.cdc.fold.reprocessed_changes import recalled
+from lakehouse.steps.cdc.fold.rows_to_write import Delta, resolve
 from lakehouse.steps.cdc.fold.scope import FoldScope, SealedFold
 from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse.steps.cdc.merge.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all

@@ -15,11 +15,11 @@ from lakehouse.steps.maintenance.expire.expire import run
 from lakehouse.steps.maintenance.expire.snapshot_selection import cut
 from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.state import RefState
+from lakehouse.steps.maintenance.orphans.known_files import Known
 from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing
 from lakehouse.steps.maintenance.orphans.location import CannotLook, neighbours_below
 from lakehouse.steps.maintenance.orphans.orphan_log import Noted, OrphanHistory
-from lakehouse.steps.maintenance.orphans.orphans import Look, look
-from lakehouse.steps.maintenance.orphans.reachable import Known
+from lakehouse.steps.maintenance.orphans.removal import Look, look
 from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
 from lakehouse_tests.steps.maintenance.house import work_on
 from lakehouse_tests.steps.maintenance.states import DAY, NOW, line, state

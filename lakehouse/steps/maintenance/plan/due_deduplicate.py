@@ -12,7 +12,7 @@ from lakehouse.steps.maintenance.model.action import Action, Operation, Withheld
 from lakehouse.steps.maintenance.model.partitions import EPOCH, NEVER
 from lakehouse.steps.maintenance.model.preconditions import NotNameable
 from lakehouse.steps.maintenance.model.state import MeasuredState, PartitionState
-from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
+from lakehouse.steps.maintenance.plan.due_result import DueResult, RuleInput, moment, sized, withheld_action
 
 _MOST_NAMED = 10
 

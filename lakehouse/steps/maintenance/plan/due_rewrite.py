@@ -12,7 +12,7 @@ from lakehouse.steps.maintenance.model.action import Action, Operation, Why, Wit
 from lakehouse.steps.maintenance.model.partitions import EPOCH
 from lakehouse.steps.maintenance.model.preconditions import refused_partition
 from lakehouse.steps.maintenance.model.state import PartitionState
-from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
+from lakehouse.steps.maintenance.plan.due_result import DueResult, RuleInput, moment, sized, withheld_action
 from lakehouse.steps.maintenance.plan.file_group import FileGroup, file_group, first_files
 
 # One file comes out of so many at the most: a rewrite that leaves about as many as it takes would be due again.

@@ -11,7 +11,7 @@ from lakehouse.steps.maintenance.expire.snapshot_selection import Cut, cut
 from lakehouse.steps.maintenance.measure.history import MAINTAINS
 from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.state import RefState, SnapshotHold
-from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
+from lakehouse.steps.maintenance.plan.due_result import DueResult, RuleInput, moment, sized, withheld_action
 
 _WORTH_REGROUPING = 2  # at least so many times fewer
 _MOST_NAMED = 10
