@@ -98,7 +98,7 @@ COMMIT = (
     Mechanism(
         name="descent check",
         promise="P1: A branch is published with commits of others among its own.",
-        keeps="lakehouse.protocol.commit.stage:require_descent",
+        keeps="lakehouse.protocol.commit.staged:require_descent",
         lets_pass=gives(None),
         guard=_PUBLISH + "test_a_head_on_top_of_foreign_rows_is_refused[sql_lake]",
     ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVarTuple, cast
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables
@@ -10,6 +10,8 @@ from pyiceberg.exceptions import ServiceUnavailableError
 from pyiceberg.typedef import Identifier
 from sqlalchemy import Connection, Engine, NullPool, Row, Select, create_engine, event, select, tuple_, update
 from sqlalchemy.exc import OperationalError
+
+_Columns = TypeVarTuple("_Columns")
 
 
 class NotBegunError(Exception):
@@ -67,7 +69,7 @@ class CatalogDatabase:
                 rows.append((identifier if catalog == self._name else (f"{catalog}:", *identifier), location))
         return rows
 
-    def _select(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+    def _select(self, statement: Select[*_Columns]) -> Sequence[Row[*_Columns]]:
         try:
             with self._engine.connect() as connection:
                 return connection.execute(statement).all()
