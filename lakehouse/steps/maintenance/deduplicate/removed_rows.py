@@ -51,7 +51,7 @@ def seal_gone(catalog: LakeCatalog, attempt: Attempt, bases: Mapping[str, Base],
 def _seal(previous: Seal, attempt: Attempt, name: str, gone: Gone) -> Seal:
     """What the seal before says, with what went."""
     statement = {
-        **previous.statement,
+        **{key: value for key, value in previous.statement.items() if key != seal_keys.KAFKA_JOINED},
         seal_keys.DEDUPLICATE_TABLE: name,
         seal_keys.DEDUPLICATE_REMOVED: str(gone.rows),
         seal_keys.DEDUPLICATE_PARTITIONS: msgspec.json.encode(sorted(gone.partitions)).decode(),
