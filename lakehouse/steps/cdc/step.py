@@ -134,7 +134,7 @@ def plan_work(step: MirrorStep) -> MirrorWork:
         if change_range is None or not (change_range.changes or step.tables.mirror.initial):
             return work
         if step.tables.mirror.initial is None:
-            require = require_complete if change_range.arrived.origin else require_unretired
+            require = require_complete if change_range.arrived.is_from_beginning else require_unretired
             require(step.name, change_range)
         return _leased(replace(work, change_range=change_range))
     change_range = next_range(step.name, previous, changelog, max_changes=step.max_changes)

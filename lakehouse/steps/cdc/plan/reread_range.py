@@ -34,7 +34,7 @@ def require_complete(mirror: str, whole: Range) -> None:
         HistoryIncomplete: says why.
     """
     name = table_name(whole.table)
-    if not whole.arrived.origin:
+    if not whole.arrived.is_from_beginning:
         raise HistoryIncomplete(mirror, name, "its seals do not say where it begins")
     require_unretired(mirror, whole)
     for snapshot in ancestry(whole.table, whole.end):

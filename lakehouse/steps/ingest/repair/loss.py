@@ -153,7 +153,8 @@ def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
             if partition not in reason.ranges
         }
     statement = _statement(topic, start, end, lost, previous)
-    statement = replace(statement, origin={}, losses=ledger, refused_last=refused_last)
+    logs = previous.logs + 1 if previous.is_from_beginning else 1
+    statement = replace(statement, origin={}, logs=logs, losses=ledger, refused_last=refused_last)
     return Loss(KIND_NEW_EPOCH, lost, reason.ranges, type(reason).__name__, statement, _spans(lost))
 
 
