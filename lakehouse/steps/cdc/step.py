@@ -26,6 +26,7 @@ from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.fold.survey import survey
 from lakehouse.steps.cdc.fold_range import MirrorWork, StagedRange, files_of, fold, without_changes
+from lakehouse.steps.cdc.plan.initial_tag import hold_initial
 from lakehouse.steps.cdc.plan.range import Range, newest_statement, next_range, stored_statement, whole_range
 from lakehouse.steps.cdc.plan.reading import changes_of, require_files
 from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired
@@ -106,6 +107,7 @@ def _mirror(step: MirrorStep) -> MirrorReport:
     folded = _fold(step, work, change_range)
     step.inform(f"{step.name}: {folded.plan.strategy}, {'; '.join(folded.plan.reasons)}, {_since(began):.1f} s")
     failpoint("mirror.merged")
+    hold_initial(step.catalog, step.name, folded.statement.initial)
     kind = KIND_REBUILD if work.rebuild else KIND_MIRROR
     staged = _seal_all(work, change_range, folded.statement, kind)
     published = publish(step.catalog, staged, leases=[_lease(work, change_range.end)])
