@@ -62,6 +62,20 @@ _ROWS = "steps/maintenance/test_rows_kept.py::"
 _DECIDE = "steps/maintenance/plan/test_decide.py::"
 MAINTENANCE = (
     Mechanism(
+        name="the store's clock",
+        promise="P5: A machine whose clock is ahead deletes what is young, or still at work.",
+        keeps="lakehouse.protocol.cleanup.store_clock:require_clock",
+        lets_pass=gives(None),
+        guard="protocol/cleanup/test_store_clock.py::test_a_clock_beside_the_stores[360-True]",
+    ),
+    Mechanism(
+        name="tag of a beginning",
+        promise="P5: A publish trims the snapshot with which a mirror began.",
+        keeps="lakehouse.steps.cdc.plan.initial_tag:hold_initial",
+        lets_pass=gives(None),
+        guard="steps/cdc/plan/test_initial_tag.py::test_a_publish_does_not_trim_what_a_mirror_began_with",
+    ),
+    Mechanism(
         name="proof of a rewrite",
         promise="P5: A rewrite that loses or changes rows is published.",
         keeps="lakehouse.steps.maintenance.verify.proof:Prover._require_equal",

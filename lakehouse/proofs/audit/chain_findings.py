@@ -13,6 +13,7 @@ from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import is_accepted
 from lakehouse.engines.kafka.statement import LOST, WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added, over_tables
+from lakehouse.proofs.audit.absence import as_if_present, joined
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE, KIND_NEW_EPOCH, KIND_REPROCESS, Link, rebases_totals
 from lakehouse.proofs.audit.proof import Finding
 
@@ -35,6 +36,10 @@ def _judge_step(name: str, previous: Link, current: Link) -> Iterator[Finding]:
         if current.statement != previous.statement:
             yield Finding("balance", f"{name}: run {run} maintains the table, and changes what its seals say.", name)
         return
+    if (missed := joined(current.sealed.seal.statement)) is not None:
+        reprocesses = current.kind == KIND_REPROCESS
+        stand_in = as_if_present(name, previous.statement, current.statement, missed, reprocesses=reprocesses)
+        previous = Link(previous.sealed, stand_in)
     if not rebases_totals(current):
         yield from _judge_offsets(name, previous.statement, current.statement, run)
     yield from _judge_ledger(name, previous, current)

@@ -26,6 +26,7 @@ from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.fold.survey import survey
 from lakehouse.steps.cdc.fold_range import files_of, fold, without_changes
+from lakehouse.steps.cdc.plan.initial_tag import hold_initial
 from lakehouse.steps.cdc.plan.range import Range, next_range, whole_range
 from lakehouse.steps.cdc.plan.reading import changes_of, require_files
 from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired
@@ -108,6 +109,7 @@ def _mirror(step: MirrorStep) -> MirrorReport:
     folded = _fold(step, work, change_range)
     step.inform(f"{step.name}: {folded.plan.strategy}, {'; '.join(folded.plan.reasons)}, {_since(began):.1f} s")
     failpoint("mirror.merged")
+    hold_initial(step.catalog, step.name, folded.statement.initial)
     kind = KIND_REBUILD if work.rebuild else KIND_MIRROR
     staged = _seal_all(work, change_range, folded.statement, kind)
     published = publish(step.catalog, staged, leases=[_lease(work, change_range.end)])
@@ -136,7 +138,7 @@ def plan_work(step: MirrorStep) -> MirrorWork:
         if change_range is None or not (change_range.changes or step.tables.mirror.initial):
             return work
         if step.tables.mirror.initial is None:
-            require = require_complete if change_range.arrived.origin else require_unretired
+            require = require_complete if change_range.arrived.is_from_beginning else require_unretired
             require(step.name, change_range)
         return _leased(replace(work, change_range=change_range))
     change_range = next_range(step.name, previous, changelog, max_changes=step.max_changes)

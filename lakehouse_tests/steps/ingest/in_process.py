@@ -16,7 +16,8 @@ from lakehouse.protocol.commit import Published, publish, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.settings import IngestSettings, KafkaSettings
-from lakehouse.steps.ingest.plan import plan_range, stored_position
+from lakehouse.steps.ingest.plan import plan_range
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, find_reprocess
 from lakehouse.steps.ingest.repair.refused_records import Spans
 from lakehouse.steps.ingest.repair.reprocess import reprocess

@@ -26,7 +26,8 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
 from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget, data_files_from_rows
-from lakehouse.steps.ingest.plan import plan_range, stored_position
+from lakehouse.steps.ingest.plan import plan_range
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.step import seal_all, state
 from lakehouse.steps.maintenance.expire.consumers import can_plan

@@ -10,7 +10,8 @@ from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.parquet_files import unsupported
-from lakehouse.steps.ingest.plan import IngestPlan, stored_position
+from lakehouse.steps.ingest.plan import IngestPlan
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.received import TOMBSTONE
 from lakehouse.steps.ingest.repair.refused_records import (
     RecordOffsets,

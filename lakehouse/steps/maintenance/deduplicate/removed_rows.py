@@ -53,7 +53,7 @@ def seal_removed_rows(
 def _seal(previous: Seal, attempt: Attempt, name: str, removed: RemovedRows) -> Seal:
     """What the seal before says, with what went."""
     statement = {
-        **previous.statement,
+        **{key: value for key, value in previous.statement.items() if key != seal_keys.KAFKA_JOINED},
         seal_keys.DEDUPLICATE_TABLE: name,
         seal_keys.DEDUPLICATE_REMOVED: str(removed.rows),
         seal_keys.DEDUPLICATE_PARTITIONS: msgspec.json.encode(sorted(removed.partitions)).decode(),

@@ -10,6 +10,7 @@ from lakehouse import seal_keys
 from lakehouse.declarations import Mirror, MirrorTables, apply, plan
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.proofs.audit.retirement import KIND_RETIRE
 from lakehouse.protocol.catalog import TableChange, remove_snapshots
 from lakehouse.protocol.commit import open_branch, publish, seal_branch
@@ -35,6 +36,7 @@ from lakehouse.steps.cdc.refusals import (
 from lakehouse.steps.cdc.replay.piecewise import offsets_between
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.cdc.step import MirrorStep, mirror, plan_work
+from lakehouse.steps.ingest.repair.loss import plan_loss
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.cdc.conftest import Change, Feed, changelog_of, upsert
 
@@ -253,6 +255,20 @@ def test_a_changelog_without_a_seal(feed: Feed) -> None:
     _rollback(feed, rows.snapshot_id)
     with pytest.raises(ChangelogUnsealed):
         whole_range(NAME, _log(feed))
+
+
+def test_a_changelog_whose_stream_began_with_another_topic_is_whole(feed: Feed) -> None:
+    """And is not where rows were adopted before, of which nobody knows what they are."""
+    for _ in range(3):
+        feed.append(_changes(3))
+        feed.begin_anew()
+    whole = whole_range(NAME, _log(feed))
+    assert whole is not None
+    assert (whole.changes, whole.arrived.origin, whole.arrived.logs) == (9, {}, 4)
+    require_complete(NAME, whole)
+    adopted = replace(whole.arrived, logs=1)
+    topic = TopicState("things", "cluster", "another", {0: PartitionRange(0, 3)})
+    assert not plan_loss("things", adopted, topic, new_epoch=True).statement.is_from_beginning
 
 
 def test_a_changelog_that_does_not_hold_everything(feed: Feed) -> None:
