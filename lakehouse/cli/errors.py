@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
+from lakehouse.cli.context import Context
 from lakehouse.errors import LakehouseError
+from lakehouse.settings.storage_refusal import StorageRefused, storage_refusal
 
 PROMISE_BROKEN = 1
 COULD_NOT_RUN = 2
@@ -31,8 +33,18 @@ class OneLinePerError(TyperGroup):
         try:
             return super().invoke(ctx)
         except LakehouseError as error:
-            line = Text.assemble(("error: ", "bold red"), error.message)
-            if error.remedy:
-                line.append(f" Remedy: {error.remedy}", "bold")
-            Console(stderr=True).print(line, soft_wrap=True)
+            _tell(error)
             raise typer.Exit(COULD_NOT_RUN) from None
+        except Exception as error:
+            refusal, context = storage_refusal(error), ctx.find_object(Context)
+            if refusal is None or context is None:
+                raise
+            _tell(StorageRefused(f"The state folder {context.settings.state.root}", refusal))
+            raise typer.Exit(COULD_NOT_RUN) from None
+
+
+def _tell(error: LakehouseError) -> None:
+    line = Text.assemble(("error: ", "bold red"), error.message)
+    if error.remedy:
+        line.append(f" Remedy: {error.remedy}", "bold")
+    Console(stderr=True).print(line, soft_wrap=True)
