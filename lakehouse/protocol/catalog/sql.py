@@ -25,6 +25,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from tenacity import retry_if_exception, retry_if_exception_type, retry_if_result
 from typing_extensions import override
 
+from lakehouse.iceberg.durable_files import sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA, is_outside_warehouse
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
@@ -198,6 +199,9 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             swapped = self._database.swap([RowSwap(s.identifier, s.location, location) for s, _, location in prepared])
         except NotBegunError as error:
             not_begun = error  # before we changed anything
+        except OSError:
+            self._metadata_files.discard(location for _, _, location in prepared)
+            raise
         except DBAPIError as error:
             # COMMIT itself may have failed after the fact: the documents stay, the caller looks again.
             raise CommitStateUnknownException(f"The catalog database did not answer: {error.orig}") from error
@@ -222,6 +226,13 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         if missing := [name_of(identifier) for identifier in identifiers if identifier not in locations]:
             raise NoSuchTableError(f"Table does not exist: {', '.join(missing)}")
         return locations
+
+    @override
+    @staticmethod
+    def _write_metadata(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
+        """Write the first document of a table; its folder may be as new as the warehouse."""
+        SqlCatalog._write_metadata(metadata, io, metadata_path)  # noqa: SLF001 - PyIceberg gives no other way
+        sync_files([metadata_path])
 
     @override
     def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:
