@@ -74,7 +74,7 @@ INGEST = (
     Mechanism(
         name="full disk",
         promise="P1: Records are held to be unreadable, and their loss is offered, because the disk is full.",
-        keeps="lakehouse.steps.ingest.read.readable:storage_refusal",
+        keeps="lakehouse.settings.storage_refusal:storage_refusal",
         lets_pass=gives(None),
         guard="steps/ingest/read/test_readable.py::test_no_record_is_suspected_while_the_disk_is_full",
     ),

@@ -29,6 +29,7 @@ from lakehouse.iceberg.durable_files import sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA, is_outside_warehouse
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
+from lakehouse.protocol.catalog.clock import require_clock
 from lakehouse.protocol.catalog.document import Document, edited, parsed, require
 from lakehouse.protocol.catalog.entry import Entry
 from lakehouse.protocol.catalog.metadata_files import (
@@ -41,7 +42,7 @@ from lakehouse.protocol.catalog.metadata_files import (
 )
 from lakehouse.protocol.catalog.safe_properties import code_free
 from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap
-from lakehouse.protocol.errors import MetadataFileDamaged
+from lakehouse.protocol.errors import ClockSkew, MetadataFileDamaged
 from lakehouse.retry import OTHERS_FIRST, retrying
 
 _log = structlog.get_logger(__name__)
@@ -193,7 +194,14 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return [(stored, document) for stored, document, _ in prepared] if self._swap(prepared) else None
 
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
+        began_ms = time.time_ns() // 1_000_000
         self._metadata_files.write_all({location: document for _, document, location in prepared})
+        try:
+            for stored, _, location in prepared[:1]:
+                require_clock(self._load_file_io(location=location), location, began_ms, name_of(stored.identifier))
+        except ClockSkew:
+            self._metadata_files.discard(location for _, _, location in prepared)
+            raise
         swapped, not_begun = False, None
         try:
             swapped = self._database.swap([RowSwap(s.identifier, s.location, location) for s, _, location in prepared])
