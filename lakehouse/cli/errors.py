@@ -12,7 +12,9 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from lakehouse.cli.console import SafeConsole, discard_output, is_reader_gone
+from lakehouse.cli.context import Context
 from lakehouse.errors import LakehouseError
+from lakehouse.settings.storage_refusal import StorageRefused, storage_refusal
 
 PROMISE_BROKEN = 1
 COULD_NOT_RUN = 2
@@ -40,10 +42,13 @@ class OneLinePerError(TyperGroup):
             discard_output()
             raise typer.Exit(READER_GONE) from None
         except LakehouseError as error:
-            line = Text.assemble(("error: ", "bold red"), error.message)
-            if error.remedy:
-                line.append(f" Remedy: {error.remedy}", "bold")
-            SafeConsole(stderr=True).print(line, soft_wrap=True)
+            _tell(error)
+            raise typer.Exit(COULD_NOT_RUN) from None
+        except Exception as error:
+            refusal, context = storage_refusal(error), ctx.find_object(Context)
+            if refusal is None or context is None:
+                raise
+            _tell(StorageRefused(f"The state folder {context.settings.state.root}", refusal))
             raise typer.Exit(COULD_NOT_RUN) from None
 
     def _flushed(self, ctx: Any) -> Any:
@@ -51,3 +56,10 @@ class OneLinePerError(TyperGroup):
             return super().invoke(ctx)
         finally:
             sys.stdout.flush()
+
+
+def _tell(error: LakehouseError) -> None:
+    line = Text.assemble(("error: ", "bold red"), error.message)
+    if error.remedy:
+        line.append(f" Remedy: {error.remedy}", "bold")
+    SafeConsole(stderr=True).print(line, soft_wrap=True)

@@ -125,7 +125,7 @@ def _read(io: FileIO, manifest: ManifestFile) -> list[MeasuredFile]:
     return files
 
 
-class _LeavesOut(SchemaPartnerAccessor):
+class LeavesOut(SchemaPartnerAccessor):
     """PyIceberg's own can leave out values, but no maps or lists, which is what bounds and counts are."""
 
     @override
@@ -147,7 +147,7 @@ class _LeavesOut(SchemaPartnerAccessor):
 
 @lru_cache(maxsize=64)
 def _sizes_reader(schema: str) -> Reader:
-    return visit_with_partner(parsed(schema), _WANTED, ReadSchemaResolver({-1: Record, 2: Record}), _LeavesOut())
+    return visit_with_partner(parsed(schema), _WANTED, ReadSchemaResolver({-1: Record, 2: Record}), LeavesOut())
 
 
 class _SizesReader(PreparedReader[Record]):

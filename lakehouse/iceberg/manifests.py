@@ -34,6 +34,8 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import Record
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
+UNREADABLE = (FileNotFoundError, EOFError, KeyError, ValueError)
+"""What reading ends with where a file is gone, or was torn by a power cut."""
 _SCHEMA = "avro.schema"
 _Row = TypeVar("_Row", ManifestFile, ManifestEntry, Record)
 

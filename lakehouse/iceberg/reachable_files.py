@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.iceberg.locations import place_of
-from lakehouse.iceberg.manifests import live_paths, manifests_in
+from lakehouse.iceberg.manifests import UNREADABLE, live_paths, manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.iceberg.own_files import own_files
 
@@ -118,17 +118,17 @@ def _manifests(table: Table) -> Iterator[ManifestFile]:
 
 
 def _listed_manifests(io: FileIO, manifest_list: str) -> list[ManifestFile]:
-    """The manifests of a snapshot that was removed; none where somebody has deleted its list before us."""
+    """The manifests of a snapshot that was removed; none where its list is gone, or was lost when the power was cut."""
     try:
         return manifests_in(io, manifest_list)
-    except FileNotFoundError:
+    except UNREADABLE:
         return []
 
 
 def _live_paths(io: FileIO, manifest: str) -> list[str]:
     try:
         return list(live_paths(io, manifest))
-    except FileNotFoundError:
+    except UNREADABLE:
         return []
 
 

@@ -49,6 +49,10 @@ class ClockSkew(CommitError):
     """The table's history is ahead of this machine's clock."""
 
 
+class StagedFilesLost(CommitError):
+    """A file that the attempt has staged is gone, torn, or not to be put on the disk; `main` would point at nothing."""
+
+
 class PublishUnresolved(CommitError):
     """The outcome of a publish could not be established; files stay where they are."""
 

@@ -46,3 +46,12 @@ def test_a_missing_settings_file_is_one_line(lakehouse, monkeypatch: pytest.Monk
     assert result.exit_code == 2
     assert "LAKEHOUSE_KAFKA" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_state_folder_that_cannot_be_written_to_is_one_line(lakehouse, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LAKEHOUSE_HOME", "/sys/lakehouse")
+    result = lakehouse("tables")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: The state folder /sys/lakehouse ")
+    assert "Remedy: " in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -79,6 +79,7 @@ def _of_now(original: Function) -> Function:
 
 
 _FENCE = "protocol/commit/test_fence.py::"
+_POWER = "protocol/commit/test_power_cut.py::"
 _PUBLISH = "protocol/commit/test_publish.py::"
 COMMIT = (
     Mechanism(
@@ -192,6 +193,48 @@ COMMIT = (
         keeps="lakehouse.protocol.commit.stage:_require_apart",
         lets_pass=gives(None),
         guard="protocol/catalog/test_branchless.py::test_a_step_stops_before_it_is_published",
+    ),
+    Mechanism(
+        name="clock of the storage",
+        promise="P1: A machine whose clock is ahead commits, and every true clock is refused for as long.",
+        keeps="lakehouse.protocol.catalog.clock:require_clock",
+        lets_pass=gives(None),
+        guard="protocol/catalog/test_clock.py::test_a_clock_that_is_ahead_is_refused_and_a_true_one_goes_on[tag]",
+    ),
+    Mechanism(
+        name="look at staged files",
+        promise="P1: Main points at nothing where something took a file between stage and publish.",
+        keeps="lakehouse.protocol.commit.staged_files:secure_staged_files",
+        lets_pass=gives(None),
+        guard="protocol/commit/test_staged_files.py::test_a_manifest_that_is_gone_is_not_published",
+    ),
+    Mechanism(
+        name="synced files",
+        promise="P1: A power cut takes the rows of a publish and leaves its position.",
+        keeps="lakehouse.iceberg.durable_files:sync_files",
+        lets_pass=gives(None),
+        guard=_POWER + "test_a_publish_is_there_whole_or_not_at_all",
+    ),
+    Mechanism(
+        name="synced folders",
+        promise="P1: A power cut takes the names of files, and of the document that the catalog names.",
+        keeps="lakehouse.iceberg.durable_files:_upwards",
+        lets_pass=gives(()),
+        guard=_POWER + "test_a_publish_is_there_whole_or_not_at_all",
+    ),
+    Mechanism(
+        name="synced documents of Spark",
+        promise="P1: A power cut takes a document that Spark wrote, and leaves the row that names it.",
+        keeps="lakehouse.protocol.catalog.sql_database:CatalogDatabase._sync_documents",
+        lets_pass=gives(None),
+        guard="protocol/catalog/test_sql_database.py::test_a_document_that_spark_named_is_synced_with_the_next_commit",
+    ),
+    Mechanism(
+        name="synced commits",
+        promise="P1: A power cut takes commits of the catalog that a later step has read.",
+        keeps="lakehouse.protocol.catalog.sql_database:_sync_commits",
+        lets_pass=gives(None),
+        guard="protocol/catalog/test_sql_database.py::test_a_commit_is_on_the_disk_when_it_returns",
     ),
     Mechanism(
         name="seal digest",

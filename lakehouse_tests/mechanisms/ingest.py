@@ -73,6 +73,13 @@ _CHAIN = "proofs/audit/test_chain_findings.py::"
 _REFUSALS = _PLAN + "test_refusals_name_the_range_and_the_remedy"
 INGEST = (
     Mechanism(
+        name="full disk",
+        promise="P1: Records are held to be unreadable, and their loss is offered, because the disk is full.",
+        keeps="lakehouse.settings.storage_refusal:storage_refusal",
+        lets_pass=gives(None),
+        guard="steps/ingest/read/test_readable.py::test_no_record_is_suspected_while_the_disk_is_full",
+    ),
+    Mechanism(
         name="topic identity",
         promise="P1: Another topic of the same name, or of another cluster, is read on from an old position.",
         keeps="lakehouse.steps.ingest.plan:require_same_log",

@@ -64,9 +64,9 @@ MAINTENANCE = (
     Mechanism(
         name="the store's clock",
         promise="P5: A machine whose clock is ahead deletes what is young, or still at work.",
-        keeps="lakehouse.protocol.cleanup.store_clock:require_clock",
+        keeps="lakehouse.protocol.cleanup.store_clock:require_age_clock",
         lets_pass=gives(None),
-        guard="protocol/cleanup/test_store_clock.py::test_a_clock_beside_the_stores[360-True]",
+        guard="protocol/cleanup/test_store_clock.py::test_a_clock_beside_the_stores[90-True]",
     ),
     Mechanism(
         name="tag of a beginning",

@@ -1,21 +1,19 @@
 """Metadata documents as files: named, written, read, deleted. Which of them counts is said by the catalog's row."""
 
 import gzip
-import os
 import re
 import uuid
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlparse
 
 import msgspec
 import structlog
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.typedef import Identifier, Properties
 
+from lakehouse.iceberg.durable_files import sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA
 from lakehouse.protocol.catalog.document import Document
@@ -67,6 +65,8 @@ class MetadataFiles:
     def write_all(self, documents: Mapping[str, Document]) -> None:
         """Write all documents, or leave none of them behind: a torn one would keep orphan removal from its turn.
 
+        They are on the disk afterwards: a row of the catalog must not survive a power cut that its document did not.
+
         Args:
             documents: by location.
         """
@@ -75,6 +75,7 @@ class MetadataFiles:
             for location, document in documents.items():
                 begun.append(location)
                 self._write(location, document)
+            sync_files(begun, tops=[location.rpartition("/")[0] for location in begun])
         except BaseException:
             self.discard(begun)
             raise
@@ -85,10 +86,6 @@ class MetadataFiles:
             content = gzip.compress(content)
         with self._io(location).new_output(location).create() as stream:
             stream.write(content)
-        if location.startswith("file:"):
-            # The catalog row must never survive a power cut that its document did not.
-            with Path(urlparse(location).path).open("rb") as file:
-                os.fsync(file.fileno())
 
     def discard(self, locations: Iterable[str]) -> None:
         """Delete documents that no entry names; one that stays is an orphan, and no reason for another error."""

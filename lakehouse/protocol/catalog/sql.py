@@ -25,9 +25,11 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from tenacity import retry_if_exception, retry_if_exception_type, retry_if_result
 from typing_extensions import override
 
+from lakehouse.iceberg.durable_files import sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA, is_outside_warehouse
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
+from lakehouse.protocol.catalog.clock import require_clock
 from lakehouse.protocol.catalog.document import Document, edited, parsed, require
 from lakehouse.protocol.catalog.entry import Entry
 from lakehouse.protocol.catalog.metadata_files import (
@@ -40,7 +42,7 @@ from lakehouse.protocol.catalog.metadata_files import (
 )
 from lakehouse.protocol.catalog.safe_properties import code_free
 from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap
-from lakehouse.protocol.errors import MetadataFileDamaged
+from lakehouse.protocol.errors import ClockSkew, MetadataFileDamaged
 from lakehouse.retry import OTHERS_FIRST, retrying
 
 _log = structlog.get_logger(__name__)
@@ -192,12 +194,22 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return [(stored, document) for stored, document, _ in prepared] if self._swap(prepared) else None
 
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
+        began_ms = time.time_ns() // 1_000_000
         self._metadata_files.write_all({location: document for _, document, location in prepared})
+        try:
+            for stored, _, location in prepared[:1]:
+                require_clock(self._load_file_io(location=location), location, began_ms, name_of(stored.identifier))
+        except ClockSkew:
+            self._metadata_files.discard(location for _, _, location in prepared)
+            raise
         swapped, not_begun = False, None
         try:
             swapped = self._database.swap([RowSwap(s.identifier, s.location, location) for s, _, location in prepared])
         except NotBegunError as error:
             not_begun = error  # before we changed anything
+        except OSError:
+            self._metadata_files.discard(location for _, _, location in prepared)
+            raise
         except DBAPIError as error:
             # COMMIT itself may have failed after the fact: the documents stay, the caller looks again.
             raise CommitStateUnknownException(f"The catalog database did not answer: {error.orig}") from error
@@ -222,6 +234,13 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         if missing := [name_of(identifier) for identifier in identifiers if identifier not in locations]:
             raise NoSuchTableError(f"Table does not exist: {', '.join(missing)}")
         return locations
+
+    @override
+    @staticmethod
+    def _write_metadata(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
+        """Write the first document of a table; its folder may be as new as the warehouse."""
+        SqlCatalog._write_metadata(metadata, io, metadata_path)  # noqa: SLF001 - PyIceberg gives no other way
+        sync_files([metadata_path])
 
     @override
     def _load_file_io(self, properties: Properties = EMPTY_DICT, location: str | None = None) -> FileIO:

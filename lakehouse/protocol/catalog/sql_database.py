@@ -1,6 +1,6 @@
 """The database of the embedded catalog: a row for each table, that says where its newest metadata document is."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVarTuple, cast
 
@@ -11,7 +11,10 @@ from pyiceberg.typedef import Identifier
 from sqlalchemy import Connection, Engine, NullPool, Row, Select, create_engine, event, select, tuple_, update
 from sqlalchemy.exc import OperationalError
 
+from lakehouse.iceberg.durable_files import local_path, sync_files
+
 _Columns = TypeVarTuple("_Columns")
+_NORMAL = 1  # of SQLite's `synchronous`: a power cut takes the last commits
 
 
 class NotBegunError(Exception):
@@ -39,6 +42,10 @@ class CatalogDatabase:
         self._engine = engine
         self._swaps = _unpooled_engine(uri)
         self._name = name
+        self._synced: frozenset[str] = frozenset()
+        if engine.dialect.name == "sqlite":
+            event.listen(engine, "connect", _sync_commits)
+            engine.dispose()  # a connection that is open already commits as SQLite was built to
 
     def locations(self, identifiers: Sequence[Identifier]) -> dict[Identifier, str]:
         """Where the metadata of these tables are, by one SELECT: one state of the catalog. Absent tables are left out.
@@ -82,13 +89,35 @@ class CatalogDatabase:
         Raises:
             NotBegunError: another program holds the database, or it cannot be written to; what to do is said.
             DBAPIError: whether it was committed is not known.
+            OSError: the disk refuses a document that a row names; nothing was changed.
         """
         with _transaction(self._swaps) as connection:
             # Sorted, so that two publishers of overlapping sets cannot wait for each other.
             swapped = all(self._swap_row(connection, row) for row in sorted(rows))
-            if not swapped:
+            if swapped:
+                self._sync_documents(connection, {row.location for row in rows})
+            else:
                 connection.rollback()
         return swapped
+
+    def _sync_documents(self, connection: Connection, own: Iterable[str]) -> None:
+        """Put on the disk what the rows of other programs name, as our COMMIT puts those rows there.
+
+        Spark syncs no document. Its commits are not synced either (`lakehouse.engines.spark.catalog`), until ours are.
+
+        Args:
+            connection: within the transaction, so that no other program commits meanwhile.
+            own: documents that are on the disk.
+        """
+        if connection.dialect.name != "sqlite":
+            return
+        locations = connection.execute(select(IcebergTables.metadata_location)).scalars()
+        named = frozenset(location for location in locations if location is not None)
+        unsynced = named - self._synced - frozenset(own)
+        # One that is gone is the business of whoever loads its table.
+        present = [location for location in unsynced if (path := local_path(location)) and path.exists()]
+        sync_files(present, tops=[location.rpartition("/")[0] for location in present])
+        self._synced = named
 
     def _swap_row(self, connection: Connection, row: RowSwap) -> bool:
         result = connection.execute(
@@ -114,7 +143,14 @@ def _unpooled_engine(uri: str) -> Engine:
             # The driver must not begin transactions of its own: BEGIN IMMEDIATE takes the write lock before we look.
             dbapi_connection.isolation_level = None
 
+        event.listen(engine, "connect", _sync_commits)
     return engine
+
+
+def _sync_commits(dbapi_connection: Any, _: object) -> None:
+    """A commit is on the disk when it returns, also where SQLite was built to wait for checkpoints alone."""
+    if dbapi_connection.execute("PRAGMA synchronous").fetchone()[0] == _NORMAL:
+        dbapi_connection.execute("PRAGMA synchronous=FULL")
 
 
 @contextmanager

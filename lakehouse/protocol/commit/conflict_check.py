@@ -8,6 +8,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
+from lakehouse.protocol.catalog.clock import SKEW_LIMIT_MS
 from lakehouse.protocol.commit.staged import Staged, require_descent
 from lakehouse.protocol.errors import (
     ClockSkew,
@@ -20,8 +21,6 @@ from lakehouse.protocol.errors import (
 )
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, is_seal_only, summary_of
 from lakehouse.protocol.seals.seal import MAINTENANCE
-
-_SKEW_LIMIT_MS = 60_000
 
 
 class ConflictVerdict(Enum):
@@ -71,10 +70,10 @@ def _require_clock(name: str, table: Table) -> None:
     An entry can be set back to a document of before: it knows nothing of what a clock that was ahead has written.
     """
     now_ms, last_ms = time.time_ns() // 1_000_000, table.metadata.last_updated_ms
-    if last_ms - now_ms <= _SKEW_LIMIT_MS:
+    if last_ms - now_ms <= SKEW_LIMIT_MS:
         return
     earlier = [
-        entry.metadata_file for entry in table.metadata.metadata_log if entry.timestamp_ms - now_ms <= _SKEW_LIMIT_MS
+        entry.metadata_file for entry in table.metadata.metadata_log if entry.timestamp_ms - now_ms <= SKEW_LIMIT_MS
     ]
     until = datetime.fromtimestamp(last_ms / 1000, UTC)
     undo = (

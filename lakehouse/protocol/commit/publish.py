@@ -21,6 +21,7 @@ from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_
 from lakehouse.protocol.commit.conflict_check import ConflictVerdict, check_conflict
 from lakehouse.protocol.commit.rebase import rebase
 from lakehouse.protocol.commit.staged import Staged
+from lakehouse.protocol.commit.staged_files import secure_staged_files
 from lakehouse.protocol.commit.trim import outdated_snapshots
 from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, PublishUnresolved
 from lakehouse.protocol.failpoints import failpoint
@@ -61,6 +62,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
     Raises:
         ValueError: a table is named twice.
         Superseded: another attempt published first.
+        StagedFilesLost: a manifest of the attempt is gone; a data file where it is on this machine's disk.
         CommitError: one of its other kinds; see `lakehouse.protocol.commit.conflict_check`.
         PublishUnresolved: the catalog never gave a clear answer.
     """
@@ -71,6 +73,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
     if any(lease.identifier in staged_by_table for lease in leases):
         raise ValueError("A step does not lease a table that it writes.")
     rounds, rebases, last_error = 0, 0, None
+    secured_heads: set[int] = set()
     while (rounds := rounds + 1) <= _ROUNDS + 2 * rebases:
         tables = _load(catalog, list(staged_by_table))
         verdicts = {
@@ -87,6 +90,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
                 for identifier in stale:
                     staged_by_table[identifier] = rebase(catalog, staged_by_table[identifier], tables[identifier])
                 continue
+            _secure(unpublished, tables, secured_heads)
             changes = [_change(item, tables[identifier]) for identifier, item in unpublished.items()]
             moved = [change for lease in leases if (change := lease_change(catalog, lease)) is not None]
             catalog.commit_tables([*changes, *moved])
@@ -106,6 +110,14 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
         + (f" (last: {last_error})." if last_error else "."),
         remedy=_WHEN_BACK,
     ) from last_error
+
+
+def _secure(unpublished: dict[Identifier, Staged], tables: dict[Identifier, Table], secured_heads: set[int]) -> None:
+    """Look at what is staged once, however often it is tried."""
+    for identifier, item in unpublished.items():
+        if item.head not in secured_heads:
+            secure_staged_files(item, tables[identifier])
+            secured_heads.add(item.head)
 
 
 def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifier, Table]:

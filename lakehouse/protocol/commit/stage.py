@@ -3,6 +3,7 @@
 Nothing here is visible to a reader of `main`. A failure leaves a branch for autopsy; housekeeping removes it.
 """
 
+import time
 from collections.abc import Callable, Sequence
 
 from pyiceberg.exceptions import CommitFailedException
@@ -16,6 +17,7 @@ from tenacity import retry_if_exception_type, retry_if_result
 from lakehouse.engines.spark.naming import quoted_name
 from lakehouse.iceberg.summary import AppendFiles
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, UnsafeCatalog, ref_is
+from lakehouse.protocol.catalog.clock import require_clock
 from lakehouse.protocol.commit.staged import Staged
 from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, SchemaChanged, TableReplaced
 from lakehouse.protocol.failpoints import failpoint
@@ -131,6 +133,7 @@ def commit_on_branch(
 
     Raises:
         TableReplaced: the table is another one now.
+        ClockSkew: this machine's clock is ahead of the storage's.
         UnsafeCatalog: the commit moved `main`.
         CommitFailedException: other commits came first too often.
     """
@@ -141,8 +144,13 @@ def commit_on_branch(
         table = catalog.load_table(base.identifier)
         _require_same(table, base)
         transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()
+        began_ms = time.time_ns() // 1_000_000
         build(transaction)
         head = transaction.table_metadata.refs[branch].snapshot_id
+        newest = transaction.table_metadata.snapshot_by_id(head)
+        if newest is not None and table.metadata.snapshot_by_id(head) is None:
+            # Here as well as in the embedded catalog: a catalog server takes our times as they are.
+            require_clock(table.io, newest.manifest_list, began_ms, base.name)
         change = TableChange(
             base.identifier,
             (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(branch, head_of(table, branch)), *require),

@@ -21,7 +21,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.manifest_files import ManifestCache
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
-from lakehouse.protocol.cleanup.store_clock import require_clock
+from lakehouse.protocol.cleanup.store_clock import require_age_clock
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt, attempt_in
 from lakehouse.protocol.seals.base import read_bases
@@ -174,7 +174,7 @@ def _carry_out(step: MaintainStep, action: Action, memory: History, cache: Manif
         return ActionOutcome(action=action, result="nothing", message="it was no longer due when it was its turn")
     allowed = Approval(due_action) if step.allow else approval(step.approvals, memory, surveyed, due_action)
     if not allowed.refusal and action.operation in _BY_AGE:
-        require_clock(step.catalog.load_table(step.table.identifier))
+        require_age_clock(step.catalog.load_table(step.table.identifier))
     if action.operation is Operation.ORPHANS:
         apply(plan(ORPHANS, step.catalog), step.catalog)
     work = MaintenanceWork(

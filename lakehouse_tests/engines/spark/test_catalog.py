@@ -12,7 +12,7 @@ LAKE = "spark.sql.catalog.lake"
 def test_sqlite_becomes_a_jdbc_address_that_waits_for_locks(tmp_path: Path) -> None:
     settings = CatalogSettings(type="sql", uri=f"sqlite:///{tmp_path}/catalog.db?timeout=30", warehouse="file:///w")
     conf = catalog_conf(settings)
-    assert conf[f"{LAKE}.uri"] == f"jdbc:sqlite:{tmp_path}/catalog.db?busy_timeout=30000"
+    assert conf[f"{LAKE}.uri"] == f"jdbc:sqlite:{tmp_path}/catalog.db?busy_timeout=30000&synchronous=NORMAL"
     assert conf[f"{LAKE}.catalog-impl"] == "org.apache.iceberg.jdbc.JdbcCatalog"
     assert conf[f"{LAKE}.cache-enabled"] == "false"
 

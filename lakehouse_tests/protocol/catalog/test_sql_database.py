@@ -1,5 +1,6 @@
 """Rows of the catalog database are swapped together or not at all, and only where they name what was read."""
 
+import os
 import re
 import sqlite3
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyiceberg.catalog.sql import IcebergTables
 from pyiceberg.exceptions import ServiceUnavailableError
-from sqlalchemy import create_engine
+from sqlalchemy import Engine, create_engine, event
 
 from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap
 
@@ -73,3 +74,40 @@ def test_a_database_without_tables_does_not_answer(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path / 'empty.db'}"
     with pytest.raises(ServiceUnavailableError, match="did not answer: no such table"):
         CatalogDatabase(create_engine(uri), uri, "here").all_locations()
+
+
+def test_a_commit_is_on_the_disk_when_it_returns(open_as: Open) -> None:
+    """Also where SQLite was built to sync at checkpoints alone; what a test has switched off stays off."""
+
+    def built_otherwise(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+    event.listen(Engine, "connect", built_otherwise)
+    try:
+        database = open_as("here")
+        engines = (database._engine, database._swaps)  # pyright: ignore[reportPrivateUsage]
+        levels: list[object] = []
+        for engine in engines:
+            with engine.connect() as connection:
+                levels.append(connection.exec_driver_sql("PRAGMA synchronous").scalar())
+    finally:
+        event.remove(Engine, "connect", built_otherwise)
+    assert levels == [2, 2]
+
+
+def test_a_document_that_spark_named_is_synced_with_the_next_commit(
+    open_as: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Our COMMIT puts Spark's row on the disk too, and must not put it there before its document."""
+    database, document = open_as("here"), tmp_path / "1.metadata.json"
+    document.write_text("{}")
+    with closing(sqlite3.connect(tmp_path / "catalog.db")) as spark, spark:
+        spark.execute("UPDATE iceberg_tables SET metadata_location = ? WHERE table_name = 'b'", [document.as_uri()])
+    synced: list[str] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: synced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+    )
+    assert database.swap([RowSwap(A, "a/0.json", "a/1.json")])
+    assert synced == [str(document), str(tmp_path)]
+    assert database.swap([RowSwap(A, "a/1.json", "a/2.json")])
+    assert len(synced) == 2

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -19,6 +20,7 @@ class Oracle:
     def __init__(self, settings: CatalogSettings, namespace: str) -> None:
         self._catalog = load_catalog("lake", type=settings.type, uri=settings.uri, warehouse=settings.warehouse)
         self._namespace = namespace
+        weakref.finalize(self, self._catalog.close)  # or its pool would keep a connection to PostgreSQL
 
     @classmethod
     def of(cls, lake: Lake) -> "Oracle":

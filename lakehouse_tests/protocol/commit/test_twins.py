@@ -25,13 +25,23 @@ OVERLAPPING: tuple[Rows, Rows] = ({"a": [10, 11], "b": [10]}, {"c": [20], "b": [
 SETS = pytest.mark.parametrize("sets", [ONE_TABLE, OVERLAPPING], ids=["one-table", "overlapping"])
 APPEND_TRIALS = 9
 MERGE_TRIALS = 4
+POSTGRES_TRIALS = 3
 
 
 @SETS
 def test_of_two_appends_one_lands(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows]) -> None:
+    _race_appends(lake, tmp_path, sets, APPEND_TRIALS)
+
+
+def test_of_two_appends_one_lands_on_postgres(postgres_lake: Lake, tmp_path: Path) -> None:
+    """All else of this folder runs on PostgreSQL in `make soak`."""
+    _race_appends(postgres_lake, tmp_path, OVERLAPPING, POSTGRES_TRIALS)
+
+
+def _race_appends(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows], trials: int) -> None:
     for name in "abc":
         lake.create(name)
-    for trial in range(APPEND_TRIALS):  # the first trial races for the first commit of each table
+    for trial in range(trials):  # the first trial races for the first commit of each table
         numbered = [{name: [100 * trial + n for n in numbers] for name, numbers in rows.items()} for rows in sets]
         one, other = (_work(lake, f"append {trial}", rows, merged=False, tmp_path=tmp_path) for rows in numbered)
         _race(lake, one, other, lambda _one, _other: None)

@@ -71,6 +71,7 @@ def test_a_tag_named_like_an_attempts_branch_is_left_alone(lake: Lake) -> None:
     assert abandoned_branches(lake.load(name), older_than=timedelta(0)) == []
 
 
+@pytest.mark.usefixtures("storage_of_our_clock")
 def test_a_branch_just_opened_on_an_old_table_is_not_abandoned(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark is about to write to it; its head is still the base, which is older than any run may take."""
     name = lake.create("a")

@@ -21,7 +21,7 @@ from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.proofs.audit.retirement import KIND_RETIRE
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.cleanup.store_clock import require_clock
+from lakehouse.protocol.cleanup.store_clock import require_age_clock
 from lakehouse.protocol.commit import Published, open_branch, publish, seal_branch
 from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.seals.attempt import Attempt
@@ -142,12 +142,12 @@ def remove_retirable(catalog: LakeCatalog, log: Changelog, retirable: Retirable,
     """Remove just what was found, through the protocol.
 
     Raises:
-        ClockAhead: this machine's clock is ahead of the store's; nothing was removed.
+        ClockSkew: this machine's clock is ahead of the store's; nothing was removed.
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
     bases, statement, before = retirable.bases, retirable.statement, retirable.before
     log_base = bases[log.name]
-    require_clock(log_base.table)
+    require_age_clock(log_base.table)
     retired_statement = replace(
         statement,
         start=dict(statement.end),

@@ -11,6 +11,7 @@ from lakehouse.engines.kafka.loss_ledger import accepted_ranges
 from lakehouse.engines.kafka.oversized import LIMIT
 from lakehouse.engines.spark.interrupts import interrupts_unmasked
 from lakehouse.settings import KafkaSettings
+from lakehouse.settings.storage_refusal import StorageRefused, storage_refusal
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.read.narrowing import Bounds, Ranges, Unreadable, find_unreadable
 from lakehouse.steps.ingest.read.unreadable import RecordTooLarge
@@ -79,6 +80,7 @@ def read_what_can_be_read(
         bounds: of the search, for all that cannot be read together.
 
     Raises:
+        StorageRefused: the disk is full or read-only; no record is suspected.
         Exception: what `land` raised, where no single offset is to blame.
     """
     unreadable: list[Unreadable] = []
@@ -86,6 +88,9 @@ def read_what_can_be_read(
         try:
             return Readable(plan, land(plan), tuple(unreadable))
         except Exception as error:
+            if (refusal := storage_refusal(error)) is not None:
+                what = f"What was read of topic {plan.topic.topic} cannot be written: the disk of its tables"
+                raise StorageRefused(what, refusal) from error
             if unreadable and not unreadable[-1].exact:
                 raise  # what is left of the plan was read before, so this is something else
             look()

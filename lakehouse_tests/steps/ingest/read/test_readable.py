@@ -7,6 +7,7 @@ import pytest
 from lakehouse.engines.kafka import Oversized
 from lakehouse.engines.kafka.statement import Counts
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
+from lakehouse.settings.storage_refusal import StorageRefused
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.read.narrowing import Bounds, Unreadable
 from lakehouse.steps.ingest.read.readable import Readable, read_what_can_be_read
@@ -100,6 +101,19 @@ def test_what_no_record_is_to_blame_for_is_raised_as_it_is() -> None:
     assert (found.start, found.end) == (5, 6)
     assert "partition 0 offset 5: a record of more than 64 MiB" in error.message
     assert "--offsets 0:5" in error.remedy
+
+
+def test_no_record_is_suspected_while_the_disk_is_full() -> None:
+    """A part of the range may fit on what is left, and the rest would be given up by what the error says."""
+
+    def full(plan: IngestPlan) -> WriteResult:
+        raise RuntimeError("PythonException: ... OSError: [Errno 28] Error writing bytes: No space left on device")
+
+    spark = Spark()
+    spark.land = full
+    with pytest.raises(StorageRefused, match=r"topic t cannot be written: the disk of its tables is full\. Remedy: "):
+        spark.read(planned({0: 9}))
+    assert spark.attempts == 0
 
 
 def test_no_record_is_suspected_while_the_broker_does_not_answer() -> None:

@@ -253,6 +253,7 @@ def _no_spark() -> AbstractContextManager[SparkSession]:
     raise AssertionError("planning needs no Spark")
 
 
+@pytest.mark.usefixtures("storage_of_our_clock")
 def test_branches_that_died_go_with_their_files(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     name = sql_lake.create("a")
     sql_lake.write("first", a=[1])
@@ -280,6 +281,7 @@ def test_branches_that_died_go_with_their_files(sql_lake: Lake, monkeypatch: pyt
     assert oracle.files_on_disk("a") == oracle.files("a")
 
 
+@pytest.mark.usefixtures("storage_of_our_clock")
 def test_a_refused_drop_is_no_reason_to_fail(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     name = sql_lake.create("a")
     sql_lake.write("first", a=[1])

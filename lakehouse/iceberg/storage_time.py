@@ -1,0 +1,23 @@
+"""When storage says that a file was written, by its own clock."""
+
+from pyiceberg.io import FileIO
+from pyiceberg.io.pyarrow import PyArrowFile
+
+from lakehouse.iceberg.durable_files import local_path
+
+
+def modified_ms(io: FileIO, location: str) -> int | None:
+    """Milliseconds since the epoch, or None where the storage, or PyIceberg's way to it, does not say.
+
+    On a disk of this machine it is this machine's clock; on one that is shared, and in an object store, it is not.
+
+    Raises:
+        FileNotFoundError: the file is gone.
+    """
+    if (path := local_path(location)) is not None:
+        return path.stat().st_mtime_ns // 1_000_000
+    file = io.new_input(location)
+    if not isinstance(file, PyArrowFile):
+        return None
+    written_ns = file._filesystem.get_file_info(file._path).mtime_ns  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return None if written_ns is None else written_ns // 1_000_000

@@ -1,0 +1,60 @@
+"""A disk that is full or read-only, recognised at the root of whatever error that has become."""
+
+import errno
+from collections.abc import Iterator
+
+from lakehouse.errors import LakehouseError
+
+_NUMBERS = {
+    errno.ENOSPC: "is full",
+    errno.EDQUOT: "has no quota left",
+    errno.EROFS: "is read-only",
+    errno.EACCES: "may not be written to",
+    errno.EPERM: "may not be written to",
+}
+_WORDS = {  # of SQLite, and of errors that come as text from a worker of Spark
+    "database or disk is full": "is full",
+    "No space left on device": "is full",
+    "Disk quota exceeded": "has no quota left",
+    "attempt to write a readonly database": "is read-only",
+    "Read-only file system": "is read-only",
+    "unable to open database file": "may not be written to",
+}
+_REMEDIES = {
+    "is full": "free some space there",
+    "has no quota left": "free some space there",
+    "is read-only": "make it writable",
+    "may not be written to": "let this user write there",
+}
+
+
+class StorageRefused(LakehouseError):
+    """A disk takes nothing: it is full, read-only, or not ours to write to."""
+
+    def __init__(self, what: str, refusal: str) -> None:
+        """Say what cannot be written.
+
+        Args:
+            what: the beginning of a sentence; it names the disk, a folder, or whose files are there.
+            refusal: its end, as `storage_refusal` says it.
+        """
+        remedy = f"{_REMEDIES[refusal]}, or set LAKEHOUSE_HOME to a folder elsewhere; then run it again"
+        super().__init__(f"{what} {refusal}.", remedy=remedy)
+
+
+def storage_refusal(error: BaseException) -> str | None:
+    """What is the matter with the disk, as the end of a sentence; None if that is not what the error is about."""
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.errno in _NUMBERS:
+            return _NUMBERS[cause.errno]
+        for words, refusal in _WORDS.items():
+            if words in str(cause):
+                return refusal
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
