@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from lakehouse.cli.console import SafeConsole
 from lakehouse.settings import Settings, load_settings
 
 _UNBOUNDED = 10_000
@@ -24,7 +25,7 @@ def print_json(value: object) -> None:
 
 def results() -> Console:
     """Where results go: cut to the width of a terminal, and whole where there is none, as in a file or a pipe."""
-    console = Console()
+    console = SafeConsole()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _UNBOUNDED
     return console
@@ -39,7 +40,7 @@ class Context:
 
     conf: Path | None = None
     out: Console = field(default_factory=results)
-    err: Console = field(default_factory=lambda: Console(stderr=True))
+    err: Console = field(default_factory=lambda: SafeConsole(stderr=True))
 
     @cached_property
     def settings(self) -> Settings:

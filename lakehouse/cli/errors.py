@@ -1,20 +1,24 @@
-"""An error of ours is one clear line; any other keeps its traceback. Both end with 2: 1 means a broken promise."""
+"""An error of ours is one clear line; any other keeps its traceback. Both end with 2: 1 means a broken promise.
+
+Where nobody reads the output any more, as after `| head -1`, the command ends without a word.
+"""
 
 import sys
 import traceback
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
+from lakehouse.cli.console import SafeConsole, discard_output, is_reader_gone
 from lakehouse.cli.context import Context
 from lakehouse.errors import LakehouseError
 from lakehouse.settings.storage_refusal import StorageRefused, storage_refusal
 
 PROMISE_BROKEN = 1
 COULD_NOT_RUN = 2
+READER_GONE = 141  # as a shell says it of a program that the closed pipe has ended
 
 
 class OneLinePerError(TyperGroup):
@@ -31,7 +35,12 @@ class OneLinePerError(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a verb."""
         try:
-            return super().invoke(ctx)
+            return self._flushed(ctx)
+        except BrokenPipeError:
+            if not is_reader_gone():
+                raise
+            discard_output()
+            raise typer.Exit(READER_GONE) from None
         except LakehouseError as error:
             _tell(error)
             raise typer.Exit(COULD_NOT_RUN) from None
@@ -42,9 +51,15 @@ class OneLinePerError(TyperGroup):
             _tell(StorageRefused(f"The state folder {context.settings.state.root}", refusal))
             raise typer.Exit(COULD_NOT_RUN) from None
 
+    def _flushed(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        finally:
+            sys.stdout.flush()
+
 
 def _tell(error: LakehouseError) -> None:
     line = Text.assemble(("error: ", "bold red"), error.message)
     if error.remedy:
         line.append(f" Remedy: {error.remedy}", "bold")
-    Console(stderr=True).print(line, soft_wrap=True)
+    SafeConsole(stderr=True).print(line, soft_wrap=True)

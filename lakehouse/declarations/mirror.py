@@ -44,8 +44,8 @@ class Mirror:
         max_late_share: of the changes of keys that the mirror does not know, the share that the newest runs may have
             refused as too late before a check fails.
         target_lag: how old the oldest change that is not yet in the mirror may be.
-        initial: a table with the source's rows from before the changelog, such as an earlier copy. As long as it is
-            declared, expiry keeps the snapshot that the mirror began with.
+        initial: a table with the source's rows from before the changelog, such as an earlier copy. A tag holds the
+            snapshot that the mirror began with, against expiry and against trimming by later publishes.
         partitioning: of the mirror, best of key columns.
         sort_order: of the mirror.
         properties: further Iceberg table properties.

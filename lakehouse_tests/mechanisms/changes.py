@@ -6,7 +6,7 @@ from typing import Any
 from pyspark.sql import functions as sql
 
 from lakehouse.protocol.seals.history import ancestry
-from lakehouse.steps.cdc.fold.classify_events import CONTRADICTION, COUNTS
+from lakehouse.steps.cdc.fold.last_writer_wins import CONTRADICTION, COUNTS
 from lakehouse.steps.cdc.verify.compare import RowDifference
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
 
@@ -101,28 +101,29 @@ CHANGES = (
     Mechanism(
         name="low watermark",
         promise="P4: Deletes are remembered for ever, or what was too late becomes early again.",
-        keeps="lakehouse.steps.cdc.fold_range:state",
+        keeps="lakehouse.steps.cdc.range_statement:statement_after",
         lets_pass=answers(lambda statement: replace(statement, low_watermark_us=0)),
-        guard=_REFUSED + "test_the_low_watermark_is_that_of_the_slowest_partition_and_never_goes_back",
+        guard="steps/cdc/test_range_statement.py::"
+        "test_the_low_watermark_is_that_of_the_slowest_partition_and_never_goes_back",
     ),
     Mechanism(
         name="late events",
         promise="P4: A change from before a forgotten delete brings its row back.",
-        keeps="lakehouse.steps.cdc.fold.classify_events:_too_late",
+        keeps="lakehouse.steps.cdc.fold.last_writer_wins:_too_late",
         lets_pass=lambda original: lambda scope: sql.lit(False),
         guard=_SEMANTICS + "test_a_forgotten_key_does_not_come_back_either",
     ),
     Mechanism(
         name="contradictions",
         promise="P4: Of two things said at one position either may win.",
-        keeps="lakehouse.steps.cdc.fold.classify_events:classify_events",
+        keeps="lakehouse.steps.cdc.fold.last_writer_wins:classify_events",
         lets_pass=answers(_both_count),
         guard=_SEMANTICS + "test_of_equal_positions_the_first_to_arrive_stays",
     ),
     Mechanism(
         name="tombstone placement",
         promise="P4: A tombstone without position deletes nothing.",
-        keeps="lakehouse.steps.cdc.fold.classify_events:_placed",
+        keeps="lakehouse.steps.cdc.fold.last_writer_wins:_placed",
         lets_pass=lambda original: lambda events, scope: events,
         guard=_SEMANTICS + "test_a_tombstone_deletes_what_its_partition_said_last",
     ),
@@ -157,9 +158,9 @@ CHANGES = (
     Mechanism(
         name="agreement of a mirror",
         promise="P4: A mirror goes on beside tombstones of another run.",
-        keeps="lakehouse.steps.cdc.plan.range:stored_statement",
+        keeps="lakehouse.steps.cdc.stored_statement:stored_statement",
         lets_pass=_first_statement,
-        guard=_REFUSED + "test_a_table_of_the_mirror_that_was_set_back_alone",
+        guard="steps/cdc/test_stored_statement.py::test_a_table_of_the_mirror_that_was_set_back_alone",
     ),
     Mechanism(
         name="lease in the publish",
@@ -206,9 +207,9 @@ CHANGES = (
     Mechanism(
         name="recall",
         promise="P4: A reprocessed change brings a deleted row back, or is too late for ever.",
-        keeps="lakehouse.steps.cdc.fold.recall:recalled",
+        keeps="lakehouse.steps.cdc.fold.reprocessed_changes:recalled",
         lets_pass=lambda original: lambda changes, past, refused, log: changes,
-        guard="steps/cdc/fold/test_recall.py::test_a_late_change_takes_its_place_among_all_of_its_key[hard]",
+        guard="steps/cdc/fold/test_reprocessed_changes.py::test_a_late_change_takes_its_place_among_all_of_its_key[hard]",
     ),
     Mechanism(
         name="balance",

@@ -99,7 +99,7 @@ COMMIT = (
     Mechanism(
         name="descent check",
         promise="P1: A branch is published with commits of others among its own.",
-        keeps="lakehouse.protocol.commit.stage:require_descent",
+        keeps="lakehouse.protocol.commit.staged:require_descent",
         lets_pass=gives(None),
         guard=_PUBLISH + "test_a_head_on_top_of_foreign_rows_is_refused[sql_lake]",
     ),
@@ -204,9 +204,9 @@ COMMIT = (
     Mechanism(
         name="look at staged files",
         promise="P1: Main points at nothing where something took a file between stage and publish.",
-        keeps="lakehouse.protocol.commit.staged_files:secure_staged_files",
+        keeps="lakehouse.protocol.commit.durability:secure_staged_files",
         lets_pass=gives(None),
-        guard="protocol/commit/test_staged_files.py::test_a_manifest_that_is_gone_is_not_published",
+        guard="protocol/commit/test_durability.py::test_a_manifest_that_is_gone_is_not_published",
     ),
     Mechanism(
         name="synced files",

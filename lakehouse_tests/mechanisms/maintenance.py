@@ -62,6 +62,20 @@ _ROWS = "steps/maintenance/test_rows_kept.py::"
 _DECIDE = "steps/maintenance/plan/test_decide.py::"
 MAINTENANCE = (
     Mechanism(
+        name="the store's clock",
+        promise="P5: A machine whose clock is ahead deletes what is young, or still at work.",
+        keeps="lakehouse.protocol.cleanup.store_clock:require_clock",
+        lets_pass=gives(None),
+        guard="protocol/cleanup/test_store_clock.py::test_a_clock_beside_the_stores[360-True]",
+    ),
+    Mechanism(
+        name="tag of a beginning",
+        promise="P5: A publish trims the snapshot with which a mirror began.",
+        keeps="lakehouse.steps.cdc.plan.initial_tag:hold_initial",
+        lets_pass=gives(None),
+        guard="steps/cdc/plan/test_initial_tag.py::test_a_publish_does_not_trim_what_a_mirror_began_with",
+    ),
+    Mechanism(
         name="proof of a rewrite",
         promise="P5: A rewrite that loses or changes rows is published.",
         keeps="lakehouse.steps.maintenance.verify.proof:Prover._require_equal",
@@ -106,7 +120,7 @@ MAINTENANCE = (
     Mechanism(
         name="holders",
         promise="P5: Expiry takes snapshots that a mirror or an incremental table reads next.",
-        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:cut",
+        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:select_snapshots",
         lets_pass=_held_by_nobody,
         guard=_DECIDE + "test_a_holder_blocks_expiry_by_name",
     ),
@@ -191,21 +205,21 @@ MAINTENANCE = (
     Mechanism(
         name="two looks",
         promise="P5: A file that a step is about to commit is removed as an orphan.",
-        keeps="lakehouse.steps.maintenance.orphans.orphans:look",
+        keeps="lakehouse.steps.maintenance.orphans.removal:look",
         lets_pass=_first_look_decides,
         guard=_REMOVAL + "test_a_stray_file_goes_in_a_second_look_that_is_late_enough",
     ),
     Mechanism(
         name="young files",
         promise="P5: A file of a minute ago is an orphan.",
-        keeps="lakehouse.steps.maintenance.orphans.orphans:_is_old",
+        keeps="lakehouse.steps.maintenance.orphans.removal:_is_old",
         lets_pass=gives(True),
         guard=_REMOVAL + "test_a_young_file_is_no_orphan",
     ),
     Mechanism(
         name="known files",
         promise="P5: A file that a version of the metadata names is removed as an orphan.",
-        keeps="lakehouse.steps.maintenance.orphans.reachable:Known.knows",
+        keeps="lakehouse.steps.maintenance.orphans.known_files:Known.knows",
         lets_pass=gives(False),
         guard=_REMOVAL + "test_a_file_that_any_metadata_names_is_no_orphan",
     ),

@@ -27,7 +27,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.steps.cdc.status import mirror_standing
-from lakehouse.steps.ingest.plan import stored_position
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.step import IngestStep, ingest, make_plan
 from lakehouse_tests.recorded.archive import LARGEST, archive_of, unpack, versions
 

@@ -76,6 +76,8 @@ class KafkaStatement:
         without_record: partition → offsets of this step that brought no record, where there are any. None: the step
             did not compare what it read with what it had planned, or is of a version that did not.
         because: why that can be, a key of `WITHOUT_RECORD`; empty where there are none.
+        logs: how many topics or clusters the totals span, each from where it was first read; 1 as well where nobody
+            knows any more, as rows were adopted.
     """
 
     cluster_id: str
@@ -96,6 +98,7 @@ class KafkaStatement:
     reprocessed: Tallies = field(default_factory=dict[str, dict[int, Tally]])
     without_record: Offsets | None = None
     because: str = ""
+    logs: int = 1
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -118,6 +121,7 @@ class KafkaStatement:
             **({seal_keys.KAFKA_REPROCESSED: _text(self.reprocessed)} if self.reprocessed else {}),
             **({seal_keys.KAFKA_WITHOUT_RECORD: _text(self.without_record)} if self.without_record is not None else {}),
             **({seal_keys.KAFKA_WITHOUT_RECORD_BECAUSE: self.because} if self.because else {}),
+            **({seal_keys.KAFKA_LOGS: str(self.logs)} if self.logs > 1 else {}),
         }
 
     @classmethod
@@ -148,6 +152,7 @@ class KafkaStatement:
             ),
             losses=msgspec.json.decode(keys.get(seal_keys.KAFKA_LOSSES, "[]"), type=tuple[AcceptedLoss, ...]),
             reprocessed=_tallies(keys.get(seal_keys.KAFKA_REPROCESSED, "{}")),
+            logs=int(keys.get(seal_keys.KAFKA_LOGS, "1")),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":
@@ -165,7 +170,13 @@ class KafkaStatement:
             refused_last=previous.refused_last if previous and self.refused_last is None else self.refused_last,
             losses=(*(previous.losses if previous else ()), *self.losses),
             reprocessed=added(previous.reprocessed if previous else {}, self.reprocessed),
+            logs=previous.logs if previous else self.logs,
         )
+
+    @property
+    def is_from_beginning(self) -> bool:
+        """Whether the totals cover all that the stream has ever read, of every log."""
+        return bool(self.origin) or self.logs > 1
 
     def reprocessed_rows(self, table: str) -> int:
         """How many rows of a table came to it from the quarantine since the beginning."""

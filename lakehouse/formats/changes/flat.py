@@ -24,8 +24,8 @@ from lakehouse.formats.changes.facts import (
     bools,
     report,
 )
-from lakehouse.formats.changes.images import Images
 from lakehouse.formats.changes.reading import Fields, Form, Odd, WireColumns, fields_of, undeclared
+from lakehouse.formats.changes.row_images import Images
 from lakehouse.formats.changes.times import micros_of_millis, micros_of_text
 from lakehouse.formats.json.columns import wire_columns
 from lakehouse.formats.json.model import record_model

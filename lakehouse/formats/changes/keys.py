@@ -15,8 +15,8 @@ from lakehouse.formats.changes.debezium.message_schemas import MessageSchemas
 from lakehouse.formats.changes.debezium.schema_encoding import beside
 from lakehouse.formats.changes.encodings import Encoding
 from lakehouse.formats.changes.facts import DELETE, INSERT, ChangeTable, Errors, rows_where
-from lakehouse.formats.changes.images import Images
 from lakehouse.formats.changes.reading import Fields, fields_of, is_null, is_wrapped, member, text_of
+from lakehouse.formats.changes.row_images import Images
 from lakehouse.formats.json.columns import wire_columns
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser

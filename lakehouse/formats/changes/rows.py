@@ -26,9 +26,9 @@ from lakehouse.formats.changes.facts import (
     bools,
     report,
 )
-from lakehouse.formats.changes.images import Image, Images
 from lakehouse.formats.changes.keys import KeyReader, key_headers
 from lakehouse.formats.changes.reading import Fields
+from lakehouse.formats.changes.row_images import Image, Images
 from lakehouse.formats.verdict import RecordError
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers

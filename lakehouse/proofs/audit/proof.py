@@ -5,6 +5,7 @@ from dataclasses import Field, asdict, dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
+from lakehouse.proofs.audit.absence import Absence
 from lakehouse.protocol.seals.damage import Damage
 
 DecidedBy = Literal["manifests", "scan", "manifests and scan", "empty"]
@@ -82,6 +83,7 @@ class StreamProof(FindingsDecide):
             lost records.
         proven_from: run id and time of the oldest seal that was still there; totals vouch for what lies before. Where
             a person adopted rows, also by which run: of those it is only proven that they are the ones adopted.
+        absent: what was read while one of the tables was out of the stream, by the seals that are left.
         snapshots: table → snapshot id that was judged.
         missing: declared tables that nobody has made yet.
         errors: what kept parts of the proof from being carried out; what the other parts found is in `findings`.
@@ -98,6 +100,7 @@ class StreamProof(FindingsDecide):
     invisible_because: str = ""
     proven_from: str = ""
     seals: int = 0
+    absent: tuple[Absence, ...] = ()
     snapshots: dict[str, int] = field(default_factory=dict[str, int])
     missing: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.tally import Tally
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.seals.history import attempt_of, head_of, seals
 
@@ -89,6 +90,20 @@ def is_read_before(changelog: Table, snapshot: Snapshot, read: int) -> bool:
     name = table_name(changelog)
     is_whole = retirement.statement.reprocessed_rows(name) == then.reprocessed_rows(name)
     return is_whole and retirement.was_read(then.end)
+
+
+def retired_of(table: Table, snapshot_id: int | None) -> dict[int, Tally]:
+    """Kafka partition → tally of rows that retention has removed, by the newest seal of a table that says so.
+
+    An adoption by an earlier version did not repeat it, so the seals before it count as well, as far as they are left.
+
+    Raises:
+        SealBroken: a seal was changed after it was written.
+    """
+    name = table_name(table)
+    statements = (KafkaStatement.from_keys(sealed.seal.statement) for sealed in seals(table, snapshot_id))
+    retired = (statement.retired.get(name) for statement in statements if statement is not None)
+    return next(filter(None, retired), {})
 
 
 def statement_then(changelog: Table, snapshot_id: int) -> KafkaStatement | None:

@@ -13,8 +13,10 @@ from functools import partial
 
 from lakehouse.engines.kafka.statement import WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, over_tables
+from lakehouse.proofs.audit.absence import Absence, Missed, absences, joined, missed_ranges, progress
 from lakehouse.proofs.audit.accounted_tables import former_tables, judge_missing
-from lakehouse.proofs.audit.chain import Link, judge_chain, read_chain
+from lakehouse.proofs.audit.chain import Link, read_chain
+from lakehouse.proofs.audit.chain_findings import judge_chain
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.proofs.audit.missing_offsets import name_places
 from lakehouse.proofs.audit.proof import Finding, RangeProof, StreamProof
@@ -44,8 +46,8 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     chains = {name: read_chain(pinned.table, pinned.snapshot_id) for name, pinned in group.items()}
     findings = [finding for _, chain_findings in chains.values() for finding in chain_findings]
     findings += list(_judge_siblings({name: links for name, (links, _) in chains.items()}, group))
-    # Seals are the same in every table of the stream; the longest chain tells most.
-    links = max((links for links, _ in chains.values()), key=len, default=[])
+    # Seals are the same in every table of the stream; of those that have come as far, the longest chain tells most.
+    links = max((links for links, _ in chains.values() if links), key=_reach, default=[])
     for name, (table_links, _) in chains.items():
         findings += [f for f in judge_chain(name, table_links) if f not in findings]
     former = read_partial_group(catalog, former_tables(links, tables))
@@ -74,7 +76,13 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     findings += [*gone, *map(Finding.of, damages)]
     never_made = tuple(name for name in loaded.missing if name not in {finding.table for finding in gone})
     proof = _report(stream, group, links, findings, ranges, time.monotonic() - started)
-    return replace(proof, missing=never_made, errors=(*attempted.errors, *map(absence, never_made)))
+    absent = tuple(_absences({name: table_links for name, (table_links, _) in chains.items()}))
+    return replace(
+        proof,
+        absent=absent,
+        missing=never_made,
+        errors=(*attempted.errors, *map(absence, never_made)),
+    )
 
 
 def _differing_offsets(
@@ -132,7 +140,8 @@ def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pi
     if len(newest) < 2:
         return
     latest = max(newest.values(), key=_progress)
-    for name, link in newest.items():
+    returning = _returning(chains)
+    for name, link in ((name, link) for name, link in newest.items() if name not in returning):
         mine, theirs = link.statement, latest.statement
         if (mine.cluster_id, mine.topic_id) != (theirs.cluster_id, theirs.topic_id):
             yield Finding(
@@ -164,10 +173,47 @@ def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pi
             )
 
 
+def _returning(chains: Mapping[str, Sequence[Link]]) -> dict[str, Missed]:
+    """Table → what it has missed by now, of those that were out of the stream and have lost nothing.
+
+    The next run takes them up. Tables of one step say the same, so what differs there was edited.
+    """
+    sealed = {name: links for name, links in chains.items() if links}
+    if not sealed:
+        return {}
+    latest = max(sealed.values(), key=lambda links: _progress(links[-1]))
+    last = latest[-1].statement
+    missed = {
+        name: missed_ranges(name, links[-1].statement, last)
+        for name, links in sealed.items()
+        if links[-1].statement != last and _attempt(links) != _attempt(latest)
+    }
+    return {name: ranges for name, ranges in missed.items() if ranges is not None}
+
+
+def _attempt(links: Sequence[Link]) -> str:
+    """Of the newest step; maintenance only repeats what that one said."""
+    steps = [link for link in links if link.kind != "maintenance"] or links
+    return steps[-1].sealed.seal.attempt
+
+
+def _absences(chains: Mapping[str, Sequence[Link]]) -> Iterator[Absence]:
+    """What tables say that they missed before a seal of theirs, or have missed by now."""
+    for name, missed in _returning(chains).items():
+        yield from absences(name, missed)
+    for name, links in chains.items():
+        for link in links:
+            if link.kind != "maintenance":
+                yield from absences(name, joined(link.sealed.seal.statement) or {})
+
+
 def _progress(link: Link) -> tuple[int, int, int]:
-    """Grows from seal to seal of a stream: what was read or lost, then the position, then time."""
-    counts = link.statement.total_counts
-    return counts.read + counts.lost, sum(link.statement.end.values()), link.sealed.timestamp_ms
+    """Grows from seal to seal of a stream."""
+    return *progress(link.statement), link.sealed.timestamp_ms
+
+
+def _reach(links: Sequence[Link]) -> tuple[int, int, int]:
+    return *progress(links[-1].statement), len(links)
 
 
 def _compare(

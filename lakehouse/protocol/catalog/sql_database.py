@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVarTuple, cast
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables
@@ -15,6 +15,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from lakehouse.iceberg.durable_files import local_path, sync_files
 
 _NORMAL = 1  # of SQLite's `synchronous`: a power cut takes the last commits
+
+_Columns = TypeVarTuple("_Columns")
 
 
 class NotBegunError(Exception):
@@ -76,7 +78,7 @@ class CatalogDatabase:
                 rows.append((identifier if catalog == self._name else (f"{catalog}:", *identifier), location))
         return rows
 
-    def _select(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+    def _select(self, statement: Select[*_Columns]) -> Sequence[Row[*_Columns]]:
         try:
             with self._engine.connect() as connection:
                 return connection.execute(statement).all()

@@ -25,14 +25,17 @@ from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.fold.survey import survey
-from lakehouse.steps.cdc.fold_range import MirrorWork, StagedRange, files_of, fold, without_changes
-from lakehouse.steps.cdc.plan.range import Range, newest_statement, next_range, stored_statement, whole_range
+from lakehouse.steps.cdc.fold_range import files_of, fold, without_changes
+from lakehouse.steps.cdc.plan.initial_tag import hold_initial
+from lakehouse.steps.cdc.plan.range import Range, next_range, whole_range
 from lakehouse.steps.cdc.plan.reading import changes_of, require_files
 from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired
 from lakehouse.steps.cdc.plan.schema_evolution import declared_since, evolve, undeclared_fields
 from lakehouse.steps.cdc.refusals import ChangelogReplaced, HistoryIncomplete, NoChangelog
 from lakehouse.steps.cdc.report import MirrorReport
 from lakehouse.steps.cdc.statement import KIND_MIRROR, KIND_REBUILD, MirrorStatement
+from lakehouse.steps.cdc.stored_statement import newest_statement, stored_statement
+from lakehouse.steps.cdc.work import MirrorWork, StagedRange
 
 log = structlog.get_logger(__name__)
 MAX_CHANGES = 5_000_000
@@ -106,6 +109,7 @@ def _mirror(step: MirrorStep) -> MirrorReport:
     folded = _fold(step, work, change_range)
     step.inform(f"{step.name}: {folded.plan.strategy}, {'; '.join(folded.plan.reasons)}, {_since(began):.1f} s")
     failpoint("mirror.merged")
+    hold_initial(step.catalog, step.name, folded.statement.initial)
     kind = KIND_REBUILD if work.rebuild else KIND_MIRROR
     staged = _seal_all(work, change_range, folded.statement, kind)
     published = publish(step.catalog, staged, leases=[_lease(work, change_range.end)])
@@ -134,7 +138,7 @@ def plan_work(step: MirrorStep) -> MirrorWork:
         if change_range is None or not (change_range.changes or step.tables.mirror.initial):
             return work
         if step.tables.mirror.initial is None:
-            require = require_complete if change_range.arrived.origin else require_unretired
+            require = require_complete if change_range.arrived.is_from_beginning else require_unretired
             require(step.name, change_range)
         return _leased(replace(work, change_range=change_range))
     change_range = next_range(step.name, previous, changelog, max_changes=step.max_changes)

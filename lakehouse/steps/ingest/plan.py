@@ -11,18 +11,13 @@ from dataclasses import dataclass, field
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, next_accepted
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
-from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
     PartitionsVanished,
     PositionBeyondEnd,
-    PositionsDiffer,
     RetentionOvertook,
-    RowsWithoutSeal,
     StartNotInLog,
-    TableEmptied,
     TopicRecreated,
-    UnsealedCommit,
 )
 
 POLL_RECORDS = 20_000  # that a consumer takes up at once, also behind the range that it is to read
@@ -72,66 +67,6 @@ class IngestPlan:
     def needed(self) -> bool:
         """Whether there is anything to write: records, a loss, or a position that no seal holds yet."""
         return self.previous is None or self.end != self.previous.end
-
-
-def stored_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | None:
-    """The position that all tables of a stream agree on, or None where none has begun.
-
-    A table without rows and seal beside sealed ones has just been added to the stream; it joins at their position.
-
-    Raises:
-        RowsWithoutSeal: a table holds rows and no position.
-        TableEmptied: a table holds neither, and its siblings say that it should hold rows.
-        PositionsDiffer: one table was rolled back alone.
-        UnsealedCommit: somebody wrote outside the protocol after the last seal.
-    """
-    statements = sealed_statements(bases)
-    unsealed = [name for name, base in bases.items() if name not in statements and base.has_rows]
-    if unsealed:
-        raise RowsWithoutSeal(stream, unsealed)
-    foreign = {
-        name: [snapshot.snapshot_id for snapshot in bases[name].unsealed] for name in statements if bases[name].unsealed
-    }
-    if foreign:
-        raise UnsealedCommit(stream, foreign)
-    position = agreed_position(stream, statements)
-    if emptied := emptied_tables(bases, position):
-        raise TableEmptied(stream, emptied)
-    return position
-
-
-def emptied_tables(bases: Mapping[str, Base], position: KafkaStatement | None) -> dict[str, int]:
-    """Table → rows that its siblings' seals account for, of tables that have neither rows nor a seal."""
-    rows = {
-        name: sum(tally.count for tally in position.totals.get(name, {}).values()) if position else 0
-        for name, base in bases.items()
-        if base.sealed is None and not base.has_rows
-    }
-    return {name: count for name, count in rows.items() if count}
-
-
-def sealed_statements(bases: Mapping[str, Base]) -> dict[str, KafkaStatement]:
-    """What the newest seal of each table says, of those that have one."""
-    read = {name: KafkaStatement.from_keys(base.sealed.seal.statement) for name, base in bases.items() if base.sealed}
-    return {name: statement for name, statement in read.items() if statement is not None}
-
-
-def agreed_position(stream: str, statements: Mapping[str, KafkaStatement]) -> KafkaStatement | None:
-    """The one position that all seals tell, or None where there is no seal.
-
-    Raises:
-        PositionsDiffer: they do not agree.
-    """
-    sealed = list(statements.values())
-    # A table that was set back to before records were reprocessed lacks them, though it stands where the others stand.
-    states = [(statement.end, statement.topic_id, statement.cluster_id, statement.reprocessed) for statement in sealed]
-    if any(state != states[0] for state in states):
-        late = {
-            name: sum(map(statement.reprocessed_rows, statement.reprocessed)) for name, statement in statements.items()
-        }
-        positions = {name: statement.end for name, statement in statements.items()}
-        raise PositionsDiffer(stream, positions, late if len(set(late.values())) > 1 else None)
-    return sealed[0] if sealed else None
 
 
 def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -> None:

@@ -20,6 +20,7 @@ from lakehouse.engines.kafka import first_oversized, offsets_at, read_topic, sam
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.proofs.audit.absence import joined_key
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
 from lakehouse.protocol.seals.attempt import Attempt
@@ -29,7 +30,8 @@ from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
-from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_unchanged, stored_position
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_unchanged
+from lakehouse.steps.ingest.position import joining, stored_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.received import last_refused
@@ -237,7 +239,11 @@ def seal_all(
     *,
     kind: str = "ingest",
 ) -> list[Staged]:
-    """Seal every table of the step, also those that received nothing; `extra_keys` are for one table each."""
+    """Seal every table of the step, also those that received nothing; `extra_keys` are for one table each.
+
+    A table that comes back to the stream says what it missed.
+    """
+    joined_keys = {name: joined_key(missed) for name, missed in joining(bases).items()}
     return [
         seal_branch(
             step.catalog,
@@ -246,7 +252,7 @@ def seal_all(
             Seal.of(
                 step.attempt,
                 kind,
-                statement={**statement.to_keys(), **extra_keys.get(name, {})},
+                statement={**statement.to_keys(), **joined_keys.get(name, {}), **extra_keys.get(name, {})},
                 previous=base.sealed.seal if base.sealed else None,
             ),
         )

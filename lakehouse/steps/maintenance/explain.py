@@ -7,7 +7,7 @@ import msgspec
 
 from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation, Withheld
 from lakehouse.steps.maintenance.plan.decide import OVERDUE
-from lakehouse.steps.maintenance.plan.due import sized
+from lakehouse.steps.maintenance.plan.due_result import sized
 from lakehouse.steps.maintenance.survey import Surveyed
 
 _MOST_PARTITIONS = 3

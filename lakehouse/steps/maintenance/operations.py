@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from lakehouse.steps.maintenance.deduplicate import deduplicate
 from lakehouse.steps.maintenance.expire import branches, expire, overdue
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork, Operation
-from lakehouse.steps.maintenance.orphans import orphans
+from lakehouse.steps.maintenance.orphans import removal
 from lakehouse.steps.maintenance.rewrite import column_statistics, compact, manifests
 
 Run = Callable[[MaintenanceWork, Action], ActionOutcome]
@@ -18,5 +18,5 @@ OPERATIONS: Mapping[Operation, Run] = {
     Operation.MANIFESTS: manifests.run,
     Operation.STATISTICS: column_statistics.run,
     Operation.EXPIRE: expire.run,
-    Operation.ORPHANS: orphans.run,
+    Operation.ORPHANS: removal.run,
 }

@@ -21,6 +21,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.manifest_files import ManifestCache
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
+from lakehouse.protocol.cleanup.store_clock import require_clock
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt, attempt_in
 from lakehouse.protocol.seals.base import read_bases
@@ -34,6 +35,7 @@ from lakehouse.steps.maintenance.report import MaintainReport
 from lakehouse.steps.maintenance.survey import Surveyed, TableSurvey
 
 log = structlog.get_logger(__name__)
+_BY_AGE = (Operation.BRANCHES, Operation.LEASES, Operation.EXPIRE, Operation.ORPHANS)
 
 
 class CannotMeasure(LakehouseError):
@@ -171,6 +173,8 @@ def _carry_out(step: MaintainStep, action: Action, memory: History, cache: Manif
     if surveyed is None or due_action is None:
         return ActionOutcome(action=action, result="nothing", message="it was no longer due when it was its turn")
     allowed = Approval(due_action) if step.allow else approval(step.approvals, memory, surveyed, due_action)
+    if not allowed.refusal and action.operation in _BY_AGE:
+        require_clock(step.catalog.load_table(step.table.identifier))
     if action.operation is Operation.ORPHANS:
         apply(plan(ORPHANS, step.catalog), step.catalog)
     work = MaintenanceWork(

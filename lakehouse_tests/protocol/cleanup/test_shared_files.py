@@ -12,7 +12,7 @@ from lakehouse.protocol.cleanup.shared_files import FilesShared, require_sole, s
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.maintenance.expire.expire import expire
 from lakehouse.steps.maintenance.model.action import Action, Operation
-from lakehouse.steps.maintenance.orphans import orphans
+from lakehouse.steps.maintenance.orphans import removal
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.maintenance.house import work_on
 
@@ -44,7 +44,7 @@ def test_expiry_takes_no_file_from_another_entry(lake: Lake) -> None:
         expire(lake.catalog, declared, name, SMALL)
     work = work_on(lake.catalog, declared, name, Maintenance(orphans=Orphans(delete=True)))
     with pytest.raises(FilesShared):
-        orphans.run(work, Action(operation=Operation.ORPHANS))
+        removal.run(work, Action(operation=Operation.ORPHANS))
     assert all_rows(lake, copy) == before
     lake.catalog.drop_table(tuple(copy.split(".")))
     assert expire(lake.catalog, declared, name, SMALL).files == 0
@@ -83,7 +83,7 @@ def test_files_of_a_branch_that_another_entry_has_stay(sql_lake: Lake) -> None:
     assert all_rows(sql_lake, copy)[-1] == 2
 
 
-def test_what_is_shared(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_shared(sql_lake: Lake) -> None:
     name = sql_lake.create("a")
     sql_lake.write("first", a=[1])
     table = sql_lake.load(name)
@@ -102,8 +102,7 @@ def test_what_is_shared(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None
         elsewhere: "",
     }
     for entry, shared in cases.items():
-        monkeypatch.setattr(sql_lake.catalog, "entries", lambda entry=entry: iter([entry]))
-        found = shared_with(sql_lake.catalog, table)
+        found = shared_with([entry], table)
         assert found.startswith(shared) if shared else not found
         both = shared_among([own, entry])
         assert set(both) == ({table.name(), entry.identifier} if shared else set())

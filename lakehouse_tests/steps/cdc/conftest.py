@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from lakehouse.declarations import Changelog, Mirror, MirrorTables, apply, plan
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.orchestration.resources.staging import stage_arrow
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import publish, seal_branch
@@ -29,6 +30,7 @@ from lakehouse.settings import CatalogSettings
 from lakehouse.steps.cdc.report import MirrorReport
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.cdc.step import MirrorStep, mirror
+from lakehouse.steps.ingest.repair.loss import plan_loss
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.spark import SparkOn
 
@@ -118,6 +120,19 @@ class Feed:
         """What was refused comes from the quarantine, where it was in Kafka."""
         rows, self.refused = self.refused, []
         return self._publish("reprocess", rows, dict(self.offsets), "reprocess")
+
+    def begin_anew(self) -> None:
+        """The topic was deleted and made again; a person accepts that, and its offsets begin at 0."""
+        base = read_bases(self.catalog, [self.log.name])[self.log.name]
+        assert base.sealed
+        previous = KafkaStatement.from_keys(base.sealed.seal.statement)
+        assert previous
+        topic = TopicState(previous.topic, previous.cluster_id, f"{previous.topic_id} anew", {0: PartitionRange(0, 3)})
+        loss = plan_loss("things", previous, topic, new_epoch=True)
+        attempt = Attempt(run_id="epoch", step="accept-loss:things")
+        seal = Seal.of(attempt, loss.kind, statement=loss.statement.to_keys(), previous=base.sealed.seal)
+        publish(self.catalog, [seal_branch(self.catalog, base, attempt, seal)])
+        self.offsets = {0: 0}
 
     def _publish(self, kind: str, rows: list[Change], start: Mapping[int, int], run_id: str) -> int:
         name = self.log.name

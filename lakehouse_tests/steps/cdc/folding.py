@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lakehouse.declarations import Changelog, Mirror, MirrorTables, Table
 from lakehouse.declarations.columns.schemas import arrow_schema, spark_schema
 from lakehouse.steps.cdc.fold.key_changes import complete
-from lakehouse.steps.cdc.fold.resolve import Delta, resolve
+from lakehouse.steps.cdc.fold.rows_to_write import Delta, resolve
 from lakehouse.steps.cdc.fold.scope import FoldScope, SealedFold
 from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse.steps.cdc.plan.initial_load import collectable

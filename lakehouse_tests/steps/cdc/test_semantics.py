@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from lakehouse.declarations import MirrorTables
 from lakehouse.engines.spark import spark_session
 from lakehouse.settings import Settings
-from lakehouse.steps.cdc.fold.resolve import resolve
+from lakehouse.steps.cdc.fold.rows_to_write import resolve
 from lakehouse.steps.cdc.fold.scope import FoldScope, SealedFold
 from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse.steps.cdc.plan.initial_load import as_reads

@@ -21,6 +21,7 @@ from lakehouse.protocol.seals.history import ancestry, head_of, last_seal, summa
 from lakehouse.protocol.seals.row_count import row_count
 from lakehouse.steps.cdc.fold.clocks import Arrival
 from lakehouse.steps.cdc.merge.merge_plan import COPY, DELETES
+from lakehouse.steps.cdc.plan.initial_tag import initial_tag
 from lakehouse.steps.cdc.refusals import (
     ColumnsDiffer,
     FilesGone,
@@ -401,6 +402,7 @@ def test_a_mirror_that_begins_with_a_copy(mirrored: MakeMirror) -> None:
     snapshot = head_of(things.load("legacy.things"))
     assert report.statement
     assert report.statement.initial == f"legacy.things@{snapshot}"
+    assert head_of(things.load("legacy.things"), initial_tag(things.tables.mirror.name)) == snapshot
     assert things.rows() == {1: ("newer", None), 3: ("c", 3)}
     things.sql("INSERT INTO lake.legacy.things VALUES (4L, 'd', 4)")
     things.apply([upsert(3, 7, name="on")])

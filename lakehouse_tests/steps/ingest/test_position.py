@@ -15,7 +15,7 @@ from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.commit import stage_files
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.ingest.plan import stored_position
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import (
     IngestRefused,
     PositionsDiffer,

@@ -13,7 +13,7 @@ from lakehouse.protocol.commit import stage_files
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import last_seal
 from lakehouse.steps.ingest.gate import TooMuchQuarantined
-from lakehouse.steps.ingest.plan import stored_position
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refused_batch import REFUSED
 from lakehouse.steps.ingest.step import IngestStep, keep_newest, seal_all
 from lakehouse_tests.fixtures.lakes import sql_settings

@@ -10,7 +10,7 @@ from lakehouse.steps.maintenance.model.action import Operation
 from lakehouse.steps.maintenance.model.state import MeasuredState, SnapshotHold
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.plan.decide import decide
-from lakehouse.steps.maintenance.plan.due import sized
+from lakehouse.steps.maintenance.plan.due_result import sized
 from lakehouse.steps.maintenance.survey import Surveyed
 from lakehouse_tests.steps.maintenance.states import DAY, MIB, NOW, TARGET, decided, line, part, state
 

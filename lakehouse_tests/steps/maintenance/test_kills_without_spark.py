@@ -43,7 +43,7 @@ from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse.steps.maintenance import step
 from lakehouse.steps.maintenance.measure.history import MAINTAINS
 from lakehouse.steps.maintenance.model.action import Action, Operation
-from lakehouse.steps.maintenance.orphans import orphans
+from lakehouse.steps.maintenance.orphans import removal
 from lakehouse.steps.maintenance.report import MaintainReport
 from lakehouse.steps.maintenance.step import MaintainStep, maintain
 from lakehouse_tests.fixtures.lakes import Lake
@@ -208,7 +208,7 @@ def _prepare(lake: Lake, operation: Operation) -> None:
     if operation is Operation.ORPHANS:  # the first of two looks was long ago
         apply(plan(ORPHANS, lake.catalog), lake.catalog)
         work = house.work_on(lake.catalog, Declarations({declared.name: declared}, {}, {}), declared.name, POLICY)
-        look = orphans.run(work, Action(operation=operation), now=datetime.now(UTC) - timedelta(days=8))
+        look = removal.run(work, Action(operation=operation), now=datetime.now(UTC) - timedelta(days=8))
         assert look.effect.candidates == 1
 
 

@@ -1,6 +1,7 @@
 """A run of maintenance: decided before it is done, told afterwards, and completed by the next where it died."""
 
 import json
+import time
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -93,6 +94,16 @@ def test_without_leave_what_deletes_is_only_shown(house: House) -> None:
     report = maintain(step_of(house, EXPIRES, allow=False))
     assert [one.result for one in report.outcomes] == ["dry_run"]
     assert "would go" in report.outcomes[0].message
+    assert house.line == before
+
+
+def test_nothing_goes_by_a_clock_that_is_ahead(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.grow(6)
+    before, real = house.line, time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: real() + 3600 * 10**9)
+    report = maintain(step_of(house, EXPIRES))
+    assert [outcome.result for outcome in report.outcomes] == ["failed"]
+    assert "this machine's clock says" in report.outcomes[0].message
     assert house.line == before
 
 

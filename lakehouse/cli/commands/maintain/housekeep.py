@@ -16,6 +16,7 @@ from lakehouse.cli.durations import duration
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import Abandoned, abandoned_branches, drop_branch
+from lakehouse.protocol.cleanup.store_clock import require_clock
 
 
 @dataclass
@@ -68,6 +69,7 @@ def _not_removed(branch: Abandoned) -> Swept:
 
 def _sweep(catalog: LakeCatalog, branch: Abandoned) -> Swept:
     swept = _not_removed(branch)
+    require_clock(catalog.load_table(identifier_of(branch.table)))
     try:
         swept.files = drop_branch(catalog, branch)
         swept.outcome = "removed"

@@ -38,6 +38,10 @@ def _show_one(context: Context, proof: StreamProof) -> None:
     context.out.print(lines)
     if proof.invisible:
         context.out.print(plain(f"offsets without a record: {proof.invisible_because}"))
+    for absence in proof.absent:
+        context.out.print(
+            f"{absence}: their records are in its siblings.", soft_wrap=True, markup=False, highlight=False
+        )
     for loss in proof.losses:
         context.out.print(_loss(loss, proof), style="yellow", soft_wrap=True, markup=False, highlight=False)
     for finding in proof.findings:

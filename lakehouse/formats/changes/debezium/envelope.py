@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 import pyarrow as pa
 
-from lakehouse.formats.changes.images import Images
+from lakehouse.formats.changes.row_images import Images
 from lakehouse.formats.json.model import record_model
 
 _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]

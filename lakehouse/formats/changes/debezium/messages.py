@@ -29,7 +29,6 @@ from lakehouse.formats.changes.facts import (
     bools,
     report,
 )
-from lakehouse.formats.changes.images import Images
 from lakehouse.formats.changes.names import Names, joined
 from lakehouse.formats.changes.reading import (
     Fields,
@@ -43,6 +42,7 @@ from lakehouse.formats.changes.reading import (
     text_of,
     undeclared,
 )
+from lakehouse.formats.changes.row_images import Images
 from lakehouse.formats.changes.times import micros_of_millis
 from lakehouse.formats.json.parser import RecordParser
 from lakehouse.formats.verdict import RecordError

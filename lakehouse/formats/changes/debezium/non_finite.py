@@ -6,8 +6,8 @@ import msgspec
 from pyarrow import types as t
 
 from lakehouse.formats.changes.encodings import NOT_NUMBERS
-from lakehouse.formats.changes.images import Images
 from lakehouse.formats.changes.reading import Fields, member
+from lakehouse.formats.changes.row_images import Images
 
 
 class NotNumbers:

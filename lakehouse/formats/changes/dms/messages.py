@@ -26,9 +26,9 @@ from lakehouse.formats.changes.facts import (
     bools,
     report,
 )
-from lakehouse.formats.changes.images import Images
 from lakehouse.formats.changes.names import Names, joined
 from lakehouse.formats.changes.reading import Fields, Form, Odd, WireColumns, fields_of, member, undeclared
+from lakehouse.formats.changes.row_images import Images
 from lakehouse.formats.changes.times import micros_of_text
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser

@@ -6,7 +6,7 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.steps.maintenance.orphans.orphan_log import looked
-from lakehouse.steps.maintenance.orphans.orphans import LEAST
+from lakehouse.steps.maintenance.orphans.removal import LEAST
 
 
 def deleted_too_early(catalog: LakeCatalog, uuid: str) -> list[str]:

@@ -60,6 +60,7 @@ def _describe(proof: StreamProof, table: str, findings: Sequence[Finding], rows:
         return f"Snapshot {snapshot} holds no rows, and by its seals it should hold none."
     but = f" but the {proof.lost:,} that somebody gave up" if proof.lost else ""
     without = f" Offsets without a record: {proof.invisible_because}." if proof.invisible else ""
+    without += "".join(f" {absence}." for absence in proof.absent if absence.table == table)
     return (
         f"All {rows:,} rows of snapshot {snapshot} are accounted for: no Kafka record is missing{but}, none is there "
         f"twice.{without}"

@@ -4,6 +4,7 @@ from pyiceberg.table import Table
 
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.iceberg.names import table_name
+from lakehouse.proofs.audit.retirement import retired_of
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
 from lakehouse.steps.cdc.plan.range import Range, appended, chain, keeps_rows, total
 from lakehouse.steps.cdc.refusals import HistoryIncomplete, RangeExpired
@@ -34,7 +35,7 @@ def require_complete(mirror: str, whole: Range) -> None:
         HistoryIncomplete: says why.
     """
     name = table_name(whole.table)
-    if not whole.arrived.origin:
+    if not whole.arrived.is_from_beginning:
         raise HistoryIncomplete(mirror, name, "its seals do not say where it begins")
     require_unretired(mirror, whole)
     for snapshot in ancestry(whole.table, whole.end):
@@ -54,6 +55,6 @@ def require_unretired(mirror: str, whole: Range) -> None:
     Raises:
         HistoryIncomplete: it has.
     """
-    retired = sum(tally.count for tally in whole.arrived.retired.get(whole.name, {}).values())
+    retired = sum(tally.count for tally in retired_of(whole.table, whole.end).values())
     if retired:
         raise HistoryIncomplete(mirror, whole.name, f"its retention removed {retired} changes")

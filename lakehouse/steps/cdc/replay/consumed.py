@@ -13,6 +13,7 @@ from lakehouse.declarations import MirrorTables
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
+from lakehouse.proofs.audit.retirement import retired_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.steps.cdc.evidence import Evidence
 from lakehouse.steps.cdc.position import ChangePosition
@@ -194,9 +195,7 @@ def _missing(mirror: str, evidence: Evidence, initial: Table | None) -> str:
     statement = evidence.newest.statement
     if statement.initial and initial is None:
         return f"{mirror} began with {statement.initial}, which is not there any more."
-    sealed = evidence.changelog.sealed
-    arrived = KafkaStatement.from_keys(sealed.seal.statement) if sealed else None
-    if arrived and arrived.retired.get(statement.changelog):
+    if retired_of(evidence.changelog.table, evidence.changelog.snapshot_id):
         return f"{statement.changelog} keeps only the changes that its retention allows."
     return ""
 

@@ -121,12 +121,17 @@ class ChangelogSeals:
         return {operation: count for operation, count in totals.items() if count}
 
     def may_begin_anew(self, statement: MirrorStatement) -> bool:
-        """Whether in a range the stream began with another topic, and offsets with it; or nobody can say any more."""
+        """Whether in a range the stream began with another topic, and offsets with it; or nobody can say any more.
+
+        It may have done so while the changelog was out of it, too.
+        """
         begin = self._begin(statement.start)
         if begin is None or statement.end not in self._indexes:
             return True
         snapshots = self._history[self._indexes[statement.end] : begin]
-        return any(summary_of(snapshot).get(seal_keys.KIND) == KIND_NEW_EPOCH for snapshot in snapshots)
+        joined = f"{seal_keys.PREFIX}{seal_keys.KAFKA_JOINED}"
+        summaries = [summary_of(snapshot) for snapshot in snapshots]
+        return any(summary.get(seal_keys.KIND) == KIND_NEW_EPOCH or joined in summary for summary in summaries)
 
     def _begin(self, start: int | None) -> int | None:
         """Place of the first snapshot before the range."""

@@ -10,7 +10,8 @@ from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base
-from lakehouse.steps.ingest.plan import IngestPlan, plan_range, stored_position
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.repair.loss import Loss
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.step import IngestStep, first_offsets, state

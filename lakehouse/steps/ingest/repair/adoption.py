@@ -20,15 +20,11 @@ from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.coordinates import Offsets, coordinates
+from lakehouse.proofs.audit.retirement import retired_of
 from lakehouse.protocol.commit import Published, publish
 from lakehouse.protocol.seals.base import Base
-from lakehouse.steps.ingest.plan import (
-    agreed_position,
-    emptied_tables,
-    position_in,
-    require_same_log,
-    sealed_statements,
-)
+from lakehouse.steps.ingest.plan import position_in, require_same_log
+from lakehouse.steps.ingest.position import agreed_position, emptied_tables
 from lakehouse.steps.ingest.refusals import OffsetsSkipped, PositionBeyondEnd
 from lakehouse.steps.ingest.step import IngestStep, seal_all
 
@@ -76,8 +72,7 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         IngestRefused: the sealed tables do not agree, or the position that rows or seals tell is not in the log.
         OffsetsSkipped: the stream would go on behind offsets that nobody has read.
     """
-    statements = sealed_statements(bases)
-    previous = agreed_position(step.stream.name, statements)
+    previous = agreed_position(step.stream.name, bases)
     unaccounted = _unaccounted(bases, previous)
     if not unaccounted:
         raise NothingToAdopt(
@@ -99,9 +94,7 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         unaccounted=unaccounted,
         repeated=_repeated(rows),
         read_again=_beyond(rows, position),
-        statement=_statement(
-            rows, previous, _retired(bases, statements, previous), topic, position, step.stream.quarantine_table
-        ),
+        statement=_statement(rows, previous, _retired(bases, previous), topic, position, step.stream.quarantine_table),
     )
 
 
@@ -180,13 +173,16 @@ def _require_none_skipped(
         raise OffsetsSkipped(stream, topic.topic, skipped, go_on_from="rows" if same_log else "earliest")
 
 
-def _retired(
-    bases: Mapping[str, Base], statements: Mapping[str, KafkaStatement], previous: KafkaStatement | None
-) -> Tallies:
-    """What was retired of each table, by its own seal (it may have been rolled back), or else its sibling's."""
-    last = {name: statements.get(name, previous) for name in bases}
-    retired = {name: statement.retired.get(name, {}) for name, statement in last.items() if statement is not None}
-    return {name: dict(by_partition) for name, by_partition in retired.items() if by_partition}
+def _retired(bases: Mapping[str, Base], previous: KafkaStatement | None) -> Tallies:
+    """What was retired of each table, by its own seals (it may have been rolled back), or else its siblings'.
+
+    Of tables that are in the stream no more, their siblings' seals say it.
+    """
+    retired = {name: dict(tallies) for name, tallies in (previous.retired if previous else {}).items()}
+    for name, base in bases.items():
+        if base.sealed is not None:
+            retired[name] = retired_of(base.table, base.snapshot_id)
+    return {name: by_partition for name, by_partition in retired.items() if by_partition}
 
 
 def _statement(
@@ -201,11 +197,11 @@ def _statement(
         table: {partition: Tally.of(offsets) for partition, offsets in by_partition.items()}
         for table, by_partition in rows.items()
     }
-    totals = added(stored, retired)
-    row_counts = {table: sum(tally.count for tally in by_partition.values()) for table, by_partition in totals.items()}
+    # Rows of tables that are in the stream no more, and what was lost, were not looked at.
+    others = {table: dict(sums) for table, sums in (previous.totals if previous else {}).items() if table not in stored}
+    totals = {**added(stored, {table: sums for table, sums in retired.items() if table in stored}), **others}
+    row_counts = {table: sum(tally.count for tally in sums.values()) for table, sums in totals.items() if table != LOST}
     before = previous.total_counts if previous else Counts()
-    if previous and LOST in previous.totals:
-        totals[LOST] = dict(previous.totals[LOST])
     return KafkaStatement(
         cluster_id=topic.cluster_id,
         topic=topic.topic,

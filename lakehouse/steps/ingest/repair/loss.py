@@ -27,7 +27,8 @@ from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.chain import KIND_NEW_EPOCH
 from lakehouse.protocol.commit import Published, publish
 from lakehouse.protocol.seals.base import Base
-from lakehouse.steps.ingest.plan import lost_ranges, position_in, require_same_log, stored_position
+from lakehouse.steps.ingest.plan import lost_ranges, position_in, require_same_log
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import IngestRefused, Ranges
 from lakehouse.steps.ingest.step import IngestStep, seal_all
 
@@ -152,7 +153,8 @@ def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
             if partition not in reason.ranges
         }
     statement = _statement(topic, start, end, lost, previous)
-    statement = replace(statement, origin={}, losses=ledger, refused_last=refused_last)
+    logs = previous.logs + 1 if previous.is_from_beginning else 1
+    statement = replace(statement, origin={}, logs=logs, losses=ledger, refused_last=refused_last)
     return Loss(KIND_NEW_EPOCH, lost, reason.ranges, type(reason).__name__, statement, _spans(lost))
 
 

@@ -21,7 +21,8 @@ from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.ingest.plan import IngestPlan, require_same_log, require_unchanged, stored_position
+from lakehouse.steps.ingest.plan import IngestPlan, require_same_log, require_unchanged
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import Ranges, shown
 from lakehouse.steps.ingest.step import IngestStep
 from lakehouse.steps.ingest.workers.work import IngestWork, read_and_write

@@ -19,6 +19,7 @@ from lakehouse.protocol.commit.trim import retained
 from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases, release_command
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
 from lakehouse.protocol.seals.history import MAIN, ancestry, head_of
+from lakehouse.steps.cdc.plan.initial_tag import is_initial
 from lakehouse.steps.cdc.replay.checkpoints import CHECKPOINT_PREFIX
 from lakehouse.steps.derived.inputs.pins import KEPT, pin_begun_ms
 from lakehouse.steps.maintenance.expire.consumers import Consumer, begun_with, consumers_of
@@ -151,7 +152,9 @@ def _by_reference(table: Table, orphaned: Collection[str]) -> Iterator[SnapshotH
             )
         else:
             kind: HolderKind = "checkpoint" if ref.startswith(CHECKPOINT_PREFIX) else "tag"
-            yield SnapshotHold(kind=kind, owner=ref, snapshot_id=snapshot_id, command=_drop_tag(name, ref))
+            reason = "a mirror began with it; only without that mirror it may go" if is_initial(ref) else ""
+            command = _drop_tag(name, ref)
+            yield SnapshotHold(kind=kind, owner=ref, snapshot_id=snapshot_id, command=command, reason=reason)
 
 
 def _drop_tag(table: str, tag: str) -> str:

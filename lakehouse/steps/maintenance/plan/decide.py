@@ -12,8 +12,8 @@ from lakehouse.steps.maintenance.expire.overdue import late
 from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation, Why, Withheld
 from lakehouse.steps.maintenance.model.state import MeasuredState
 from lakehouse.steps.maintenance.plan.budget import Budget, within
-from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, refused
 from lakehouse.steps.maintenance.plan.due_deduplicate import due_deduplicate
+from lakehouse.steps.maintenance.plan.due_result import DueResult, RuleInput, refused
 from lakehouse.steps.maintenance.plan.due_rewrite import due_rewrite
 from lakehouse.steps.maintenance.plan.due_table import (
     describe,

@@ -12,7 +12,7 @@ from lakehouse.steps.maintenance.model.action import Action, Operation, Withheld
 from lakehouse.steps.maintenance.model.partitions import EPOCH, NEVER
 from lakehouse.steps.maintenance.model.preconditions import NotNameable
 from lakehouse.steps.maintenance.model.state import MeasuredState, PartitionState
-from lakehouse.steps.maintenance.plan.due import DueResult, RuleInput, moment, sized, withheld_action
+from lakehouse.steps.maintenance.plan.due_result import DueResult, RuleInput, moment, sized, withheld_action
 
 _MOST_NAMED = 10
 
@@ -81,7 +81,7 @@ def last_known(partition: PartitionState, state: MeasuredState) -> PartitionStat
     """The same, with the latest time at which it can have changed last: by the history, and where that is forgotten."""
     timestamps = _changes(partition)
     if not timestamps and state.main and state.main[0].parent_id is not None:
-        timestamps = [state.main[0].at]
+        timestamps = [state.main[0].timestamp]
     return replace(partition, last_change=max(timestamps, default=None))
 
 

@@ -4,7 +4,7 @@ from lakehouse.declarations import Maintenance, Rewrite
 from lakehouse.declarations.storage.file_layout import DISTRIBUTION, FANOUT, LayoutFacts, choose
 from lakehouse.steps.maintenance.model.action import Advice
 from lakehouse.steps.maintenance.model.state import MeasuredState
-from lakehouse.steps.maintenance.plan.due import sized
+from lakehouse.steps.maintenance.plan.due_result import sized
 
 _WORTH_IT = 1.5  # so many times faster
 

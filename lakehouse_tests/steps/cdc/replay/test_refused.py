@@ -5,21 +5,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.protocol.catalog import open_catalog
-from lakehouse.protocol.commit import publish, seal_branch
-from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.read_group import read_group
-from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.replay.refused import PLACE, POSITION, refused_changes, with_reasons, without_refused
+from lakehouse.steps.cdc.verify.counters import check_balance
 from lakehouse.steps.cdc.verify.ordering import check_order
 from lakehouse.steps.cdc.verify.verify import check_fold
-from lakehouse.steps.ingest.repair.loss import plan_loss
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.conftest import MakeMirror, Mirrored, upsert
+from lakehouse_tests.steps.cdc.conftest import MakeMirror, upsert
 from lakehouse_tests.steps.cdc.mirrored import REFUSED, MirroredLake, insert
 
 COLUMNS = [*PLACE, *POSITION]
@@ -64,27 +58,12 @@ def test_what_one_build_refused_is_read_with_its_position(tmp_path: Path) -> Non
     assert refused_changes(quarantine, "another").is_empty()
 
 
-def _begin_anew(things: Mirrored) -> None:
-    """The topic was deleted and made again; a person accepts that, and its offsets begin at 0."""
-    name, catalog = things.feed.log.name, things.feed.catalog
-    base = read_bases(catalog, [name])[name]
-    assert base.sealed
-    previous = KafkaStatement.from_keys(base.sealed.seal.statement)
-    assert previous
-    topic = TopicState(previous.topic, previous.cluster_id, "another-topic-id", {0: PartitionRange(0, 3)})
-    loss = plan_loss("things", previous, topic, new_epoch=True)
-    attempt = Attempt(run_id="epoch", step="accept-loss:things")
-    seal = Seal.of(attempt, loss.kind, statement=loss.statement.to_keys(), previous=base.sealed.seal)
-    publish(catalog, [seal_branch(catalog, base, attempt, seal)])
-    things.feed.offsets = {0: 0}
-
-
 @pytest.mark.spark
 def test_a_good_change_of_a_new_log_is_not_the_refused_one_of_the_old(mirrored: MakeMirror) -> None:
     things = mirrored()
     things.apply([upsert(1, 10, "insert", name="a"), upsert(1, 10, "insert", name="b"), upsert(2, 11, "insert")])
     assert len(things.quarantined()) == 1
-    _begin_anew(things)
+    things.feed.begin_anew()
     things.apply([upsert(number, 95 + number, "insert", name="new") for number in (5, 6, 7)])
     assert sorted(things.rows()) == [1, 2, 5, 6, 7]
     fold = check_fold(things.feed.catalog, things.tables)
@@ -92,3 +71,19 @@ def test_a_good_change_of_a_new_log_is_not_the_refused_one_of_the_old(mirrored: 
     assert fold.refused == 1
     order = check_order(things.tables, read_evidence(things.feed.catalog, things.tables))
     assert order.refused == 1
+    assert check_balance(things.tables, read_evidence(things.feed.catalog, things.tables)).holds
+
+
+@pytest.mark.spark
+def test_a_mirror_of_two_logs_is_rebuilt(mirrored: MakeMirror) -> None:
+    things = mirrored()
+    things.apply([upsert(1, 10, "insert", name="a"), upsert(2, 11, "insert", name="b")])
+    things.feed.begin_anew()
+    things.apply([upsert(2, 95, name="c"), upsert(3, 96, "insert", name="d")])
+    before = things.rows()
+    things.run(rebuild=True)
+    assert things.rows() == before
+    fold = check_fold(things.feed.catalog, things.tables)
+    assert fold.holds, fold.findings
+    balance = check_balance(things.tables, read_evidence(things.feed.catalog, things.tables))
+    assert balance.holds, balance.findings

@@ -8,7 +8,7 @@ from lakehouse.engines.kafka.statement import LOST
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases
-from lakehouse.steps.ingest.plan import stored_position
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import RetentionOvertook, TopicRecreated
 from lakehouse.steps.ingest.repair.accept_offsets import (
     LONGEST_REASON,

@@ -1,5 +1,6 @@
 """Rows that no seal accounts for become the baseline: counted, told in every audit, proven from there on."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlparse
@@ -242,6 +243,36 @@ def test_a_mirror_of_a_retired_changelog_is_proven_from_its_checkpoint_after_an_
     assert proof.fold is not None
     assert "checkpoint" in proof.fold.began
     make_checkpoint(retired.catalog, retired.tables)
+
+
+def test_what_was_retired_before_an_adoption_by_an_earlier_version_stays_retired(retired: MirroredLake) -> None:
+    """That one left it out of its seal."""
+    changelog = retired.load(LOG)
+    changelog.append(changelog.scan().to_arrow().slice(0, 0))
+    attempt = Attempt(run_id="former", step="adopt:birds")
+    step = step_without_engines(retired.catalog, retired.stream, retired.declarations, attempt)
+    bases = read_bases(retired.catalog, (LOG, retired.stream.quarantine_table))
+    adoption = find_adoption(step, bases, ROWS)
+    adopt(step, bases, replace(adoption, statement=replace(adoption.statement, retired={}, totals={})))
+    whole = whole_range("mirror.new", retired.load(LOG))
+    assert whole is not None
+    assert whole.arrived.retired == {}
+    with pytest.raises(HistoryIncomplete, match="retention removed 6 changes"):
+        require_unretired("mirror.new", whole)
+    changelog = retired.load(LOG)
+    changelog.append(changelog.scan().to_arrow().slice(0, 0))
+    assert adopt_birds(retired).statement.retired[LOG][0].count == 6
+
+
+def test_an_adoption_forgets_no_table_that_was_taken_out_of_the_stream(events: SimulatedStream) -> None:
+    events.ingest({0: 20})
+    events.out = frozenset({B})
+    events.append(A, [(0, 25)])
+    events.ends[0] = 30
+    adopted(events)
+    assert events.audit().holds
+    events.out = frozenset()
+    goes_on(events, 21 + 10)
 
 
 def test_a_changelog_that_was_rolled_back_to_before_its_retention_has_retired_nothing(retired: MirroredLake) -> None:

@@ -10,7 +10,7 @@ from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import last_seal
-from lakehouse.steps.ingest.plan import stored_position
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import TopicRecreated
 from lakehouse.steps.ingest.repair.loss import Loss, NothingToAccept, accept_loss, find_loss, plan_loss
 from lakehouse_tests.fixtures.lakes import Lake

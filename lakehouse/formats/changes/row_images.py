@@ -10,7 +10,7 @@ from pyarrow import types as t
 
 from lakehouse.formats.changes.encodings import JSON, Encoding
 from lakehouse.formats.changes.facts import Bools, Errors
-from lakehouse.formats.changes.unavailable import unavailable
+from lakehouse.formats.changes.unchanged_values import unavailable
 from lakehouse.formats.json.convert import Conversion, same
 from lakehouse.formats.json.wire import wire_type
 from lakehouse.formats.verdict import RecordError

@@ -23,10 +23,10 @@ from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, Attempt, attempt_in
 from lakehouse.steps.maintenance.measure.longest_run import longest_run
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork
 from lakehouse.steps.maintenance.model.partitions import hidden_fields
+from lakehouse.steps.maintenance.orphans.known_files import Known, known_files
 from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing, list_files
 from lakehouse.steps.maintenance.orphans.location import neighbours_below, require_own_place
 from lakehouse.steps.maintenance.orphans.orphan_log import Event, Note, OrphanHistory, note, recall
-from lakehouse.steps.maintenance.orphans.reachable import Known, known_files
 
 LEAST = timedelta(hours=24)
 _log = structlog.get_logger(__name__)

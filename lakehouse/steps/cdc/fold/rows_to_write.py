@@ -7,7 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from lakehouse.declarations.mirror import BEHIND_COLUMN, DELETED_COLUMN, DIGEST_COLUMN, POSITION_COLUMN, TIME_COLUMN
-from lakehouse.steps.cdc.fold.classify_events import (
+from lakehouse.steps.cdc.fold.expressions import field, literal, solid
+from lakehouse.steps.cdc.fold.last_writer_wins import (
     CONTRADICTION,
     DUPLICATE,
     TOO_LATE,
@@ -15,7 +16,6 @@ from lakehouse.steps.cdc.fold.classify_events import (
     classify_events,
     reduce,
 )
-from lakehouse.steps.cdc.fold.expressions import field, literal, solid
 from lakehouse.steps.cdc.fold.lookup import events_of, look_up
 from lakehouse.steps.cdc.fold.scope import FoldScope
 from lakehouse.steps.cdc.statement import Applied

@@ -36,12 +36,12 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.maintenance.expire.expire import expire
 from lakehouse.steps.maintenance.measure.traits import traits_of
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation
-from lakehouse.steps.maintenance.orphans import orphans
+from lakehouse.steps.maintenance.orphans import removal
+from lakehouse.steps.maintenance.orphans.known_files import Known, MetadataUnreadable, known_files
 from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing, list_files, names_of
 from lakehouse.steps.maintenance.orphans.location import CannotLook, require_own_place
 from lakehouse.steps.maintenance.orphans.orphan_log import Noted, OrphanHistory
-from lakehouse.steps.maintenance.orphans.orphans import look
-from lakehouse.steps.maintenance.orphans.reachable import Known, MetadataUnreadable, known_files
+from lakehouse.steps.maintenance.orphans.removal import look
 from lakehouse_tests.fixtures.lakes import SCHEMA, Lake, sql_settings
 from lakehouse_tests.protocol.commit.children import Child, work_on
 from lakehouse_tests.steps.maintenance import house
@@ -97,7 +97,7 @@ class Folder:
         """A look, so many days from now."""
         declared = Declarations({self.name: ORPHANS}, {}, {})
         work = house.work_on(self.lake.catalog, declared, self.name, policy, allow=allow, longest_run=longest)
-        return orphans.run(work, LOOK, now=datetime.now(UTC) + timedelta(days=days))
+        return removal.run(work, LOOK, now=datetime.now(UTC) + timedelta(days=days))
 
     def events(self) -> list[tuple[str, str]]:
         """What is on record, oldest first: event and file."""
@@ -277,7 +277,7 @@ def test_a_commit_between_listing_and_loading_is_known(folder: Folder, monkeypat
         stage_files(folder.lake.catalog, base, attempt, [file])
         return found
 
-    monkeypatch.setattr(orphans, "list_files", listed)
+    monkeypatch.setattr(removal, "list_files", listed)
     folder.look()
     assert folder.events() == []
 

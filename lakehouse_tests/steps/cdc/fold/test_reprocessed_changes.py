@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakehouse.steps.cdc.evidence import read_evidence
-from lakehouse.steps.cdc.fold.recall import recalled
+from lakehouse.steps.cdc.fold.reprocessed_changes import recalled
 from lakehouse.steps.cdc.verify.counters import check_balance
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.steps.cdc.conftest import Change, MakeMirror, Mirrored, change, delete, upsert

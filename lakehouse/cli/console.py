@@ -1,0 +1,53 @@
+"""Where a verb prints: what the lake says is shown as it is, and obeyed by no terminal.
+
+A name of a table, a branch or a value of a row is whatever somebody wrote there. A control character in it would move
+the cursor, colour what follows or set the window's title, so that a finding could be hidden. Each is shown escaped.
+"""
+
+import os
+import re
+import select
+import sys
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+# C0 but tab and end of line, DEL, C1, and what turns the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def escaped(text: str) -> str:
+    """A text whose control characters are written out, ESC as a backslash and x1b."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+class SafeConsole(Console):
+    """A console that sends no control character but its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render, with the control characters of texts written out."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(escaped(segment.text), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Whoever read the output has gone: the command ends, as `OneLinePerError` says."""
+        raise BrokenPipeError
+
+
+def is_reader_gone() -> bool:
+    """Whether nobody reads our output any more, as after `| head -1`."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):  # it is no file, or closed
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def discard_output() -> None:
+    """Let Python throw away what is still to be written, as it would complain when it ends."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
