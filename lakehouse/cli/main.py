@@ -16,6 +16,7 @@ from lakehouse.cli.commands.develop.up import up
 from lakehouse.cli.commands.look.log import log
 from lakehouse.cli.commands.look.status import status
 from lakehouse.cli.commands.look.tables import tables
+from lakehouse.cli.commands.maintain.backup import backup, restore
 from lakehouse.cli.commands.maintain.housekeep import housekeep
 from lakehouse.cli.commands.maintain.lease import lease
 from lakehouse.cli.commands.maintain.maintain import maintain
@@ -73,7 +74,7 @@ PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Look": (status, tables, log),
     "Prove": (audit, replay),
     "Repair": (accept_loss, adopt, reprocess, rebuild),
-    "Maintain": (maintain, housekeep, lease, checkpoint, retire),
+    "Maintain": (maintain, housekeep, lease, checkpoint, retire, backup, restore),
     "Develop": (dev, up, down, produce, simulate, jars),
 }
 for panel, verbs in PANELS.items():

@@ -72,6 +72,25 @@ def reached_only_by(removed: Sequence[Snapshot], previous: Table, current: Table
     return Reached(frozenset(data.values()), frozenset((*lists.values(), *unreached.values(), *statistics.values())))
 
 
+def reached_files(table: Table) -> Iterator[str]:
+    """All files that a table's metadata refer to, the document with them; some may be named several times.
+
+    Older documents come into it as long as they are there: commits delete the oldest.
+
+    Raises:
+        FileNotFoundError: a list of manifests, or a manifest, is gone.
+    """
+    yield table.metadata_location
+    for entry in table.metadata.metadata_log:
+        if table.io.new_input(entry.metadata_file).exists():
+            yield entry.metadata_file
+    yield from (snapshot.manifest_list for snapshot in table.metadata.snapshots)
+    for path in dict.fromkeys(manifest.manifest_path for manifest in _manifests(table)):
+        yield path
+        yield from live_paths(table.io, path)
+    yield from _statistics(table)
+
+
 def delete_files(table: Table, paths: Collection[str], others: Collection[str]) -> int:
     """Delete those of some files that are a table's own, see `own_files`; returns how many went.
 

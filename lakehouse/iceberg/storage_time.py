@@ -19,5 +19,7 @@ def modified_ms(io: FileIO, location: str) -> int | None:
     file = io.new_input(location)
     if not isinstance(file, PyArrowFile):
         return None
-    written_ns = file._filesystem.get_file_info(file._path).mtime_ns  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    # PyIceberg does not pass it on.
+    info = file._filesystem.get_file_info(file._path)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    written_ns = info.mtime_ns
     return None if written_ns is None else written_ns // 1_000_000

@@ -204,9 +204,9 @@ COMMIT = (
     Mechanism(
         name="look at staged files",
         promise="P1: Main points at nothing where something took a file between stage and publish.",
-        keeps="lakehouse.protocol.commit.staged_files:secure_staged_files",
+        keeps="lakehouse.protocol.commit.durability:secure_staged_files",
         lets_pass=gives(None),
-        guard="protocol/commit/test_staged_files.py::test_a_manifest_that_is_gone_is_not_published",
+        guard="protocol/commit/test_durability.py::test_a_manifest_that_is_gone_is_not_published",
     ),
     Mechanism(
         name="synced files",

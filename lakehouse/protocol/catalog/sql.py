@@ -5,6 +5,7 @@ location that was read. Either every row moves or none.
 """
 
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,7 +42,7 @@ from lakehouse.protocol.catalog.metadata_files import (
     short_reason,
 )
 from lakehouse.protocol.catalog.safe_properties import code_free
-from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap
+from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap, settle
 from lakehouse.protocol.errors import ClockSkew, MetadataFileDamaged
 from lakehouse.retry import OTHERS_FIRST, retrying
 
@@ -71,6 +72,13 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         self._database = CatalogDatabase(self.engine, properties["uri"], name)
         self._metadata_files = MetadataFiles(self.properties)
         self._read_entries: dict[str, Entry] = {}
+        # Also when the process ends: nothing else closes what the pool keeps.
+        weakref.finalize(self, settle, self.engine)
+
+    @override
+    def close(self) -> None:
+        """Close the database; a later question opens it again."""
+        settle(self.engine)
 
     @override
     def create_tables(self) -> None:

@@ -1,7 +1,8 @@
 """The database of the embedded catalog: a row for each table, that says where its newest metadata document is."""
 
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVarTuple, cast
 
 from pyiceberg.catalog import Catalog
@@ -9,12 +10,13 @@ from pyiceberg.catalog.sql import IcebergTables
 from pyiceberg.exceptions import ServiceUnavailableError
 from pyiceberg.typedef import Identifier
 from sqlalchemy import Connection, Engine, NullPool, Row, Select, create_engine, event, select, tuple_, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from lakehouse.iceberg.durable_files import local_path, sync_files
 
-_Columns = TypeVarTuple("_Columns")
 _NORMAL = 1  # of SQLite's `synchronous`: a power cut takes the last commits
+
+_Columns = TypeVarTuple("_Columns")
 
 
 class NotBegunError(Exception):
@@ -111,8 +113,8 @@ class CatalogDatabase:
         """
         if connection.dialect.name != "sqlite":
             return
-        locations = connection.execute(select(IcebergTables.metadata_location)).scalars()
-        named = frozenset(location for location in locations if location is not None)
+        rows = connection.execute(select(IcebergTables.metadata_location)).scalars()
+        named = frozenset(location for location in rows if location)  # a view has none
         unsynced = named - self._synced - frozenset(own)
         # One that is gone is the business of whoever loads its table.
         present = [location for location in unsynced if (path := local_path(location)) and path.exists()]
@@ -145,6 +147,17 @@ def _unpooled_engine(uri: str) -> Engine:
 
         event.listen(engine, "connect", _sync_commits)
     return engine
+
+
+def settle(engine: Engine) -> None:
+    """Close a database, with all that is in SQLite's write-ahead log in the file itself: a copy of that is whole.
+
+    SQLite does so when the last connection is closed, and the last is often one of Spark's, which nobody closes.
+    """
+    if engine.dialect.name == "sqlite" and (path := engine.url.database) and Path(path).is_file():
+        with suppress(DBAPIError), engine.connect() as connection:  # read-only, or gone with its folder: as it is
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")  # waits for nobody
+    engine.dispose()
 
 
 def _sync_commits(dbapi_connection: Any, _: object) -> None:

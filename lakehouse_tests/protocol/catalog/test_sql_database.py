@@ -1,7 +1,9 @@
 """Rows of the catalog database are swapped together or not at all, and only where they name what was read."""
 
+import gc
 import os
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -12,7 +14,9 @@ from pyiceberg.catalog.sql import IcebergTables
 from pyiceberg.exceptions import ServiceUnavailableError
 from sqlalchemy import Engine, create_engine, event
 
-from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap, settle
+from lakehouse_tests.fixtures.lakes import SCHEMA, sql_settings
 
 A, B, ELSEWHERE = ("raw", "a"), ("raw", "b"), ("raw", "c")
 Open = Callable[[str], CatalogDatabase]
@@ -111,3 +115,23 @@ def test_a_document_that_spark_named_is_synced_with_the_next_commit(
     assert synced == [str(document), str(tmp_path)]
     assert database.swap([RowSwap(A, "a/1.json", "a/2.json")])
     assert len(synced) == 2
+
+
+def test_a_copy_of_the_file_alone_is_whole_after_the_process_has_ended(tmp_path: Path) -> None:
+    """Also while a connection of Spark's is open, so that SQLite itself does not empty its log."""
+    catalog = open_catalog(sql_settings(tmp_path))
+    with closing(sqlite3.connect(tmp_path / "catalog.db")) as spark:
+        spark.execute("SELECT * FROM iceberg_tables").fetchall()
+        catalog.create_namespace("raw")
+        catalog.create_table("raw.a", SCHEMA)
+        del catalog
+        gc.collect()
+        shutil.copy(tmp_path / "catalog.db", tmp_path / "copy.db")
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+        assert copy.execute("SELECT table_name FROM iceberg_tables").fetchall() == [("a",)]
+
+
+def test_a_database_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path}/catalog.db")
+    settle(engine)
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ synced. A file whose name alone was synced is empty. A commit of the catalog is 
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +53,7 @@ class SyncLog:
     _lock: Lock = field(default_factory=Lock)
 
     @contextmanager
-    def following(self, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    def following(self, patch: pytest.MonkeyPatch) -> Generator[None]:
         """While this process works."""
         fsync = os.fsync
 

@@ -31,7 +31,7 @@ def test_a_publish_is_there_whole_or_not_at_all(
         sql_lake.create("b")
         sql_lake.write("first", a=[1, 2], b=[10])
         sql_lake.write("second", a=[2, 3], b=[20])
-    sql_lake.catalog.engine.dispose()
+    sql_lake.catalog.close()
     observed = [look(sql_lake, state, tmp_path) for state in log.states]
     expected = [[], [[]], [[], []], [[1, 2], [10]], [[1, 2, 2, 3], [10, 20]]]
     assert [rows for i, rows in enumerate(observed) if rows != observed[i - 1] or not i] == expected
@@ -47,7 +47,7 @@ def look(lake: Lake, state: State, root: Path) -> Rows:
         table = found.load(name)
         for snapshot in seals(table, table.metadata.current_snapshot_id):
             table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
-    found.catalog.engine.dispose()
+    found.catalog.close()
     return rows
 
 
@@ -60,7 +60,7 @@ def test_work_goes_on_after_a_power_cut(sql_lake: Lake, monkeypatch: pytest.Monk
         staged = sql_lake.stage(sql_lake.bases(name)[name], Attempt(run_id="r", step="s"), [2])
         log.cut()
         publish(sql_lake.catalog, [staged])
-    sql_lake.catalog.engine.dispose()
+    sql_lake.catalog.close()
     for state in log.states:
         state.build(tmp_path)
         found = Lake(sql_lake.settings, open_catalog(sql_lake.settings), sql_lake.namespace, None)
@@ -71,4 +71,4 @@ def test_work_goes_on_after_a_power_cut(sql_lake: Lake, monkeypatch: pytest.Monk
                 drop_branch(found.catalog, branch)
             assert found.rows(name) == [*rows, 3]
             assert set(found.load(name).metadata.refs) == {"main"}
-        found.catalog.engine.dispose()
+        found.catalog.close()

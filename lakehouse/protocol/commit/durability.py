@@ -16,7 +16,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse.iceberg.added_files import added_paths
 from lakehouse.iceberg.durable_files import local_path, sync_files
 from lakehouse.iceberg.manifests import UNREADABLE, manifests_in
-from lakehouse.protocol.commit.stage import Staged
+from lakehouse.protocol.commit.staged import Staged
 from lakehouse.protocol.errors import StagedFilesLost
 from lakehouse.protocol.seals.history import ancestry
 

@@ -55,7 +55,7 @@ def test_a_catalog_server_is_not_asked_either(rest_lake: Lake) -> None:
 
 def test_files_in_an_object_store_are_looked_at_too(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is nothing to be synced; manifests are asked for by their names."""
-    monkeypatch.setattr("lakehouse.protocol.commit.staged_files.local_path", lambda _: None)
+    monkeypatch.setattr("lakehouse.protocol.commit.durability.local_path", lambda _: None)
     staged = staged_rows(sql_lake)
     refused(sql_lake, staged, newest_manifest)
 

@@ -1,0 +1,58 @@
+"""Putting a backup in the place of an empty lakehouse: files first, the catalog last."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from lakehouse.iceberg.durable_files import sync_files
+from lakehouse.protocol.backup.layout import CONTENTS, DATABASE, WAREHOUSE, BackupError, Contents, places_of, put
+from lakehouse.settings import CatalogSettings
+
+
+def restore(settings: CatalogSettings, folder: Path) -> Contents:
+    """Put a backup where the settings say that the lakehouse is; returns what was in it.
+
+    The backup stays as it is. A restore that was interrupted before the catalog was there is begun anew.
+
+    Raises:
+        BackupError: it is no whole backup, it was taken at another place, or there is a lakehouse already.
+    """
+    places, contents = places_of(settings), _contents(folder)
+    if contents.warehouse != settings.warehouse:
+        raise BackupError(
+            f"The backup {folder} was taken of {contents.warehouse}, and the settings say {settings.warehouse}. "
+            "Metadata name files by whole addresses, so they go back to where they were.",
+            remedy="let the settings name that place (LAKEHOUSE_HOME), or mount the disk there",
+        )
+    if places.database.exists():
+        raise BackupError(
+            f"There is a catalog at {places.database}.",
+            remedy=f"move {places.database} (with its -wal and -shm) and {places.warehouse} away first",
+        )
+    files = [path for path in (folder / WAREHOUSE).rglob("*") if path.is_file()]
+    if len(files) < contents.files:
+        raise BackupError(
+            f"The backup {folder} had {contents.files} files below {WAREHOUSE}/, and has {len(files)}.",
+            remedy="take another backup, or copy this one again from where it is whole",
+        )
+    targets = {path: places.warehouse / path.relative_to(folder / WAREHOUSE) for path in files}
+    for path, target in targets.items():
+        put(path, target)
+    places.database.parent.mkdir(parents=True, exist_ok=True)
+    partial = places.database.with_name(f"{DATABASE}.partial")
+    shutil.copyfile(folder / DATABASE, partial)
+    sync_files([*map(str, targets.values()), str(partial)])
+    partial.replace(places.database)
+    sync_files([str(places.database)])
+    return contents
+
+
+def _contents(folder: Path) -> Contents:
+    try:
+        return msgspec.json.decode((folder / CONTENTS).read_bytes(), type=Contents)
+    except (FileNotFoundError, msgspec.DecodeError) as error:
+        raise BackupError(
+            f"{folder} is no whole backup: its {CONTENTS}, which is written last, is missing or cannot be read.",
+            remedy="name the folder that `lakehouse backup` has filled",
+        ) from error

@@ -1,0 +1,110 @@
+"""Taking a backup of a lake in use: first the catalog as it is at one moment, then the files that it refers to.
+
+Meanwhile others publish, which takes no file away, and expire snapshots, which may. Then a file is gone before it was
+linked, and all begins again from a newer catalog. What was linked stays, so each try has less to do.
+"""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from tenacity import retry_if_exception_type
+
+from lakehouse.iceberg.durable_files import local_path, sync_files
+from lakehouse.iceberg.names import name_of
+from lakehouse.iceberg.reachable_files import reached_files
+from lakehouse.protocol.backup.layout import (
+    CONTENTS,
+    DATABASE,
+    WAREHOUSE,
+    BackupError,
+    Contents,
+    places_of,
+    put,
+)
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.errors import MetadataFileDamaged
+from lakehouse.protocol.failpoints import failpoint
+from lakehouse.retry import OTHERS_FIRST, retrying
+from lakehouse.settings import CatalogSettings
+
+_TRIES = 8
+
+
+@dataclass(frozen=True)
+class Backup:
+    """What was taken.
+
+    Args:
+        linked: files that share their bytes with the lakehouse; they take no space until that deletes them.
+        copied: files of their own.
+    """
+
+    contents: Contents
+    linked: int
+    copied: int
+
+
+def take_backup(settings: CatalogSettings, folder: Path) -> Backup:
+    """Copy catalog and files to a folder, while others go on.
+
+    Raises:
+        BackupError: the catalog is not embedded, there is none, the folder is not empty, or a table lacks a file.
+        MetadataFileDamaged: a table's document is gone or torn.
+    """
+    places = places_of(settings)
+    if not places.database.is_file():
+        raise BackupError(f"There is no catalog at {places.database}.", remedy="make a table first: `lakehouse apply`")
+    if folder.exists() and any(folder.iterdir()):
+        raise BackupError(f"The folder {folder} is not empty.", remedy="name a new one for each backup")
+    folder.mkdir(parents=True, exist_ok=True)
+    gone = retry_if_exception_type((FileNotFoundError, MetadataFileDamaged))
+    try:
+        backup = retrying(_TRIES, gone, longest=OTHERS_FIRST)(_take, settings, folder, places.warehouse)
+    except FileNotFoundError as error:
+        raise BackupError(
+            f"A file that a table refers to is gone: {error}.",
+            remedy="`lakehouse audit --scan` names the table; repair it, remove the folder, and take the backup anew",
+        ) from error
+    contents = folder / CONTENTS
+    contents.write_bytes(msgspec.json.format(msgspec.json.encode(backup.contents)))
+    sync_files([str(contents)])
+    return backup
+
+
+def _take(settings: CatalogSettings, folder: Path, warehouse: Path) -> Backup:
+    taken, database = datetime.now(UTC), folder / DATABASE
+    _copy_database(places_of(settings).database, database)
+    failpoint("backup.between")
+    files, outside, tables = set[Path](), 0, 0
+    catalog = open_catalog(settings.model_copy(update={"uri": f"sqlite:///{database}"}))
+    try:
+        for entry in catalog.entries():
+            if entry.identifier[0].endswith(":"):
+                raise BackupError(
+                    f"The database also holds {name_of(entry.identifier)}, which is another catalog's.",
+                    remedy="back up the database by SQLite's `.backup`, and then the folders of both warehouses",
+                )
+            tables += 1
+            for location in reached_files(catalog.load_table(entry.identifier)):
+                path = local_path(location)
+                if path is not None and path.is_relative_to(warehouse):
+                    files.add(path)
+                else:
+                    outside += 1
+    finally:
+        catalog.close()
+    copied = [target for path in sorted(files) if put(path, target := folder / WAREHOUSE / path.relative_to(warehouse))]
+    sync_files([str(database), *map(str, copied)], tops=[str(folder)])
+    contents = Contents(settings.warehouse, tables, len(files), taken.isoformat(timespec="seconds"), outside)
+    return Backup(contents, len(files) - len(copied), len(copied))
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """By SQLite's own means: one state, with all that is still in the write-ahead log."""
+    target.unlink(missing_ok=True)
+    with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as lake, closing(sqlite3.connect(target)) as copy:
+        lake.backup(copy)

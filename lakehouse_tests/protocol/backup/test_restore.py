@@ -1,0 +1,43 @@
+"""A restore fills an empty place, and the place that the files were at."""
+
+from pathlib import Path
+
+import pytest
+
+from lakehouse.protocol.backup import restore, take_backup
+from lakehouse.protocol.backup.layout import BackupError
+from lakehouse_tests.fixtures.lakes import Lake, sql_settings
+
+
+@pytest.fixture
+def backup(sql_lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a lake with one row."""
+    sql_lake.create("a")
+    sql_lake.write("first", a=[1])
+    folder = tmp_path_factory.mktemp("backup")
+    take_backup(sql_lake.settings, folder)
+    return folder
+
+
+def test_a_lake_that_is_there_stays(sql_lake: Lake, backup: Path) -> None:
+    sql_lake.write("second", a=[2])
+    with pytest.raises(BackupError, match=r"There is a catalog at .*catalog.db.*-wal.*away first"):
+        restore(sql_lake.settings, backup)
+    assert sql_lake.rows(f"{sql_lake.namespace}.a") == [1, 2]
+
+
+def test_another_place_is_refused(backup: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Its metadata would name files of the first lake."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    with pytest.raises(BackupError, match=r"whole addresses.*LAKEHOUSE_HOME"):
+        restore(sql_settings(elsewhere), backup)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_backup_that_has_lost_files_is_refused(sql_lake: Lake, backup: Path, tmp_path: Path) -> None:
+    next((backup / "warehouse").rglob("*.parquet")).unlink()
+    sql_lake.catalog.close()
+    (tmp_path / "catalog.db").rename(tmp_path / "lost.db")
+    with pytest.raises(BackupError, match=r"had \d+ files below warehouse/, and has \d+"):
+        restore(sql_lake.settings, backup)
+    assert not (tmp_path / "catalog.db").exists()
