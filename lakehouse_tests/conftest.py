@@ -23,6 +23,9 @@ def _do_not_wait_for_the_disk(connection: object, _: object) -> None:
         connection.execute("PRAGMA synchronous=OFF")
 
 
+# For the same reason. Tests of what a power cut takes log the calls.
+os.fsync = lambda _: None
+
 pytest_plugins = [
     "lakehouse_tests.fixtures.broker",
     "lakehouse_tests.fixtures.rest_catalog",

@@ -19,7 +19,7 @@ from lakehouse.settings.models import (
     Platform,
     Settings,
 )
-from lakehouse.settings.secret import LateSecret, has_reference, names_a_secret
+from lakehouse.settings.secret import LateSecret, has_reference, holds_a_password, names_a_secret
 from lakehouse.settings.state import StateFolder
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
@@ -145,6 +145,17 @@ def _substituted(document: Document, path: tuple[str, ...], text: str, home: Pat
         raise SettingsError(
             f"{document.where(*path)}: a secret must not be written into a file.",
             remedy="write ${env:NAME} or ${file:/path} in its place.",
+        )
+    if path[0] == "conf" and names_a_secret(path[-1]):
+        raise SettingsError(
+            f"{document.where(*path)}: Spark shows its settings in its UI and logs, no place for a secret.",
+            remedy="give it to Spark's own environment, or, if a catalog or its storage needs it, to the catalog's "
+            "properties.",
+        )
+    if path == ("uri",) and path not in document.origins and holds_a_password(text):
+        raise SettingsError(
+            f"{document.where(*path)}: a password must not be written into a file.",
+            remedy="set the whole address in the environment: LAKEHOUSE__CATALOG__URI.",
         )
     return text
 

@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 from typing import Self
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -11,7 +12,11 @@ from lakehouse.settings.error import SettingsError
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
 _SECRET_KEY = re.compile(
-    r"(^|[._-])(password|passphrase|secret|credential|credentials|token|secret[._-]?(access[._-]?)?key|key\.pem)$",
+    r"(^|[._-])("
+    r"password|passphrase|secret|credentials?|token|authorization|connection[._-]?string|sas[._-]?token\..+"
+    r"|(secret[._-]?access|secret|account|api|private|encryption|signing|shared[._-]?access)[._-]?key|key\.pem"
+    r"|jaas\.config|oauthbearer\.config"
+    r")$",
     re.IGNORECASE,
 )
 
@@ -22,8 +27,16 @@ def has_reference(value: str) -> bool:
 
 
 def names_a_secret(key: str) -> bool:
-    """Say whether a property of this name holds a secret, judged by its last word."""
+    """Say whether a property of this name holds a secret, judged by its last words."""
     return _SECRET_KEY.search(key) is not None
+
+
+def holds_a_password(address: str) -> bool:
+    """Say whether a password stands in an address, as in `postgresql://user:password@host/lake`."""
+    try:
+        return bool(urlsplit(address).password)
+    except ValueError:  # no address at all: whoever opens it says so
+        return False
 
 
 class LateSecret(SecretStr):

@@ -22,3 +22,9 @@ def test_anything_else_names_the_option(text: str) -> None:
     with pytest.raises(NoDuration, match="--for is ") as refused:
         duration(text, "--for")
     assert "90m, 24h or 7d" in refused.value.remedy
+
+
+def test_more_than_a_hundred_years_is_refused() -> None:
+    with pytest.raises(NoDuration, match="--for is '99999999999999d'") as refused:
+        duration("99999999999999d", "--for")
+    assert "at most 36500 days" in refused.value.remedy

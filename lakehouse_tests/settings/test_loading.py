@@ -206,6 +206,42 @@ class TestSecrets:
         assert "key properties.sasl.password: a secret must not be written into a file" in answer
         assert "hunter2" not in answer
 
+    @pytest.mark.parametrize(
+        "key",
+        [
+            *("adls.account-key", "adls.connection-string", "adls.sas-token.account.dfs.core.windows.net"),
+            *("header.Authorization", "encryption.key", "api_key", "private_key"),
+            *("sasl.jaas.config", "sasl.oauthbearer.config"),
+        ],
+    )
+    def test_are_known_by_the_names_that_clouds_and_clients_give_them(self, conf: Path, key: str) -> None:
+        (conf / "kafka" / "local.yaml").write_text(f"bootstrap_servers: a:1\nproperties: {{{key}: hunter2}}\n")
+        answer = refusal(conf)
+        assert f"key properties.{key}: a secret must not be written into a file" in answer
+        assert "hunter2" not in answer
+
+    def test_are_no_settings_of_spark_and_no_part_of_an_address(self, conf: Path) -> None:
+        for file, text, says in (
+            (
+                "platforms/local.yaml",
+                "mode: classic\nmaster: x\nconf: {spark.hadoop.fs.s3a.secret.key: hunter2}\n",
+                "key conf.spark.hadoop.fs.s3a.secret.key: Spark shows its settings",
+            ),
+            (
+                "catalogs/local.yaml",
+                "type: sql\nuri: postgresql+psycopg://me:hunter2@host/lake\nwarehouse: s3://b\n",
+                "key uri: a password must not be written into a file",
+            ),
+        ):
+            before = (conf / file).read_text()
+            (conf / file).write_text(text)
+            answer = refusal(conf)
+            (conf / file).write_text(before)
+            assert says in answer
+            assert "hunter2" not in answer
+        address = "postgresql+psycopg://me:hunter2@host/lake"
+        assert load_settings(conf, {"LAKEHOUSE__CATALOG__URI": address}).catalog.uri == address
+
     def test_are_never_echoed_from_a_wrong_place(self, conf: Path) -> None:
         for text in (
             "bootstrap_servers: a\nlocal: hunter2\n",

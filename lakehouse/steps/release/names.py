@@ -28,12 +28,15 @@ def mark_of(root_run_id: str) -> str:
 
 
 def moment_of(release_id: str) -> int:
-    """When a release began, in milliseconds since the epoch."""
+    """When a release began, in milliseconds since the epoch; 0 where the name tells no date."""
     match = _ID.fullmatch(release_id)
     if match is None:
         return 0
     text = match["moment"]
-    timestamp = datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    try:
+        timestamp = datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:  # no date: somebody made a tag of such a name by hand
+        return 0
     return (timestamp - _EPOCH) // _MILLISECOND + int(text[14:])
 
 

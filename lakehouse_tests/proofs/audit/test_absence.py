@@ -10,7 +10,8 @@ import pytest
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.absence import joined_key
-from lakehouse.proofs.audit.chain import Link, judge_chain
+from lakehouse.proofs.audit.chain import Link
+from lakehouse.proofs.audit.chain_findings import judge_chain
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import Sealed, head_of
 from lakehouse.protocol.seals.seal import Seal

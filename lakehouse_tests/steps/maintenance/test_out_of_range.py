@@ -67,10 +67,13 @@ def create(lake: Lake, kind: IcebergType, transform: Transform[Any, Any]) -> str
 
 
 def file(lake: Lake, name: str, day: int, number: int, records: int = 1) -> DataFile:
-    """What a manifest says of a file; nobody reads it."""
+    """What a manifest says of a file; it is there, and nobody reads it."""
+    location = f"{lake.load(name).location()}/data/{day}-{number}.parquet"
+    with lake.load(name).io.new_output(location).create() as stream:
+        stream.write(b"rows")
     made = DataFile.from_args(
         content=DataFileContent.DATA,
-        file_path=f"{lake.load(name).location()}/data/{day}-{number}.parquet",
+        file_path=location,
         file_format=FileFormat.PARQUET,
         partition=Record(day),
         record_count=records,

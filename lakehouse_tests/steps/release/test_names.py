@@ -18,3 +18,7 @@ def test_a_retry_recognises_what_its_run_has_begun_and_a_group_its_own_tags() ->
     assert id_of(tag_of(made), "reports") is None
     assert id_of(made, "analytics") is None, "that is no tag"
     assert (moment_of("main"), made_by("main", "run")) == (0, False)
+
+
+def test_a_tag_that_somebody_made_by_hand_with_no_date_in_it_belongs_to_no_time() -> None:
+    assert moment_of("analytics-20269999000000000-abcdef12") == 0
