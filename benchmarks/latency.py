@@ -29,8 +29,8 @@ from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest.read import readable
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.workers.task_report import TaskReport
 from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task
-from lakehouse.steps.ingest.workers.worker import TaskReport
 
 RESULTS = Path(__file__).parent / "results"
 PER_COMMIT = 12

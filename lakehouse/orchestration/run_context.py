@@ -4,7 +4,6 @@ The clock is not asked here: a step that runs past midnight, or again tomorrow, 
 """
 
 import hashlib
-import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -16,7 +15,6 @@ from dagster import DagsterInstance, DagsterRun
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.settings import Parameter, Parameters, Settings, laid_over
-from lakehouse.steps.maintenance.model.action import Operation
 
 RUNTIME_DATE_TAG = "lakehouse/runtime_date"
 PARAMETERS_TAG = "lakehouse/parameters"
@@ -30,7 +28,6 @@ OPERATIONS_TAG = "lakehouse/operations"
 ALLOW_TAG = "lakehouse/allow"
 USER_TAG = "user"  # Dagster's own name for it
 PROCESS_TAG = "lakehouse/process"  # on runs in the process of a command: the mark by which it is known to live
-_DIGEST = re.compile("[0-9a-f]{32}")
 _DAGSTER_BACKFILL_TAG = "dagster/backfill"
 # How a run is executed says nothing about what it computes.
 _NO_PARAMETERS = {"execution", "loggers"}
@@ -46,10 +43,6 @@ class ParametersInvalid(LakehouseError):
 
 class RebuildTagInvalid(LakehouseError):
     """The tag that asks for a rebuild says neither yes nor no."""
-
-
-class MaintenanceTagInvalid(LakehouseError):
-    """A tag that says what maintenance may do is not understood."""
 
 
 class BackfillTagInvalid(LakehouseError):
@@ -118,41 +111,6 @@ def asks_for_rebuild(run: DagsterRun) -> bool:
     if given not in ("true", "false"):
         raise RebuildTagInvalid(f"The run tag {REBUILD_TAG} is {given!r}.", remedy="write it as true, or leave it out.")
     return given == "true"
-
-
-def asked_operations(run: DagsterRun) -> tuple[Operation, ...]:
-    """The operations that the run's tag `lakehouse/operations` asks for, such as `rewrite,expire`; all without the tag.
-
-    Raises:
-        MaintenanceTagInvalid: there is no such operation.
-    """
-    given = run.tags.get(OPERATIONS_TAG)
-    if given is None:
-        return tuple(Operation)
-    try:
-        return tuple(Operation(word.strip()) for word in given.split(","))
-    except ValueError:
-        raise MaintenanceTagInvalid(
-            f"The run tag {OPERATIONS_TAG} is {given!r}.", remedy=f"write some of {', '.join(Operation)}, with commas."
-        ) from None
-
-
-def approvals_of(run: DagsterRun) -> frozenset[str]:
-    """Digests of the plans whose deletions the run's tag `lakehouse/allow` approves of, such as `<digest>,<digest>`.
-
-    Raises:
-        MaintenanceTagInvalid: it holds something else; a word such as `true` anybody can guess.
-    """
-    given = run.tags.get(ALLOW_TAG)
-    if given is None:
-        return frozenset()
-    digests = [word.strip() for word in given.split(",")]
-    if not all(_DIGEST.fullmatch(digest) for digest in digests):
-        raise MaintenanceTagInvalid(
-            f"The run tag {ALLOW_TAG} is {given!r}, which is no digest of a plan.",
-            remedy="run it without the tag: it deletes nothing, and its result says which tag to run it with.",
-        )
-    return frozenset(digests)
 
 
 def _created(run: DagsterRun, instance: DagsterInstance, zone: ZoneInfo) -> datetime:

@@ -101,9 +101,10 @@ CHANGES = (
     Mechanism(
         name="low watermark",
         promise="P4: Deletes are remembered for ever, or what was too late becomes early again.",
-        keeps="lakehouse.steps.cdc.fold_range:state",
+        keeps="lakehouse.steps.cdc.range_statement:statement_after",
         lets_pass=answers(lambda statement: replace(statement, low_watermark_us=0)),
-        guard=_REFUSED + "test_the_low_watermark_is_that_of_the_slowest_partition_and_never_goes_back",
+        guard="steps/cdc/test_range_statement.py::"
+        "test_the_low_watermark_is_that_of_the_slowest_partition_and_never_goes_back",
     ),
     Mechanism(
         name="late events",
@@ -157,9 +158,9 @@ CHANGES = (
     Mechanism(
         name="agreement of a mirror",
         promise="P4: A mirror goes on beside tombstones of another run.",
-        keeps="lakehouse.steps.cdc.plan.range:stored_statement",
+        keeps="lakehouse.steps.cdc.stored_statement:stored_statement",
         lets_pass=_first_statement,
-        guard=_REFUSED + "test_a_table_of_the_mirror_that_was_set_back_alone",
+        guard="steps/cdc/test_stored_statement.py::test_a_table_of_the_mirror_that_was_set_back_alone",
     ),
     Mechanism(
         name="lease in the publish",

@@ -47,12 +47,12 @@ def _table_by_table(original: Function) -> Function:
 def _uncompared(original: Function) -> Function:
     """The row is swapped whatever it names by now."""
 
-    def passing(catalog: Any, connection: Any, stored: Any, location: str) -> bool:
+    def passing(database: Any, connection: Any, row: Any) -> bool:
         now = select(IcebergTables.metadata_location).where(
-            IcebergTables.table_namespace == ".".join(stored.identifier[:-1]),
-            IcebergTables.table_name == stored.identifier[-1],
+            IcebergTables.table_namespace == ".".join(row.identifier[:-1]),
+            IcebergTables.table_name == row.identifier[-1],
         )
-        return original(catalog, connection, replace(stored, location=connection.execute(now).scalar_one()), location)
+        return original(database, connection, row._replace(previous=connection.execute(now).scalar_one()))
 
     return passing
 
@@ -98,7 +98,7 @@ COMMIT = (
     Mechanism(
         name="descent check",
         promise="P1: A branch is published with commits of others among its own.",
-        keeps="lakehouse.protocol.commit.stage:require_descent",
+        keeps="lakehouse.protocol.commit.staged:require_descent",
         lets_pass=gives(None),
         guard=_PUBLISH + "test_a_head_on_top_of_foreign_rows_is_refused[sql_lake]",
     ),
@@ -175,7 +175,7 @@ COMMIT = (
     Mechanism(
         name="compare and swap",
         promise="P1: A commit takes away that of another program which came between.",
-        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._swap_row",
+        keeps="lakehouse.protocol.catalog.sql_database:CatalogDatabase._swap_row",
         lets_pass=_uncompared,
         guard=_FENCE + "test_a_document_that_another_program_has_written_meanwhile_is_not_lost",
     ),

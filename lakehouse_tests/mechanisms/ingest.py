@@ -69,6 +69,7 @@ _PLAN = "steps/ingest/test_plan.py::"
 _POSITION = "steps/ingest/test_position.py::"
 _GATE = "steps/ingest/test_gate.py::"
 _LEGS = "proofs/audit/test_legs.py::"
+_CHAIN = "proofs/audit/test_chain_findings.py::"
 _REFUSALS = _PLAN + "test_refusals_name_the_range_and_the_remedy"
 INGEST = (
     Mechanism(
@@ -138,9 +139,9 @@ INGEST = (
     Mechanism(
         name="loss ledger",
         promise="P1: A step gives up offsets without a person, or forgets what was given up.",
-        keeps="lakehouse.proofs.audit.chain:_judge_ledger",
+        keeps="lakehouse.proofs.audit.chain_findings:_judge_ledger",
         lets_pass=gives(()),
-        guard=_LEGS + "test_a_loss_that_nobody_accepted_and_a_ledger_that_a_step_changes",
+        guard=_CHAIN + "test_a_loss_that_nobody_accepted_and_a_ledger_that_a_step_changes",
     ),
     Mechanism(
         name="blame of a record",
@@ -201,9 +202,9 @@ INGEST = (
     Mechanism(
         name="gaps in a seal",
         promise="P1: A seal leaves out offsets without a word, and is believed.",
-        keeps="lakehouse.proofs.audit.chain:_judge_gaps",
+        keeps="lakehouse.proofs.audit.chain_findings:_judge_gaps",
         lets_pass=gives(()),
-        guard=_LEGS + "test_a_seal_that_says_how_many_offsets_had_no_record",
+        guard=_CHAIN + "test_a_seal_that_says_how_many_offsets_had_no_record",
     ),
     Mechanism(
         name="quarantine gate",
@@ -257,16 +258,16 @@ INGEST = (
     Mechanism(
         name="seal chain",
         promise="P1: A range that no run has read, or that two have read, is not found.",
-        keeps="lakehouse.proofs.audit.chain:_judge_step",
+        keeps="lakehouse.proofs.audit.chain_findings:_judge_step",
         lets_pass=gives(()),
-        guard=_LEGS + "test_a_range_that_does_not_go_on",
+        guard=_CHAIN + "test_a_range_that_does_not_go_on",
     ),
     Mechanism(
         name="balance of a seal",
         promise="P1: A seal that counts other records than it has read is believed.",
-        keeps="lakehouse.proofs.audit.chain:_judge_balance",
+        keeps="lakehouse.proofs.audit.chain_findings:_judge_balance",
         lets_pass=gives(()),
-        guard=_LEGS + "test_a_seal_that_counts_others_than_it_has_read",
+        guard=_CHAIN + "test_a_seal_that_counts_others_than_it_has_read",
     ),
     Mechanism(
         name="siblings in the audit",
@@ -299,14 +300,14 @@ INGEST = (
     Mechanism(
         name="refused until reprocessed",
         promise="P1: A stream stops over a broken record because others, which are taken up by now, count as refused.",
-        keeps="lakehouse.steps.ingest.repair.reprocess:_refused_last",
+        keeps="lakehouse.steps.ingest.repair.acceptable_records:_refused_last",
         lets_pass=_as_before,
         guard="steps/ingest/repair/test_reprocess.py::test_what_has_left_the_quarantine_is_none_of_the_last_refused_any_more",
     ),
     Mechanism(
         name="rows that move",
         promise="P1: Rows leave a table by a step that may not take any, and the seals say so in silence.",
-        keeps="lakehouse.proofs.audit.chain:_judge_moved",
+        keeps="lakehouse.proofs.audit.chain_findings:_judge_moved",
         lets_pass=gives(()),
         guard="steps/ingest/repair/test_reprocess.py::test_rows_leave_by_no_other_step[loss]",
     ),

@@ -106,7 +106,7 @@ MAINTENANCE = (
     Mechanism(
         name="holders",
         promise="P5: Expiry takes snapshots that a mirror or an incremental table reads next.",
-        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:cut",
+        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:select_snapshots",
         lets_pass=_held_by_nobody,
         guard=_DECIDE + "test_a_holder_blocks_expiry_by_name",
     ),

@@ -82,7 +82,7 @@ SERVERS = (
     Mechanism(
         name="metadata of its own",
         promise="P5: Whoever may write a table's metadata lets the next commit delete any file as an old version.",
-        keeps="lakehouse.protocol.catalog.sql:_beside",
+        keeps="lakehouse.protocol.catalog.metadata_files:_beside",
         lets_pass=_any_file,
         guard="iceberg/test_own_files.py::test_a_commit_leaves_a_file_that_calls_itself_old_metadata",
     ),

@@ -1,7 +1,7 @@
 """What commands that run Dagster share: servers that are stopped if we started them, and signals that end us well."""
 
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import NoReturn
@@ -55,14 +55,8 @@ def _started(context: Context, name: str, server: Server, undo: ExitStack) -> Se
 @contextmanager
 def shielded() -> Generator[None]:
     """Let nobody interrupt what cleans up: people press Ctrl-C twice, and supervisors send SIGTERM after SIGINT."""
-    former = {number: signal.getsignal(number) for number in _ENDING}
-    for number in _ENDING:
-        signal.signal(number, _wait)
-    try:
+    with _handled_by(_wait):
         yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
@@ -71,14 +65,8 @@ def ended_by_signals() -> Generator[None]:
 
     Also where the parent ignores SIGINT, as shells do for background jobs: Dagster would adopt that for SIGTERM.
     """
-    former = {number: signal.getsignal(number) for number in _ENDING}
-    for number in _ENDING:
-        signal.signal(number, _end)
-    try:
+    with _handled_by(_end):
         yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
@@ -98,6 +86,18 @@ def resumable(context: Context) -> Generator[None]:
 def say(context: Context, text: str) -> None:
     """One line of progress."""
     context.err.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Generator[None]:
+    former = {number: signal.getsignal(number) for number in _ENDING}
+    for number in _ENDING:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, previous in former.items():
+            signal.signal(number, previous)
 
 
 def _wait(_: int, __: FrameType | None) -> None:

@@ -7,7 +7,7 @@ import dagster as dg
 from lakehouse.cli.context import Context
 from lakehouse.cli.processes.run_context import SPARK_CONNECT, say
 from lakehouse.cli.processes.supervision import Server, Supervised
-from lakehouse.orchestration.checks.spark_server import server_told
+from lakehouse.orchestration.checks.spark_server import server_result
 
 
 def supervised(context: Context, instance: dg.DagsterInstance, servers: Mapping[str, Server]) -> list[Supervised]:
@@ -22,7 +22,7 @@ def supervised(context: Context, instance: dg.DagsterInstance, servers: Mapping[
     def tell(name: str, sentence: str, answers: bool) -> None:  # noqa: FBT001
         say(context, sentence)
         if name == SPARK_CONNECT:
-            instance.report_runless_asset_event(server_told(sentence, answers=answers))
+            instance.report_runless_asset_event(server_result(sentence, answers=answers))
 
     return [
         Supervised(name, server, lambda sentence, answers, name=name: tell(name, sentence, answers))

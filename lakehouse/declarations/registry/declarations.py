@@ -1,6 +1,6 @@
 """All that is declared, together, and the rules between the declarations."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -14,11 +14,12 @@ from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_FILE, 
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS, STATISTICS_FILE
 from lakehouse.declarations.policies.expectation_rules import Measured
+from lakehouse.declarations.registry.change_streams import change_streams
 from lakehouse.declarations.registry.demo_filter import without_demo
 from lakehouse.declarations.registry.derived_rules import check_derived, check_expectations, check_releases
 from lakehouse.declarations.registry.files import Item, declared_in, python_files
 from lakehouse.declarations.release import Release
-from lakehouse.declarations.stream import BySource, Stream
+from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
 from lakehouse.iceberg.names import identifier_of
 
@@ -118,7 +119,7 @@ class _Found:
         """Everything together, with the tables and streams that changelogs and mirrors bring with them."""
         for log, file in self._changelogs.values():
             _enter("table", self._tables, log.table, file)
-        for stream, file in _change_streams(self._changelogs):
+        for stream, file in change_streams(self._changelogs):
             _enter("stream", self._streams, stream, file)
         mirrors: dict[str, MirrorTables] = {}
         for mirror, file in self._mirrors.values():
@@ -191,48 +192,6 @@ def _enter(kind: str, entries: dict[str, tuple[_Item, Path]], item: _Item, file:
             f"{file}: the {kind} {item.name} is declared in {other_file} as well.", remedy="keep one."
         )
     entries[item.name] = item, file
-
-
-def _change_streams(changelogs: Mapping[str, tuple[Changelog, Path]]) -> Iterable[tuple[Stream, Path]]:
-    """One stream for all changelogs that share its name."""
-    groups: dict[str, list[tuple[Changelog, Path]]] = {}
-    for log, file in changelogs.values():
-        groups.setdefault(log.stream_name, []).append((log, file))
-    for name, logs in groups.items():
-        first, file = logs[0]
-        _require_alike(name, logs)
-        stream = Stream(
-            name=name,
-            topic=first.topic,
-            route=BySource({log.source: log.name for log, _ in logs}),
-            format=first.format,
-            start=first.start,
-            max_quarantine_share=first.max_quarantine_share,
-            max_quarantine_records=first.max_quarantine_records,
-            freshness=first.freshness,
-            quarantine=first.quarantine,
-        )
-        yield stream, file
-
-
-_ALIKE = ("topic", "format", "start", "max_quarantine_share", "max_quarantine_records", "freshness", "quarantine")
-
-
-def _require_alike(name: str, logs: list[tuple[Changelog, Path]]) -> None:
-    first, _ = logs[0]
-    for log, file in logs[1:]:
-        for attribute in _ALIKE:
-            if getattr(log, attribute) != getattr(first, attribute):
-                raise DeclarationError(
-                    f"{file}: {log.name} and {first.name} share the stream {name} and differ in {attribute}.",
-                    remedy=f"make {attribute} the same, or give each a stream of its own.",
-                )
-    sources = [log.source for log, _ in logs]
-    if len(logs) > 1 and (None in sources or len(set(sources)) < len(sources)):
-        raise DeclarationError(
-            f"{logs[-1][1]}: the changelogs of stream {name} do not say which source table is whose.",
-            remedy="give each its own source='schema.table'.",
-        )
 
 
 def _joined(declarations: Declarations) -> Declarations:

@@ -11,10 +11,11 @@ from lakehouse.orchestration.assets.metadata.maintenance import maintenance_resu
 from lakehouse.orchestration.assets.pools import pool_for
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import owner_of
+from lakehouse.orchestration.maintenance_tags import approvals_of, requested_operations
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.orchestration.resources.maintenance_metadata import GROUP, maintenance_key
 from lakehouse.orchestration.resources.run_records import longest_run, under_way
-from lakehouse.orchestration.run_context import ALLOW_TAG, MAINTENANCE_TAG, approvals_of, asked_operations, attempt_of
+from lakehouse.orchestration.run_context import ALLOW_TAG, MAINTENANCE_TAG, attempt_of
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.maintenance.plan.budget import Budget
@@ -81,7 +82,7 @@ def _maintain(
                 session=lambda: spark.session(f"maintain {table.name}"),
                 attempt=attempt,
                 budget=Budget.of(settings),
-                only=asked_operations(context.run),
+                only=requested_operations(context.run),
                 approvals=approvals_of(context.run),
                 longest_run=longest_run(context.instance, datetime.now(UTC)),
                 under_way={record.dagster_run.run_id for record in under_way(context.instance)},

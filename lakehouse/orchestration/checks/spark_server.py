@@ -36,7 +36,7 @@ def spark_server_check() -> dg.AssetChecksDefinition:
     return spark_connect_answers
 
 
-def server_told(sentence: str, *, answers: bool) -> dg.AssetCheckEvaluation:
+def server_result(sentence: str, *, answers: bool) -> dg.AssetCheckEvaluation:
     """A result of the check from whoever keeps the server running.
 
     Args:

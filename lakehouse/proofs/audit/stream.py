@@ -14,7 +14,8 @@ from functools import partial
 from lakehouse.engines.kafka.statement import WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, over_tables
 from lakehouse.proofs.audit.accounted_tables import former_tables, judge_missing
-from lakehouse.proofs.audit.chain import Link, judge_chain, read_chain
+from lakehouse.proofs.audit.chain import Link, read_chain
+from lakehouse.proofs.audit.chain_findings import judge_chain
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.proofs.audit.missing_offsets import name_places
 from lakehouse.proofs.audit.proof import Finding, RangeProof, StreamProof

@@ -6,10 +6,9 @@ from different snapshots is reached in as many ways by itself.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import zip_longest
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
@@ -17,46 +16,9 @@ from pyiceberg.table import Table
 from lakehouse.proofs.lineage.content import ContentChange, compare
 from lakehouse.proofs.lineage.origins import follows_in, origins_of
 from lakehouse.proofs.lineage.sealed import made
+from lakehouse.proofs.lineage.snapshot_path import SnapshotPath
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.seal import Seal
-
-
-@dataclass(frozen=True)
-class SnapshotPath:
-    """A snapshot of a table, and one way by which it is read: the shortest.
-
-    Args:
-        path: from the table that was asked about to the one that is read.
-        written_ms: when the snapshot was written; 0 where its entry has expired.
-        seal: what its writer said; None where nobody did, or it has expired.
-        parts: for each table of the path but the last, which part of it the way leads through; empty for all of it.
-        rebuild: whether an incremental table on the way has read the next one in full, so that only a computation of
-            all its rows would read another version of it.
-    """
-
-    path: tuple[str, ...]
-    snapshot_id: int
-    written_ms: int = 0
-    seal: Seal | None = None
-    parts: tuple[str, ...] = ()
-    rebuild: bool = False
-
-    @property
-    def table(self) -> str:
-        """What is read."""
-        return self.path[-1]
-
-    @property
-    def path_text(self) -> str:
-        """The path for a person: `a ← b (partitions …) ← c`."""
-        return _path_in_words(self.path, self.parts)
-
-    def __str__(self) -> str:
-        """The path, the snapshot, and whose it is."""
-        if self.seal is None:
-            return f"{self.path_text} at snapshot {self.snapshot_id}"
-        dated = f"runtime date {self.seal.runtime_date}, " if self.seal.runtime_date else ""
-        return f"{self.path_text} at snapshot {self.snapshot_id} ({dated}run {self.seal.run_id})"
 
 
 @dataclass(frozen=True)
@@ -203,11 +165,6 @@ def _read_by(reading: SnapshotPath) -> Iterator[SnapshotPath | Undecided]:
                 parts=(*reading.parts, part),
                 rebuild=reading.rebuild or bool(follows and name != follows),
             )
-
-
-def _path_in_words(path: Sequence[str], parts: Sequence[str]) -> str:
-    steps = [f"{name} ({part})" if part else name for name, part in zip_longest(path, parts, fillvalue="")]
-    return " ← ".join(steps)
 
 
 def _described(reading: SnapshotPath, table: Table, seal: Seal | None) -> SnapshotPath:

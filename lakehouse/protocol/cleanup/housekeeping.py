@@ -92,10 +92,13 @@ def drop_branch(catalog: LakeCatalog, abandoned: Abandoned) -> int:
     # count that are left: a file may be in the history of main, for time travel, and no longer at its head.
     reloaded = catalog.load_table(identifier)
     exclusive_files = reached_only_by(branch_snapshots, table, reloaded)
-    if exclusive_files.data and (sharing := shared_with(catalog, reloaded)):
+    if not exclusive_files.data:
+        return 0
+    entries = list(catalog.entries())
+    if sharing := shared_with(entries, reloaded):
         _log.warning("files_of_branch_kept", branch=abandoned.branch, table=abandoned.table, shared=sharing)
         return 0
-    return delete_files(reloaded, exclusive_files.data, places_of_others(catalog, reloaded))
+    return delete_files(reloaded, exclusive_files.data, places_of_others(entries, reloaded))
 
 
 def _own_snapshots(table: Table, abandoned: Abandoned) -> Iterator[Snapshot]:

@@ -4,26 +4,30 @@ A table may lie below another one, and its files may be named in both (`add_file
 no more, the one below may still read it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyiceberg.table import Table
 
 from lakehouse.iceberg.locations import place_of
-from lakehouse.protocol.catalog import Entry, LakeCatalog
+from lakehouse.protocol.catalog import Entry
 
 _DATA = "/data"
 _METADATA = "metadata"
 
 
-def places_of_others(catalog: LakeCatalog, table: Table) -> frozenset[str]:
+def places_of_others(entries: Iterable[Entry], table: Table) -> frozenset[str]:
     """Places of other entries of the catalog that lie at a table's location, or among whose partitions it lies.
 
     An entry that cannot be read lies where its newest document does; one without an address is nowhere.
+
+    Args:
+        entries: all of a catalog, see `LakeCatalog.entries`.
+        table: one of them.
     """
     own_place = place_of(table.location())
     return frozenset(
         place
-        for entry in catalog.entries()
+        for entry in entries
         if entry.identifier != table.name()
         for place in map(place_of, _folders(entry))
         if place.startswith(own_place) or _is_among_partitions(own_place, place)

@@ -29,20 +29,24 @@ def require_sole(catalog: LakeCatalog, table: Table) -> None:
     Raises:
         FilesShared: names the other entry, and what is shared.
     """
-    if sharing := shared_with(catalog, table):
+    if sharing := shared_with(catalog.entries(), table):
         raise FilesShared(
             f"{table_name(table)} shares {sharing}: what one of them deletes, the other may need.",
             remedy="drop one of the two entries without purging it, or write it anew elsewhere; nothing was deleted",
         )
 
 
-def shared_with(catalog: LakeCatalog, table: Table) -> str:
+def shared_with(entries: Iterable[Entry], table: Table) -> str:
     """What a table shares with which other entry, in words; empty if its files are its alone.
 
     An entry that cannot be read shares what its address tells; otherwise it keeps no other table from its turn.
+
+    Args:
+        entries: all of a catalog, see `LakeCatalog.entries`.
+        table: one of them.
     """
     own_entry = _entry_of(table)
-    for entry in catalog.entries():
+    for entry in entries:
         if entry.identifier == own_entry.identifier:
             continue
         if shared := _shared(entry, own_entry):

@@ -18,7 +18,8 @@ from pyiceberg.table import Transaction
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.vain_attempt import drop_branches_of
 from lakehouse.protocol.commit.publish import publish
-from lakehouse.protocol.commit.stage import Staged, commit_on_branch, open_branch, seal_on
+from lakehouse.protocol.commit.stage import commit_on_branch, open_branch, seal_on
+from lakehouse.protocol.commit.staged import Staged
 from lakehouse.protocol.errors import ClockSkew, CommitError, PublishUnresolved, TableBusy
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt

@@ -8,7 +8,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
-from lakehouse.protocol.commit.stage import Staged, require_descent
+from lakehouse.protocol.commit.staged import Staged, require_descent
 from lakehouse.protocol.errors import (
     ClockSkew,
     ForeignCommit,

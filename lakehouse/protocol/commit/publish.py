@@ -20,7 +20,7 @@ from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots, set_branch
 from lakehouse.protocol.commit.conflict_check import ConflictVerdict, check_conflict
 from lakehouse.protocol.commit.rebase import rebase
-from lakehouse.protocol.commit.stage import Staged
+from lakehouse.protocol.commit.staged import Staged
 from lakehouse.protocol.commit.trim import outdated_snapshots
 from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, PublishUnresolved
 from lakehouse.protocol.failpoints import failpoint

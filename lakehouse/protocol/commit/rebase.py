@@ -9,7 +9,8 @@ from pyiceberg.table.update.snapshot import ManageSnapshots
 
 from lakehouse.protocol.catalog import LakeCatalog, ref_is
 from lakehouse.protocol.commit.replace import restage
-from lakehouse.protocol.commit.stage import Staged, append_to, commit_on_branch, moved, seal_on
+from lakehouse.protocol.commit.stage import append_to, commit_on_branch, seal_on
+from lakehouse.protocol.commit.staged import Staged, moved
 from lakehouse.protocol.errors import MainMoved
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import ancestry, is_seal_only

@@ -11,7 +11,8 @@ from lakehouse import seal_keys
 from lakehouse.protocol.catalog import LakeCatalog, ref_is
 from lakehouse.protocol.commit.replace_snapshot import Regrouped, ReplaceFiles
 from lakehouse.protocol.commit.replacement import Replacement
-from lakehouse.protocol.commit.stage import Staged, commit_on_branch, moved, seal_on
+from lakehouse.protocol.commit.stage import commit_on_branch, seal_on
+from lakehouse.protocol.commit.staged import Staged, moved
 from lakehouse.protocol.errors import ForeignCommit, MainMoved
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit.replacement import rewrites_between
-from lakehouse.protocol.commit.stage import Staged, branch_table
+from lakehouse.protocol.commit.stage import branch_table
+from lakehouse.protocol.commit.staged import Staged
 from lakehouse.protocol.errors import ForeignCommit, MainMoved
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt

@@ -4,7 +4,6 @@ Nothing here is visible to a reader of `main`. A failure leaves a branch for aut
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import DataFile
@@ -17,43 +16,16 @@ from tenacity import retry_if_exception_type, retry_if_result
 from lakehouse.engines.spark.naming import quoted_name
 from lakehouse.iceberg.summary import AppendFiles
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, UnsafeCatalog, ref_is
-from lakehouse.protocol.commit.replacement import Replacement
-from lakehouse.protocol.errors import UNKNOWN_OUTCOME, ForeignCommit, MainMoved, SchemaChanged, TableReplaced
+from lakehouse.protocol.commit.staged import Staged
+from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, SchemaChanged, TableReplaced
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
-from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of
+from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, retrying
 
 _TRIES = 10
-
-
-@dataclass(frozen=True)
-class Staged:
-    """A sealed branch, ready to be published.
-
-    Args:
-        branch: the branch that holds the work.
-        head: snapshot id of the seal.
-        retired: branches that earlier bases used; publishing removes them too.
-        replacement: the files that it puts in the place of others, if it only rearranges the table.
-        claimed: snapshots without the attempt's marks that are its own all the same; see `commit.as_written`.
-    """
-
-    base: Base
-    attempt: Attempt
-    branch: str
-    head: int
-    seal: Seal
-    retired: tuple[str, ...] = ()
-    replacement: Replacement | None = None
-    claimed: frozenset[int] = frozenset()
-
-    @property
-    def maintains(self) -> bool:
-        """Whether the rows stay the same, so that what others write is no reason to give up."""
-        return self.replacement is not None or bool(self.claimed)
 
 
 def branch_table(base: Base, attempt: Attempt, *, catalog: str = "lake") -> str:
@@ -224,31 +196,3 @@ def _require_apart(table: Table, base: Base, head: int) -> None:
             f"{base.name}: a commit to a branch moved main.",
             remedy="use a catalog that keeps snapshot branches (Polaris, Iceberg's REST or JDBC catalog)",
         )
-
-
-def require_descent(table: Table, staged: Staged) -> None:
-    """Refuse a head that does not descend from its base through exactly this attempt's commits.
-
-    Without this check, rows of a snapshot that was rolled back meanwhile come back to life.
-
-    Raises:
-        ForeignCommit: there is a commit of somebody else in between, or the base is not an ancestor.
-    """
-    for snapshot in ancestry(table, staged.head):
-        if snapshot.snapshot_id == staged.base.snapshot_id:
-            return
-        if attempt_of(snapshot) != staged.attempt.id and snapshot.snapshot_id not in staged.claimed:
-            raise ForeignCommit(
-                f"{staged.base.name}: snapshot {snapshot.snapshot_id} on branch {staged.branch} is not this attempt's.",
-                remedy="run the step again; the branch stays for inspection until housekeeping removes it",
-            )
-    if staged.base.snapshot_id is not None:
-        raise ForeignCommit(
-            f"{staged.base.name}: branch {staged.branch} does not descend from snapshot {staged.base.snapshot_id}.",
-            remedy="run the step again",
-        )
-
-
-def moved(staged: Staged, *, base: Base, branch: str, head: int, seal: Seal) -> Staged:
-    """The same work on a newer base."""
-    return replace(staged, base=base, branch=branch, head=head, seal=seal, retired=(*staged.retired, staged.branch))

@@ -72,7 +72,7 @@ def _unlogged(log: Base, sources: Sequence[Source]) -> _Unlogged:
     new_events = {event.id: event for event in events if event.id not in logged_ids}
     logged_at = datetime.now(UTC)
     return _Unlogged(
-        rows=[event.to_row(logged_at) for event in new_events.values()],
+        rows=[event.to_row(logged_at).to_columns() for event in new_events.values()],
         statement=position.to_keys(),
         appended=Appended(tuple(new_events.values()), has_more, failures),
     )

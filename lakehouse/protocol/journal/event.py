@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from lakehouse.declarations.own_tables.audit_row import AuditRow
 
 Kind = Literal["commit", "run", "check", "release", "refusal", "maintenance", "gap"]
 _LONGEST_MESSAGE = 2000
@@ -43,30 +45,27 @@ class Event:
     code_version: str = ""
     details: Mapping[str, object] = field(default_factory=dict[str, object])
 
-    def to_row(self, logged_at: datetime) -> dict[str, Any]:
+    def to_row(self, logged_at: datetime) -> AuditRow:
         """The row, with nulls where there is nothing to say."""
-        optional = {
-            "table_name": self.table,
-            "severity": self.severity,
-            "who": self.who,
-            "run_id": self.run_id,
-            "root_run_id": self.root_run_id,
-            "step": self.step,
-            "runtime_date": date.fromisoformat(self.runtime_date) if self.runtime_date else None,
-            "parameters_digest": self.parameters_digest,
-            "code_version": self.code_version,
-        }
-        return {
-            "event_id": self.id,
-            "kind": self.kind,
-            "at": self.timestamp,
-            "snapshot_id": self.snapshot_id,
-            "outcome": self.outcome,
-            "message": self.message[:_LONGEST_MESSAGE],
-            "details": msgspec.json.encode(self.details, order="sorted").decode(),
-            "logged_at": logged_at,
-            **{name: value or None for name, value in optional.items()},
-        }
+        return AuditRow(
+            event_id=self.id,
+            kind=self.kind,
+            timestamp=self.timestamp,
+            table_name=self.table or None,
+            snapshot_id=self.snapshot_id,
+            outcome=self.outcome,
+            severity=self.severity or None,
+            message=self.message[:_LONGEST_MESSAGE],
+            who=self.who or None,
+            run_id=self.run_id or None,
+            root_run_id=self.root_run_id or None,
+            step=self.step or None,
+            runtime_date=date.fromisoformat(self.runtime_date) if self.runtime_date else None,
+            parameters_digest=self.parameters_digest or None,
+            code_version=self.code_version or None,
+            details=msgspec.json.encode(self.details, order="sorted").decode(),
+            logged_at=logged_at,
+        )
 
 
 # Which of some events are in the log already, by their ids.

@@ -1,16 +1,15 @@
 """The audit log, read."""
 
-from typing import Any
-
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Or
 
 from lakehouse.declarations import AUDIT_LOG
+from lakehouse.declarations.own_tables.audit_row import AuditRow
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.history import head_of
 
 
-def logged(catalog: LakeCatalog, *, table: str = "", run: str = "", kind: str = "") -> list[dict[str, Any]]:
+def logged(catalog: LakeCatalog, *, table: str = "", run: str = "", kind: str = "") -> list[AuditRow]:
     """Rows of the log, oldest first.
 
     Args:
@@ -30,7 +29,7 @@ def logged(catalog: LakeCatalog, *, table: str = "", run: str = "", kind: str = 
         row_filter = And(row_filter, Or(_is("run_id", run), _is("root_run_id", run)))
     head = head_of(log)
     rows = log.scan(row_filter=row_filter, snapshot_id=head).to_arrow().to_pylist() if head is not None else []
-    return sorted(rows, key=lambda row: (row["at"], row["event_id"]))
+    return sorted(map(AuditRow.from_columns, rows), key=lambda row: (row.timestamp, row.event_id))
 
 
 def _is(column: str, value: str) -> BooleanExpression:

@@ -1,26 +1,22 @@
 """One range, from the changelog's rows to sealed counts: survey, narrow, fold, choose, apply."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from pyiceberg.manifest import DataFile
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from lakehouse.declarations import MirrorTables
-from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.commit.rebase import added_files
-from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import is_rewrite
 from lakehouse.steps.cdc.fold.clocks import Arrival
 from lakehouse.steps.cdc.fold.dangling_tombstones import without_followers
 from lakehouse.steps.cdc.fold.key_changes import complete
 from lakehouse.steps.cdc.fold.recall import recalled
 from lakehouse.steps.cdc.fold.resolve import Delta, resolve
-from lakehouse.steps.cdc.fold.scope import FoldScope, SealedFold
+from lakehouse.steps.cdc.fold.scope import FoldScope
 from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse.steps.cdc.merge.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all
 from lakehouse.steps.cdc.merge.merge_plan import DeltaRows, MergePlan, Mode, Narrowed, choose, narrow, replacing
@@ -35,56 +31,13 @@ from lakehouse.steps.cdc.plan.reading import (
     small_shuffles,
     touched_by,
 )
-from lakehouse.steps.cdc.plan.schema_evolution import conform, declared_columns, require_readable, undeclared_fields
+from lakehouse.steps.cdc.plan.schema_evolution import conform, require_readable, undeclared_fields
+from lakehouse.steps.cdc.range_statement import statement_after
 from lakehouse.steps.cdc.refusals import ChangesDiffer, WithoutKey, WithoutPosition
 from lakehouse.steps.cdc.statement import Applied, MirrorStatement
+from lakehouse.steps.cdc.work import MirrorWork, StagedRange
 
 _FEW_CHANGES = 200_000
-
-
-@dataclass(frozen=True)
-class MirrorWork:
-    """What a step has planned.
-
-    Args:
-        tables: the mirror.
-        catalog: where its tables live.
-        attempt: who writes.
-        bases: the tables that it writes, as they were loaded together.
-        previous: what the mirror's seals say; None before its first run.
-        change_range: the new range; None where there is nothing new.
-        rebuild: whether everything is put in the place of what is there.
-        notes: what a reader should know.
-    """
-
-    tables: MirrorTables
-    catalog: LakeCatalog
-    attempt: Attempt
-    bases: Mapping[str, Base]
-    previous: MirrorStatement | None
-    change_range: Range | None = None
-    rebuild: bool = False
-    notes: tuple[str, ...] = ()
-
-    @property
-    def continued(self) -> MirrorStatement | None:
-        """The statement on which this one builds; a rebuild builds on none."""
-        return None if self.rebuild else self.previous
-
-    @property
-    def memory(self) -> SealedFold:
-        """What the fold has to remember."""
-        if (known := self.continued) is None:
-            return SealedFold()
-        return SealedFold(known.truncated, known.low_watermark_us, frozenset(known.behind), known.moved)
-
-
-@dataclass(frozen=True)
-class StagedRange:
-    """What came of a range, on the attempt's branches: nobody sees it yet."""
-
-    statement: MirrorStatement
-    plan: MergePlan
 
 
 def fold(spark: SparkSession, work: MirrorWork, change_range: Range) -> StagedRange:
@@ -118,7 +71,7 @@ def fold(spark: SparkSession, work: MirrorWork, change_range: Range) -> StagedRa
     before = work.continued.rows if work.continued else 0
     with small_shuffles(spark, narrowed.rows + delta.applied.inserted):
         plan = apply_rows(spark, target, delta.rows, plan, before=before)
-    statement = state(work, change_range, range_survey, delta.applied)
+    statement = statement_after(work, change_range, range_survey, delta.applied)
     statement = replace(statement, behind=tuple(sorted(delta.behind)), initial=initial, plan=plan.to_json())
     _write_rest(spark, work, delta, range_survey, statement)
     return StagedRange(statement, plan)
@@ -127,51 +80,10 @@ def fold(spark: SparkSession, work: MirrorWork, change_range: Range) -> StagedRa
 def without_changes(work: MirrorWork, change_range: Range) -> StagedRange:
     """A range in which the changelog only moved on."""
     plan = MergePlan("nothing", None, DeltaRows(), reasons=("the range has no rows",))
-    statement = state(work, change_range, RangeSurvey(), Applied())
+    statement = statement_after(work, change_range, RangeSurvey(), Applied())
     known = work.continued
     behind, initial = (known.behind, known.initial) if known else ((), "")
     return StagedRange(replace(statement, behind=behind, initial=initial, plan=plan.to_json()), plan)
-
-
-def state(work: MirrorWork, change_range: Range, range_survey: RangeSurvey, applied: Applied) -> MirrorStatement:
-    """What all tables of the step will say: this range, and what it adds up to with all before."""
-    known, lateness = work.continued, work.tables.mirror.lateness
-    progress = dict(known.progress) if known else {}
-    for partition, time_us in range_survey.progress.items():
-        progress[partition] = max(time_us, progress.get(partition, time_us))
-    # It never goes back, or deletes that were forgotten would be. A rebuild knows every delete again, and begins anew:
-    # a clock that was ahead is believed no longer.
-    low = min(progress.values()) - int(lateness.total_seconds() * 1_000_000) if progress else 0
-    if known is not None:
-        low = max(low, known.low_watermark_us)
-    totals = dict(known.total_operations) if known else {}
-    for operation, count in range_survey.operations.items():
-        totals[operation] = totals.get(operation, 0) + count
-    soft = work.tables.mirror.deletes == "soft"
-    return MirrorStatement(
-        changelog=change_range.name,
-        changelog_uuid=change_range.uuid,
-        build=known.build if known else work.attempt.id,
-        start=change_range.start,
-        end=change_range.end,
-        changes=range_survey.rows,
-        operations=dict(range_survey.operations),
-        total_operations=totals,
-        digest=range_survey.digest,
-        applied=applied,
-        total_applied=(known.total_applied if known else Applied()) + applied,
-        rows=(known.rows if known else 0) + applied.inserted - (0 if soft else applied.deleted),
-        position=max((p for p in (known and known.position, range_survey.position) if p is not None), default=None),
-        source_time_us=max(known.source_time_us if known else 0, range_survey.source_time_us),
-        progress=progress,
-        low_watermark_us=max(low, 0),
-        truncated=max((p for p in (known and known.truncated, range_survey.truncated) if p is not None), default=None),
-        moved=max((p for p in (known and known.moved, range_survey.moved) if p is not None), default=None),
-        columns=declared_columns(work.tables.changelog),
-        arrived_ms=range_survey.arrived_ms or (known.arrived_ms if known else 0),
-        kafka_end=dict(change_range.arrived.end),
-        reprocessed=change_range.arrived.reprocessed_rows(change_range.name),
-    )
 
 
 def files_of(change_range: Range) -> list[DataFile]:
@@ -272,7 +184,7 @@ def _plan(work: MirrorWork, narrowed: Narrowed, applied: Applied) -> MergePlan:
         if mirror.deletes == "hard"
         else DeltaRows(applied.inserted, updated + deleted)
     )
-    plan = choose(narrowed, rows, asked=cast("Mode | None", mirror.properties.get("write.merge.mode")))
+    plan = choose(narrowed, rows, declared_mode=cast("Mode | None", mirror.properties.get("write.merge.mode")))
     return plan.because(*work.notes) if work.notes else plan
 
 

@@ -14,9 +14,10 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import ancestry, head_of, seals
 from lakehouse.protocol.seals.row_count import row_count
-from lakehouse.steps.cdc.plan.range import appended, ingested, next_range, stored_statement, whole_range
+from lakehouse.steps.cdc.plan.range import appended, ingested, next_range, whole_range
 from lakehouse.steps.cdc.refusals import MirrorRefused
 from lakehouse.steps.cdc.statement import KIND_REBUILD, MirrorStatement
+from lakehouse.steps.cdc.stored_statement import stored_statement
 
 
 @dataclass(frozen=True)

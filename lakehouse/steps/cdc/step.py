@@ -25,14 +25,16 @@ from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.fold.survey import survey
-from lakehouse.steps.cdc.fold_range import MirrorWork, StagedRange, files_of, fold, without_changes
-from lakehouse.steps.cdc.plan.range import Range, newest_statement, next_range, stored_statement, whole_range
+from lakehouse.steps.cdc.fold_range import files_of, fold, without_changes
+from lakehouse.steps.cdc.plan.range import Range, next_range, whole_range
 from lakehouse.steps.cdc.plan.reading import changes_of, require_files
 from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired
 from lakehouse.steps.cdc.plan.schema_evolution import declared_since, evolve, undeclared_fields
 from lakehouse.steps.cdc.refusals import ChangelogReplaced, HistoryIncomplete, NoChangelog
 from lakehouse.steps.cdc.report import MirrorReport
 from lakehouse.steps.cdc.statement import KIND_MIRROR, KIND_REBUILD, MirrorStatement
+from lakehouse.steps.cdc.stored_statement import newest_statement, stored_statement
+from lakehouse.steps.cdc.work import MirrorWork, StagedRange
 
 log = structlog.get_logger(__name__)
 MAX_CHANGES = 5_000_000

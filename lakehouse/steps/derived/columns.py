@@ -57,7 +57,7 @@ def _column(table: str, field: T.StructField, *, nullable: bool) -> Column:
     return value.cast(field.dataType).alias(field.name)
 
 
-def null_found(table: Table, error: PySparkException) -> DoesNotFit | None:
+def null_error(table: Table, error: PySparkException) -> DoesNotFit | None:
     """What Spark's error means, if it is that a required column held a null; None for any other."""
     match = re.search(rf"{NULL_MARK}:{re.escape(table.name)}:(?P<column>\w+):", str(error))
     if match is None:

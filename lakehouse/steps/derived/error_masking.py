@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from lakehouse.declarations import Derived
 from lakehouse.engines.spark import SparkUnreachable
 from lakehouse.steps.derived import compute
-from lakehouse.steps.derived.columns import null_found
+from lakehouse.steps.derived.columns import null_error
 from lakehouse.steps.derived.plan import DeriveStep
 from lakehouse.steps.derived.refusals import ComputationFailed, NotAFrame
 
@@ -36,7 +36,7 @@ def spark_errors_masked(step: DeriveStep) -> Generator[None]:
             raise error from None
         raise
     except (PySparkException, Py4JError) as error:
-        if isinstance(error, PySparkException) and (refused := null_found(step.derived.table, error)) is not None:
+        if isinstance(error, PySparkException) and (refused := null_error(step.derived.table, error)) is not None:
             raise refused from None
         if not (tables := _sensitive_tables(step)):
             raise

@@ -15,7 +15,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse import seal_keys
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.lineage.sealed import made
-from lakehouse.proofs.lineage.vintage import SnapshotPath
+from lakehouse.proofs.lineage.snapshot_path import SnapshotPath
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
 from lakehouse.protocol.seals.history import Sealed, ancestry, head_of, is_rewrite, is_seal_only, summary_of
 from lakehouse.protocol.seals.row_count import rows_by_summary

@@ -11,7 +11,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
-from lakehouse.proofs.lineage.vintage import SnapshotPath
+from lakehouse.proofs.lineage.snapshot_path import SnapshotPath
 from lakehouse.protocol.seals.history import ancestry, head_of, is_rewrite, is_seal_only
 from lakehouse.steps.release.candidates import Candidate, same_content
 from lakehouse.steps.release.gate import Check

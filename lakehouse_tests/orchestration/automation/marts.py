@@ -12,6 +12,7 @@ import dagster as dg
 import pytest
 
 from lakehouse.cli.processes.dagster_home import prepare_home
+from lakehouse.declarations.own_tables.audit_row import AuditRow
 from lakehouse.protocol.journal import logged
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.fixtures.environ import clean_environ
@@ -77,7 +78,7 @@ class Mart(House):
     """The lakehouse, its runs in this process, and its log."""
 
     @property
-    def log(self) -> list[dict[str, Any]]:
+    def log(self) -> list[AuditRow]:
         """What is logged."""
         return logged(self.lake().catalog)
 

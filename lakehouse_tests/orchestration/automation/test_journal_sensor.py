@@ -15,21 +15,21 @@ pytestmark = pytest.mark.slow
 
 
 def kinds(mart: Mart) -> list[str]:
-    return sorted(f"{row['kind']} {row['outcome']}" for row in mart.log)
+    return sorted(f"{row.kind} {row.outcome}" for row in mart.log)
 
 
 def test_a_run_its_commits_and_its_checks_are_logged_with_who_started_it(mart: Mart) -> None:
     run = mart.make()
     mart.tick()
     assert kinds(mart) == ["check passed", "commit published", "run success"]
-    by_kind = {row["kind"]: row for row in mart.log}
-    assert {row["run_id"] for row in mart.log} == {run.run_id}
-    assert {row["who"] for row in mart.log} == {"Dagster's UI or API"}
-    assert by_kind["commit"]["snapshot_id"] == by_kind["check"]["snapshot_id"] == mart.snapshot()
-    assert by_kind["commit"]["step"] == "write:mart.nests"
-    assert by_kind["check"]["message"] == "enough: Each bird has nests."
-    assert json.loads(by_kind["check"]["details"])["numbers"] == {"birds": 1}
-    assert json.loads(by_kind["run"]["details"])["tables"] in ([], ["mart.nests"])
+    by_kind = {row.kind: row for row in mart.log}
+    assert {row.run_id for row in mart.log} == {run.run_id}
+    assert {row.who for row in mart.log} == {"Dagster's UI or API"}
+    assert by_kind["commit"].snapshot_id == by_kind["check"].snapshot_id == mart.snapshot()
+    assert by_kind["commit"].step == "write:mart.nests"
+    assert by_kind["check"].message == "enough: Each bird has nests."
+    assert json.loads(by_kind["check"].details)["numbers"] == {"birds": 1}
+    assert json.loads(by_kind["run"].details)["tables"] in ([], ["mart.nests"])
 
 
 def test_a_run_of_chosen_assets_is_told_by_their_names(mart: Mart) -> None:
@@ -73,31 +73,31 @@ def test_a_failed_check_is_logged_with_its_severity_and_what_it_stopped(mart: Ma
     mart.make(nests=1)
     mart.tick()
     assert kinds(mart) == ["check failed", "commit published", "refusal refused", "run failure"]
-    by_kind = {row["kind"]: row for row in mart.log}
-    assert by_kind["check"]["severity"] == "ERROR"
-    assert "enough" in by_kind["refusal"]["message"]
+    by_kind = {row.kind: row for row in mart.log}
+    assert by_kind["check"].severity == "ERROR"
+    assert "enough" in by_kind["refusal"].message
 
 
 def test_a_refusal_of_ours_is_logged_in_its_own_words_and_names_its_table(mart: Mart) -> None:
     mart.make(trouble="ours")
     mart.tick()
-    refusal = next(row for row in mart.log if row["kind"] == "refusal")
-    assert (refusal["outcome"], refusal["table_name"]) == ("refused", "mart.nests")
-    assert refusal["message"].startswith("Table mart.secret is not declared.")
+    refusal = next(row for row in mart.log if row.kind == "refusal")
+    assert (refusal.outcome, refusal.table_name) == ("refused", "mart.nests")
+    assert refusal.message.startswith("Table mart.secret is not declared.")
 
 
 def test_a_refusal_that_a_step_shows_in_its_own_way_is_one_of_ours(mart: Mart) -> None:
     mart.make(trouble="shown")
     mart.tick()
-    refusal = next(row for row in mart.log if row["kind"] == "refusal")
-    assert (refusal["outcome"], refusal["message"]) == ("refused", "The inputs do not agree.")
+    refusal = next(row for row in mart.log if row.kind == "refusal")
+    assert (refusal.outcome, refusal.message) == ("refused", "The inputs do not agree.")
 
 
 def test_the_words_of_any_other_error_stay_out_of_the_log(mart: Mart) -> None:
     mart.make(trouble="the value hunter2 cannot be cast")
     mart.tick()
-    refusal = next(row for row in mart.log if row["kind"] == "refusal")
-    assert (refusal["outcome"], json.loads(refusal["details"])["error"]) == ("error", "ValueError")
+    refusal = next(row for row in mart.log if row.kind == "refusal")
+    assert (refusal.outcome, json.loads(refusal.details)["error"]) == ("error", "ValueError")
     assert "hunter2" not in str(mart.log)
 
 
@@ -136,7 +136,7 @@ def test_an_older_publish_is_not_told_when_a_newer_one_was(mart: Mart) -> None:
     mart.instance.wipe_assets([dg.AssetKey(["mart", "nests"])])
     mart.make(nests=5)
     assert not mart.tick().asset_events
-    assert [row["outcome"] for row in mart.log if row["kind"] == "commit"] == ["published", "published"]
+    assert [row.outcome for row in mart.log if row.kind == "commit"] == ["published", "published"]
 
 
 def test_a_rollback_makes_no_materialization_of_what_dagster_heard_long_ago(mart: Mart) -> None:
@@ -160,7 +160,7 @@ def test_another_dagster_database_begins_anew_and_the_log_keeps_what_it_had(mart
         mart.make(nests=4)
         mart.tick()
     assert mart.log[: len(before)] == before
-    assert len(mart.log) == len({row["event_id"] for row in mart.log}) == 6
+    assert len(mart.log) == len({row.event_id for row in mart.log}) == 6
 
 
 @pytest.mark.kill
@@ -174,14 +174,14 @@ def test_killed_between_publish_and_dagsters_event_the_log_is_complete_afterward
         assert not mart.heard()
     output = mart.command()
     assert "1 materializations of killed runs were reported to Dagster" in output
-    published = [row for row in mart.log if row["kind"] == "commit"]
-    assert [row["snapshot_id"] for row in published] == [snapshot, mart.snapshot()]
-    killed, ended = (row for row in mart.log if row["kind"] == "run")
-    assert (killed["outcome"], ended["outcome"]) == ("failure", "success")
-    assert published[0]["run_id"] == killed["run_id"]
+    published = [row for row in mart.log if row.kind == "commit"]
+    assert [row.snapshot_id for row in published] == [snapshot, mart.snapshot()]
+    killed, ended = (row for row in mart.log if row.kind == "run")
+    assert (killed.outcome, ended.outcome) == ("failure", "success")
+    assert published[0].run_id == killed.run_id
     with commanded(mart, monkeypatch):
         assert [str(told.metadata["snapshot id"].value) for told in mart.heard()] == [
             str(mart.snapshot()),
             str(snapshot),
         ]
-    assert len({row["event_id"] for row in mart.log}) == len(mart.log)
+    assert len({row.event_id for row in mart.log}) == len(mart.log)

@@ -15,7 +15,7 @@ from lakehouse.protocol.commit import open_branch, publish
 from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
-from lakehouse.steps.maintenance.deduplicate.removed_rows import Gone, seal_gone
+from lakehouse.steps.maintenance.deduplicate.removed_rows import RemovedRows, seal_removed_rows
 from lakehouse_tests.proofs.audit.conftest import Edit
 from lakehouse_tests.proofs.audit.document import Document, redigest, seals
 from lakehouse_tests.proofs.audit.simulated import OFFSET, PARTITION, A, B, SimulatedStream, to_a
@@ -44,7 +44,9 @@ def remove(stream: SimulatedStream, offsets: Sequence[int], *, told: Sequence[in
     )
     said = offsets if told is None else told
     tally = sum((Tally(1, o, o * o) for o in said), Tally())
-    publish(stream.catalog, seal_gone(stream.catalog, attempt, bases, A, Gone(len(said), ["p"], {1: tally})))
+    publish(
+        stream.catalog, seal_removed_rows(stream.catalog, attempt, bases, A, RemovedRows(len(said), ["p"], {1: tally}))
+    )
 
 
 def test_what_went_is_counted_and_what_is_left_is_proven(stream: SimulatedStream) -> None:

@@ -25,7 +25,6 @@ from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 from sqlalchemy.exc import OperationalError
 
 from lakehouse.protocol.catalog import TableChange, open_catalog, set_branch
-from lakehouse.protocol.catalog.sql import _NotBegunError  # pyright: ignore[reportPrivateUsage]
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.errors import PublishUnresolved
 from lakehouse.protocol.seals.attempt import Attempt
@@ -91,11 +90,9 @@ def test_a_database_that_fails_otherwise_is_not_called_locked(sql_lake: Lake, mo
     monkeypatch.setattr("random.uniform", lambda *_: 0.0)
 
     def fails(_: object) -> NoReturn:
-        error = _NotBegunError()
-        error.__cause__ = OperationalError("BEGIN IMMEDIATE", None, sqlite3.OperationalError("disk I/O error"))
-        raise error
+        raise OperationalError("BEGIN IMMEDIATE", None, sqlite3.OperationalError("disk I/O error"))
 
-    monkeypatch.setattr("lakehouse.protocol.catalog.sql._transaction", fails)
+    monkeypatch.setattr("lakehouse.protocol.catalog.sql_database._begin", fails)
     with pytest.raises(PublishUnresolved, match=r"\(last: .* could not be written to: disk I/O error"):
         publish(sql_lake.catalog, [staged])
 

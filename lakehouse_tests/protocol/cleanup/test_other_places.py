@@ -83,7 +83,7 @@ def test_own_files_of_a_table_below_go(sql_lake: Lake) -> None:
     assert sql_lake.rows(around) == [1]
 
 
-def test_where_others_lie(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_others_lie(sql_lake: Lake) -> None:
     table = sql_lake.load(sql_lake.create("a"))
     location = table.location()
     folder = location.rpartition("/")[0]
@@ -109,8 +109,7 @@ def test_where_others_lie(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> No
         replace(elsewhere, identifier=table.name(), location=f"{location}/b"): set[str](),
     }
     for entry, places in cases.items():
-        monkeypatch.setattr(sql_lake.catalog, "entries", lambda entry=entry: iter([entry]))
-        assert places_of_others(sql_lake.catalog, table) == set(map(place_of, places))
+        assert places_of_others([entry], table) == set(map(place_of, places))
     sql_lake.catalog.create_table((sql_lake.namespace, "p"), SCHEMA, location=f"{location}/day=1")
-    monkeypatch.setattr(sql_lake.catalog, "entries", lambda: iter([replace(elsewhere, location=location)]))
-    assert places_of_others(sql_lake.catalog, sql_lake.load(f"{sql_lake.namespace}.p")) == {place_of(location)}
+    below = sql_lake.load(f"{sql_lake.namespace}.p")
+    assert places_of_others([replace(elsewhere, location=location)], below) == {place_of(location)}

@@ -83,7 +83,7 @@ def test_files_of_a_branch_that_another_entry_has_stay(sql_lake: Lake) -> None:
     assert all_rows(sql_lake, copy)[-1] == 2
 
 
-def test_what_is_shared(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_shared(sql_lake: Lake) -> None:
     name = sql_lake.create("a")
     sql_lake.write("first", a=[1])
     table = sql_lake.load(name)
@@ -102,8 +102,7 @@ def test_what_is_shared(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None
         elsewhere: "",
     }
     for entry, shared in cases.items():
-        monkeypatch.setattr(sql_lake.catalog, "entries", lambda entry=entry: iter([entry]))
-        found = shared_with(sql_lake.catalog, table)
+        found = shared_with([entry], table)
         assert found.startswith(shared) if shared else not found
         both = shared_among([own, entry])
         assert set(both) == ({table.name(), entry.identifier} if shared else set())

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql.types import LongType, StringType
 
 from lakehouse.declarations import AUDIT_LOG, Column, Declarations, Table, apply, plan
+from lakehouse.declarations.own_tables.audit_row import AuditRow
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.commit import publish, seal_branch, stage_files
 from lakehouse.protocol.journal import Appended, Event, JournalNews, JournalPosition, append, logged, reconcile
@@ -74,18 +75,18 @@ class Kept:
         catalog = open_catalog(self.lake.settings)
         return append(catalog, [self.source(catalog, most)], writer="test")
 
-    def rows(self, **which: str) -> list[dict[str, Any]]:
+    def rows(self, **which: str) -> list[AuditRow]:
         """What is logged."""
         return logged(self.lake.catalog, **which)
 
     def told(self) -> list[tuple[str, str, str]]:
         """Kind, outcome and table of each row."""
         names = {self.a: "a", self.b: "b", None: ""}
-        return [(row["kind"], row["outcome"], names[row["table_name"]]) for row in self.rows()]
+        return [(row.kind, row.outcome, names[row.table_name]) for row in self.rows()]
 
     def ids(self) -> Sequence[str]:
         """The ids of all rows, in the order of the log."""
-        return [row["event_id"] for row in self.rows()]
+        return [row.event_id for row in self.rows()]
 
 
 def event(name: str, **said: Any) -> Event:

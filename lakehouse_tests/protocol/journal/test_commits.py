@@ -14,13 +14,13 @@ def test_each_publish_is_a_row_with_who_when_by_what_code_and_what_was_read(kept
     attempt = kept.write(kept.a, 1, 2, run="r1", write_mode="append")
     kept.record()
     [row] = kept.rows()
-    assert (row["kind"], row["outcome"], row["table_name"]) == ("commit", "published", kept.a)
-    assert row["snapshot_id"] == kept.head(kept.a)
-    assert (row["run_id"], row["root_run_id"], row["step"]) == ("r1", "r1", f"write:{kept.a}")
-    assert str(row["runtime_date"]) == "2013-05-14"
-    assert (row["code_version"], row["parameters_digest"]) == ("c1", "p1")
-    assert row["message"] == "write: 2 rows written"
-    details = json.loads(row["details"])
+    assert (row.kind, row.outcome, row.table_name) == ("commit", "published", kept.a)
+    assert row.snapshot_id == kept.head(kept.a)
+    assert (row.run_id, row.root_run_id, row.step) == ("r1", "r1", f"write:{kept.a}")
+    assert str(row.runtime_date) == "2013-05-14"
+    assert (row.code_version, row.parameters_digest) == ("c1", "p1")
+    assert row.message == "write: 2 rows written"
+    details = json.loads(row.details)
     assert details["attempt"] == attempt.id
     assert details["inputs"] == {kept.b: 7}
     assert (details["rows_written"], details["rows"], details["write.mode"]) == (2, 2, "append")
@@ -48,7 +48,7 @@ def test_what_moves_a_release_is_told_as_a_release(kept: Kept) -> None:
     kept.write(kept.a, kind="release", release_current="analytics-1", release_members="[]")
     kept.record()
     [row] = kept.rows(kind="release")
-    assert row["message"] == "release: now at analytics-1"
+    assert row.message == "release: now at analytics-1"
 
 
 def test_a_commit_from_outside_and_a_rewrite_are_told_as_what_they_are(kept: Kept) -> None:
@@ -57,14 +57,14 @@ def test_a_commit_from_outside_and_a_rewrite_are_told_as_what_they_are(kept: Kep
     table.append(table.scan().to_arrow())
     kept.record()
     outside = kept.rows()[-1]
-    assert (outside["outcome"], outside["severity"], outside["run_id"]) == ("foreign", "ERROR", None)
+    assert (outside.outcome, outside.severity, outside.run_id) == ("foreign", "ERROR", None)
 
 
 def test_a_parameter_of_a_computation_is_not_in_the_log(kept: Kept) -> None:
     kept.write(kept.a, 1, derived_parameters='{"secret": "hunter2"}', derived_mode="full")
     kept.record()
     assert "hunter2" not in str(kept.rows())
-    assert json.loads(kept.rows()[0]["details"])["derived.mode"] == "full"
+    assert json.loads(kept.rows()[0].details)["derived.mode"] == "full"
 
 
 def test_more_than_one_append_takes_comes_with_the_next(kept: Kept) -> None:
@@ -88,9 +88,9 @@ def test_seals_that_were_trimmed_before_they_were_logged_are_a_gap_that_is_said(
         kept.write(kept.a, number)
     kept.record()
     [gap] = kept.rows(kind="gap")
-    assert gap["table_name"] == kept.a
-    assert gap["severity"] == "WARN"
-    assert "trimmed before they were logged" in gap["message"]
+    assert gap.table_name == kept.a
+    assert gap.severity == "WARN"
+    assert "trimmed before they were logged" in gap.message
     assert not kept.record().events, "it is said once"
 
 
@@ -127,7 +127,7 @@ def test_a_commit_from_outside_that_expired_before_it_was_logged_is_a_gap_though
     expire(kept, 2)
     kept.record()
     [gap] = kept.rows(kind="gap")
-    assert "may have been a commit without" in gap["message"]
+    assert "may have been a commit without" in gap.message
     assert not kept.record().events, "it is said once"
 
 
@@ -148,7 +148,7 @@ def test_a_log_that_begins_on_an_old_table_says_what_it_cannot_know(kept: Kept) 
         kept.write(kept.a, number)
     kept.record()
     [gap] = kept.rows(kind="gap")
-    assert "before the log began" in gap["message"]
+    assert "before the log began" in gap.message
 
 
 def test_a_rollback_and_what_follows_is_told_and_nothing_twice(kept: Kept) -> None:
@@ -160,7 +160,7 @@ def test_a_rollback_and_what_follows_is_told_and_nothing_twice(kept: Kept) -> No
     kept.lake.load(kept.a).manage_snapshots().set_current_snapshot(snapshot_id=first).commit()
     kept.record()
     assert kept.told()[-1] == ("commit", "rolled back", "a")
-    assert str(second) in kept.rows()[-1]["message"]
+    assert str(second) in kept.rows()[-1].message
     kept.lake.load(kept.a).manage_snapshots().set_current_snapshot(snapshot_id=second).commit()
     kept.record()
     kept.write(kept.a, 3)
@@ -186,14 +186,14 @@ def test_a_publish_that_was_taken_back_before_it_was_logged_is_told_with_its_rol
     back_to(kept, first)
     assert len(kept.record().events) == (3 if seen else 4)
     told = kept.rows()
-    assert [(row["outcome"], row["run_id"]) for row in told] == [
+    assert [(row.outcome, row.run_id) for row in told] == [
         ("published", "run"),
         ("published", "taken back 2"),
         ("published", "taken back 3"),
         ("rolled back", None),
     ]
-    assert told[-2]["snapshot_id"] == second
-    assert (told[-1]["snapshot_id"], json.loads(told[-1]["details"])["was"]) == (first, second)
+    assert told[-2].snapshot_id == second
+    assert (told[-1].snapshot_id, json.loads(told[-1].details)["was"]) == (first, second)
     assert not kept.record().events
     # The same again, so that the log finds `main` where it was.
     kept.write(kept.a, 4)
@@ -228,9 +228,9 @@ def test_how_much_was_written_is_unknown_where_the_entries_that_say_so_have_expi
     expire(kept, 1)  # of the second commit, its seal alone is left
     kept.record()
     [row] = kept.rows(kind="commit")
-    details = json.loads(row["details"])
+    details = json.loads(row.details)
     assert (details["rows_written"], details["rows_removed"], details["rows"]) == (None, None, 3)
-    assert row["message"].startswith("write: nobody can say any more how many rows it wrote")
+    assert row.message.startswith("write: nobody can say any more how many rows it wrote")
 
 
 def test_a_step_that_wrote_nothing_on_top_of_what_has_expired_is_known_to_have(kept: Kept) -> None:
@@ -239,7 +239,7 @@ def test_a_step_that_wrote_nothing_on_top_of_what_has_expired_is_known_to_have(k
     kept.write(kept.a)
     expire(kept, 1)
     kept.record()
-    assert [json.loads(row["details"])["rows_written"] for row in kept.rows(kind="commit")] == [1, 0]
+    assert [json.loads(row.details)["rows_written"] for row in kept.rows(kind="commit")] == [1, 0]
 
 
 def test_a_table_that_was_created_anew_is_a_gap_and_a_new_beginning(kept: Kept) -> None:

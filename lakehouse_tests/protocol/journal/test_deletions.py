@@ -53,8 +53,8 @@ def test_what_was_deleted_is_logged_once_and_what_was_not_is_not(sql_lake: Lake)
     assert complete(sql_lake) == 2
     assert complete(sql_lake) == 0
     rows = logged(sql_lake.catalog, table="raw.things", kind="maintenance")
-    assert {row["message"] for row in rows} == {"expire: 7 went", "orphans: 7 went"}
-    assert {(row["outcome"], row["run_id"], row["details"]) for row in rows} == {("deleted", "run", '{"files":7}')}
+    assert {row.message for row in rows} == {"expire: 7 went", "orphans: 7 went"}
+    assert {(row.outcome, row.run_id, row.details) for row in rows} == {("deleted", "run", '{"files":7}')}
 
 
 def test_what_went_although_its_run_failed_is_logged_as_well(sql_lake: Lake) -> None:
@@ -65,7 +65,7 @@ def test_what_went_although_its_run_failed_is_logged_as_well(sql_lake: Lake) -> 
     told(sql_lake, Operation.REWRITE, died=True)
     assert complete(sql_lake) == 2
     rows = logged(sql_lake.catalog, table="raw.things", kind="maintenance")
-    assert {row["message"] for row in rows} == {
+    assert {row.message for row in rows} == {
         "expire: 7 went",
         "orphans: its run died: what it had taken away by then is gone, and what is still due is decided anew",
     }

@@ -15,7 +15,8 @@ import pyspark.sql.types as T  # noqa: N812
 from lakehouse.declarations import Changelog, Mirror
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.cdc.verify.audit import MirrorProof, audit_mirror
-from lakehouse.steps.ingest.repair.reprocess import find_reprocess, reprocess
+from lakehouse.steps.ingest.repair.acceptable_records import find_reprocess
+from lakehouse.steps.ingest.repair.reprocess import reprocess
 from lakehouse_tests.steps.cdc.pgbench import KEYS, Pgbench
 from lakehouse_tests.steps.cdc.shop import Shop
 

@@ -14,8 +14,9 @@ from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.retire import CannotRetire, Retired, retire_changelog
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.fold.recall import mirrors_without_history
-from lakehouse.steps.cdc.plan.range import Range, newest_statement, next_range
+from lakehouse.steps.cdc.plan.range import Range, next_range
 from lakehouse.steps.cdc.replay.consumed import CannotFold
+from lakehouse.steps.cdc.stored_statement import newest_statement
 from lakehouse.steps.cdc.verify.backlog import backlog
 from lakehouse.steps.cdc.verify.counters import check_balance
 from lakehouse.steps.cdc.verify.doubt import find_doubt

@@ -17,11 +17,12 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.steps.ingest.plan import plan_range, stored_position
+from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, find_reprocess
 from lakehouse.steps.ingest.repair.refused_records import Spans
-from lakehouse.steps.ingest.repair.reprocess import Reprocess, find_reprocess, reprocess
+from lakehouse.steps.ingest.repair.reprocess import reprocess
 from lakehouse.steps.ingest.step import IngestStep, seal_all, state, verdicts
+from lakehouse.steps.ingest.workers.task_report import read_report
 from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task
-from lakehouse.steps.ingest.workers.worker import read_report
 
 Record = tuple[bytes | None, bytes | None]
 """Key and value."""

@@ -2,16 +2,25 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from textwrap import wrap
 
 from lakehouse.declarations import AUDIT_LOG, Maintenance
 from lakehouse.steps.maintenance.explain import in_words
 from lakehouse.steps.maintenance.model.state import Cadence, MeasuredState, PartitionState, SnapshotHold, Totals, Traits
 from lakehouse.steps.maintenance.survey import Surveyed
+from lakehouse_tests.mechanisms.page import WIDTH
 from lakehouse_tests.steps.maintenance.states import DAY, HOUR, MIB, NOW, decided, line, part, state
 
 
 def _told(measured: MeasuredState, policy: Maintenance | None = None) -> str:
-    return "\n".join(in_words(Surveyed(AUDIT_LOG, measured, decided(measured, policy))))
+    return "\n".join(map(_folded, in_words(Surveyed(AUDIT_LOG, measured, decided(measured, policy)))))
+
+
+def _folded(text: str) -> str:
+    """A line as a page shows it."""
+    margin = " " * (len(text) - len(text.lstrip()))
+    folded = wrap(text, WIDTH, subsequent_indent=f"{margin}  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(folded)
 
 
 def neglected() -> str:

@@ -54,7 +54,7 @@ def line(count: int, *, every: timedelta = HOUR, oldest_parent: int | None = Non
         SnapshotState(
             snapshot_id=at,
             parent_id=at - 1 if at > 1 else oldest_parent,
-            at=NOW - every * (count - at),
+            timestamp=NOW - every * (count - at),
             operation="append",
             kind="ingest",
             attempt=f"a{at}",

@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from dagster import DagsterRun
 from pyspark.sql import SparkSession
 
 from lakehouse.declarations import ORPHANS, Declarations, Expire, Maintenance
-from lakehouse.orchestration.run_context import ALLOW_TAG, MaintenanceTagInvalid, approvals_of
 from lakehouse.protocol.catalog import TableChange, set_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import MAIN
@@ -168,15 +166,3 @@ def test_only_partitions_that_were_shown(kept: Kept, due: Sequence[str], done: S
     allowed = approving.approval([digest], memory, found, removes(*due))
     assert [one.key for one in allowed.action.partitions] == list(done or due)
     assert ("what is due now are other partitions" in allowed.refusal) == (done is None)
-
-
-@pytest.mark.parametrize("value", ["true", "false", "", "ABCDEF0123456789ABCDEF0123456789", "0" * 31, "0" * 32 + ","])
-def test_a_word_is_no_approval(value: str) -> None:
-    with pytest.raises(MaintenanceTagInvalid, match="which is no digest of a plan"):
-        approvals_of(DagsterRun(job_name="j", tags={ALLOW_TAG: value}))
-
-
-def test_approvals_of_several_tables_are_one_tag() -> None:
-    given = f"{'0' * 32}, {'a' * 32}"
-    assert approvals_of(DagsterRun(job_name="j", tags={ALLOW_TAG: given})) == {"0" * 32, "a" * 32}
-    assert approvals_of(DagsterRun(job_name="j")) == frozenset()

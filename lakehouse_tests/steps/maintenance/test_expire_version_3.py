@@ -67,7 +67,7 @@ def test_delete_vectors_and_row_ids(sql_lake: Lake, spark_on: SparkOn) -> None:
         write3(events, spark, (), delete="id = 2")  # one of the two is not needed any more
         before, head = _told(spark), head_of(events.table)
         spark.sql(f"ALTER TABLE lake.{NAME} REPLACE BRANCH main WITH SNAPSHOT RETENTION 90 SNAPSHOTS 9 DAYS")
-        (kept,) = _expire(events).cut.blocked
+        (kept,) = _expire(events).selection.blocked
         assert kept.reason == "its own retention keeps 90 snapshots and those of 9 days"
         spark.sql(kept.command.replace(NAME, f"lake.{NAME}"))  # what a person is told to do about it
         assert head_of(events.table) == head

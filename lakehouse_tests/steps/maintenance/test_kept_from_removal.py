@@ -12,7 +12,7 @@ import pytest
 
 from lakehouse.declarations import ORPHANS, Declarations, Expire, Maintenance, Orphans
 from lakehouse.steps.maintenance.expire.expire import run
-from lakehouse.steps.maintenance.expire.snapshot_selection import cut
+from lakehouse.steps.maintenance.expire.snapshot_selection import select_snapshots
 from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.state import RefState
 from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing
@@ -32,13 +32,13 @@ POLICY = Orphans(older_than=2 * DAY)
 def test_the_newest_seal_stays_however_old_it_is() -> None:
     first, *others = line(5)
     unsealed = [replace(other, kind="", attempt="") for other in others]
-    assert cut(state(history=(first, *unsealed)), SMALL).expired == ()
+    assert select_snapshots(state(history=(first, *unsealed)), SMALL).expired == ()
 
 
 def test_what_a_tag_names_stays() -> None:
     tag = RefState(name="kept", kind="tag", snapshot_id=1)
-    assert 1 in cut(state(history=line(5)), SMALL).expired
-    assert 1 not in cut(state(history=line(5), refs=(tag,)), SMALL).expired
+    assert 1 in select_snapshots(state(history=line(5)), SMALL).expired
+    assert 1 not in select_snapshots(state(history=line(5), refs=(tag,)), SMALL).expired
 
 
 def looked(*, age: timedelta = 5 * DAY, first: datetime | None = None, known: str = "") -> Look:

@@ -84,8 +84,8 @@ def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn
     assert len(_line(things.load(log))) > commits
 
     first = expire(sql_lake.catalog, declarations, log, SMALLEST)
-    assert len(first.cut.expired) > commits - 25
-    assert [holder.owner for holder in first.cut.blocked] == [tables.mirror.name]
+    assert len(first.selection.expired) > commits - 25
+    assert [holder.owner for holder in first.selection.blocked] == [tables.mirror.name]
     assert _line(things.load(log)).index(read) == 20  # ten runs that the mirror has not read
     _compact(sql_lake, declarations, log, lambda: spark_on(sql_lake.settings))
     expire(sql_lake.catalog, declarations, log, SMALLEST)
@@ -98,7 +98,7 @@ def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn
     expected = _newest(commits // 2)
     assert {key: row[0] for key, row in things.rows("name").items()} == expected
     last = expire(sql_lake.catalog, declarations, log, SMALLEST)
-    assert last.cut.blocked == {}
+    assert last.selection.blocked == {}
     assert len(_line(things.load(log))) <= 4
     _goes_on(things, expected)
     assert can_plan(sql_lake.catalog, declarations, log) == ()
@@ -127,10 +127,10 @@ def test_an_ingest_goes_on_from_the_right_place(sql_lake: Lake, landing: MakeLan
     position = json.loads(_sealed(stream.load(name))["lakehouse.kafka.end"])
 
     first = expire(sql_lake.catalog, stream.declarations, name, SMALLEST)
-    assert len(first.cut.expired) > commits - 5
+    assert len(first.selection.expired) > commits - 5
     _compact(sql_lake, stream.declarations, name, lambda: stream.spark_on(stream.settings))
     second = expire(sql_lake.catalog, stream.declarations, name, SMALLEST)
-    assert second.cut.gone
+    assert second.selection.snapshot_ids
     assert len(_line(stream.load(name))) <= 4
     assert json.loads(_sealed(stream.load(name))["lakehouse.kafka.end"]) == position == {"0": commits // 2}
     stream.holds()

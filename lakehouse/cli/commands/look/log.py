@@ -9,6 +9,7 @@ from rich.text import Text
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of
+from lakehouse.declarations.own_tables.audit_row import AuditRow
 from lakehouse.protocol.journal import logged
 
 _STYLES = {"ERROR": "bold red", "WARN": "yellow"}
@@ -40,12 +41,13 @@ def log(
         context.err.print(f"{len(rows) - len(shown):,} older events are not shown; see --last.", highlight=False)
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    values = {name: value.isoformat() if isinstance(value, date | datetime) else value for name, value in row.items()}
-    return {**values, "details": json.loads(row["details"])}
+def _plain(row: AuditRow) -> dict[str, Any]:
+    columns = row.to_columns().items()
+    values = {name: value.isoformat() if isinstance(value, date | datetime) else value for name, value in columns}
+    return {**values, "details": json.loads(row.details)}
 
 
-def _show(context: Context, rows: list[dict[str, Any]], kind: str) -> None:
+def _show(context: Context, rows: list[AuditRow], kind: str) -> None:
     if not rows:
         context.out.print("Nothing of the kind is logged.")
         if kind == "maintenance":
@@ -59,15 +61,15 @@ def _show(context: Context, rows: list[dict[str, Any]], kind: str) -> None:
     # One line for each event, at any width: a table of so many columns would hide the last ones in a terminal of 80.
     outcomes = [_event_name(row) for row in rows]
     wide = max(map(len, outcomes))
-    wider = max(len(row["table_name"] or "-") for row in rows)
+    wider = max(len(row.table_name or "-") for row in rows)
     for row, outcome in zip(rows, outcomes, strict=True):
-        line = Text(f"{row['at']:%Y-%m-%d %H:%M:%S}  ")
-        line.append(f"{outcome:<{wide}}", style=_STYLES.get(row["severity"] or "", ""))
-        line.append(f"  {row['table_name'] or '-':<{wider}}  {(row['run_id'] or '-')[:_SHORT_ID]:<{_SHORT_ID}}")
-        line.append(f"  {row['message']}" + (f" ({row['who']})" if row["who"] else ""))
+        line = Text(f"{row.timestamp:%Y-%m-%d %H:%M:%S}  ")
+        line.append(f"{outcome:<{wide}}", style=_STYLES.get(row.severity or "", ""))
+        line.append(f"  {row.table_name or '-':<{wider}}  {(row.run_id or '-')[:_SHORT_ID]:<{_SHORT_ID}}")
+        line.append(f"  {row.message}" + (f" ({row.who})" if row.who else ""))
         context.out.print(line, soft_wrap=True, highlight=False)
 
 
-def _event_name(row: dict[str, Any]) -> str:
-    warns = " (warning)" if row["severity"] == "WARN" else ""
-    return f"{row['kind']} {row['outcome']}{warns}"
+def _event_name(row: AuditRow) -> str:
+    warns = " (warning)" if row.severity == "WARN" else ""
+    return f"{row.kind} {row.outcome}{warns}"

@@ -15,7 +15,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.readers import read_on_or_release
-from lakehouse.steps.cdc.changelog_cleanup.retire import find_retirable, retire_found
+from lakehouse.steps.cdc.changelog_cleanup.retire import find_retirable, remove_retirable
 
 
 class UnknownChangelog(LakehouseError):
@@ -72,7 +72,7 @@ def retire(
         if retirable is not None and yes:
             today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
             attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
-            retire_found(catalog, log, retirable, attempt)
+            remove_retirable(catalog, log, retirable, attempt)
     if as_json:
         before = dict(sorted(retirable.before.items())) if retirable else {}
         rows, done = retirable.rows if retirable else 0, retirable is not None and yes

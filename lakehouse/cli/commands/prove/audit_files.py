@@ -24,13 +24,13 @@ class FilesProof(FindingsDecide):
 
     Args:
         table: any declared one.
-        looked: whether its files were looked at.
+        scanned: whether its files were looked at.
         findings: files that are not there, cannot be read, or hold another number of rows.
         errors: files that are sound, and that no proof can read.
     """
 
     table: str
-    looked: bool = False
+    scanned: bool = False
     findings: tuple[Finding, ...] = ()
     errors: tuple[str, ...] = ()
 
@@ -51,15 +51,15 @@ def _prove(auditing: Auditing, name: str) -> FilesProof:
             damaged += [(damage, f"{damage.message} The tag {tag} keeps it.") for damage in kept]
     return FilesProof(
         table=name,
-        looked=True,
+        scanned=True,
         findings=tuple(Finding(damage.kind, message, damage.table) for damage, message in damaged if damage.lost),
         errors=tuple(message for damage, message in damaged if not damage.lost),
     )
 
 
 def _show(context: Context, proofs: Sequence[FilesProof]) -> None:
-    looked = [proof for proof in proofs if proof.looked]
-    if not looked:
+    scanned = [proof for proof in proofs if proof.scanned]
+    if not scanned:
         return
     lines = Table(
         Column("table", no_wrap=True),
@@ -67,10 +67,10 @@ def _show(context: Context, proofs: Sequence[FilesProof]) -> None:
         title="Files, each looked at",
         title_justify="left",
     )
-    for proof in looked:
+    for proof in scanned:
         lines.add_row(proof.table, str(len(proof.findings)))
     context.out.print(lines)
-    for proof in looked:
+    for proof in scanned:
         for finding in proof.findings:
             show_finding(context, finding)
 

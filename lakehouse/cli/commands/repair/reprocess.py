@@ -13,7 +13,7 @@ from lakehouse.engines.spark import spark_session
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.cdc.fold.recall import mirrors_without_history
 from lakehouse.steps.ingest.repair.accept_offsets import parse_offsets
-from lakehouse.steps.ingest.repair.reprocess import CannotReprocess, Reprocess, find_reprocess
+from lakehouse.steps.ingest.repair.acceptable_records import CannotReprocess, Reprocess, find_reprocess
 from lakehouse.steps.ingest.repair.reprocess import reprocess as take_up
 
 

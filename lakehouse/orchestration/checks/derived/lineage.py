@@ -28,7 +28,7 @@ def judge(declared: Derived) -> Callable[[TableCheckRun], dg.AssetCheckResult]:
 def _answer(question: DerivedCheck) -> dg.AssetCheckResult:
     try:
         report = check_lineage(question.declared.inputs.values(), question.seal)
-        metadata = {"accounts": _accounts(report), **question.run_told()}
+        metadata = {"accounts": _accounts(report), **question.run_metadata()}
     except SealBroken as broken:
         edited = findings([("seal_edited", broken.message)])
         return question.result(f"{broken.message} {question.repair}", "seals", passed=False, metadata=edited)
@@ -43,7 +43,7 @@ def _answer(question: DerivedCheck) -> dg.AssetCheckResult:
 
 
 def _repair(question: DerivedCheck, report: LineageReport) -> str:
-    file = question.asked.declarations.files.get(question.declared.name)
+    file = question.check_run.declarations.files.get(question.declared.name)
     where = f" in {file.name}" if file else ""
     steps = {
         "undeclared_read": f"declare it as an input{where}, or do not read it",

@@ -37,12 +37,12 @@ class DerivedCheck:
     """One check of a derived table, in one run.
 
     Attributes:
-        asked: the lake, and the table at the snapshot that is judged.
+        check_run: the lake, and the table at the snapshot that is judged.
         declared: how it is derived.
         name: of the check.
     """
 
-    asked: TableCheckRun
+    check_run: TableCheckRun
     declared: Derived
     name: str
     began: float = field(default_factory=time.monotonic)
@@ -50,13 +50,13 @@ class DerivedCheck:
     @property
     def snapshot_id(self) -> int | None:
         """Which snapshot is judged; None before the first run."""
-        return self.asked.pinned.snapshot_id
+        return self.check_run.pinned.snapshot_id
 
     def load(self, name: str) -> Table:
         """Any table; the one that is judged as it was pinned."""
         if name == self.declared.name:
-            return self.asked.pinned.table
-        return self.asked.lake.catalog.load_table(identifier_of(name))
+            return self.check_run.pinned.table
+        return self.check_run.lake.catalog.load_table(identifier_of(name))
 
     @cached_property
     def seal(self) -> Seal:
@@ -66,7 +66,7 @@ class DerivedCheck:
             SealBroken: it was changed after it was written.
             CannotJudge: it has expired, or there never was one.
         """
-        step = made(self.asked.pinned.table, self.snapshot_id)
+        step = made(self.check_run.pinned.table, self.snapshot_id)
         if step.seal is None:
             why = "nobody sealed its rows" if step.known else "the seal of the run that computed it has expired"
             raise CannotJudge(
@@ -131,7 +131,7 @@ class DerivedCheck:
             warn: a failure stops nothing.
         """
         return dg.AssetCheckResult(
-            asset_key=self.asked.key,
+            asset_key=self.check_run.key,
             check_name=self.name,
             passed=passed,
             severity=dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR,
@@ -144,7 +144,7 @@ class DerivedCheck:
             },
         )
 
-    def run_told(self) -> dict[str, Any]:
+    def run_metadata(self) -> dict[str, Any]:
         """The run that computed the table, and its inputs, as metadata."""
         rows = [
             (g.table, g.runtime_date or "dateless", g.parameters or "-", g.run_id or "unknown", str(g.snapshot_id))

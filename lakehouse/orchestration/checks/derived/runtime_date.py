@@ -30,12 +30,12 @@ def judge(declared: Derived) -> Callable[[TableCheckRun], dg.AssetCheckResult]:
 
 def _answer(question: DerivedCheck) -> dg.AssetCheckResult:
     assert question.snapshot_id is not None
-    report = check_dates(question.asked.pinned.table, question.snapshot_id, question.declared)
+    report = check_dates(question.check_run.pinned.table, question.snapshot_id, question.declared)
     wrong = [(finding.kind, finding.message) for finding in report.findings]
     metadata = _metadata(report)
     try:
         differ = disagreements(question.seal, question.inputs)
-        metadata |= question.run_told()
+        metadata |= question.run_metadata()
     except SealBroken as broken:
         wrong = list(dict.fromkeys([*wrong, ("seal_edited", broken.message)]))
         return _failed(question, report, wrong, metadata)

@@ -41,7 +41,7 @@ def _answer(question: DerivedCheck) -> dg.AssetCheckResult:
         edited = [("seal_edited", text) for text in vintage.broken]
         text = f"{sentences(vintage.broken)} {question.repair}"
         return question.result(text, "seals", passed=False, metadata=metadata | findings(edited))
-    metadata |= question.run_told()
+    metadata |= question.run_metadata()
     if vintage.differences:
         differ = [str(difference) for difference in vintage.differences]
         if question.backfill:

@@ -55,20 +55,20 @@ class Retirable:
         bases: the tables of the stream.
         statement: what they say.
         before: Kafka partition → offset before which everything may go.
-        gone: partition → tally of that.
+        tallies: partition → tally of that.
         behind: who has not read all that could go else, by name.
     """
 
     bases: Mapping[str, Base]
     statement: KafkaStatement
     before: Mapping[int, int]
-    gone: Mapping[int, Tally]
+    tallies: Mapping[int, Tally]
     behind: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
         """How many changes."""
-        return sum(tally.count for tally in self.gone.values())
+        return sum(tally.count for tally in self.tallies.values())
 
 
 def find_retirable(
@@ -100,18 +100,18 @@ def find_retirable(
     statement = _agreed_statement(log.name, bases)
     proven_offsets = _proven_offsets(catalog, mirrors, statement, log.name)
     moment = now or datetime.now(UTC)
-    gone, before = _retirable_offsets(bases[log.name], proven_offsets, moment, log.retention)
-    readers = readers_of(catalog, bases[log.name], statement, mirrors, followers) if gone else ()
+    tallies, before = _retirable_offsets(bases[log.name], proven_offsets, moment, log.retention)
+    readers = readers_of(catalog, bases[log.name], statement, mirrors, followers) if tallies else ()
     behind = tuple(reader.name for reader in readers if reader.is_behind(before))
     if behind:
         read = {p: min([offset, *(reader.end.get(p, 0) for reader in readers)]) for p, offset in before.items()}
-        gone, before = _retirable_offsets(bases[log.name], read, moment, log.retention)
-        if not gone:
+        tallies, before = _retirable_offsets(bases[log.name], read, moment, log.retention)
+        if not tallies:
             raise CannotRetire(
                 f"Nothing of {log.name} can go before {' and '.join(behind)} reads it.",
                 remedy=read_on_or_release(log.name, behind),
             )
-    return Retirable(bases, statement, before, gone, behind) if gone else None
+    return Retirable(bases, statement, before, tallies, behind) if tallies else None
 
 
 def retire_changelog(
@@ -134,16 +134,16 @@ def retire_changelog(
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
     retirable = find_retirable(catalog, log, stream, mirrors, followers=followers, now=now)
-    return None if retirable is None else retire_found(catalog, log, retirable, attempt)
+    return None if retirable is None else remove_retirable(catalog, log, retirable, attempt)
 
 
-def retire_found(catalog: LakeCatalog, log: Changelog, retirable: Retirable, attempt: Attempt) -> Retired:
+def remove_retirable(catalog: LakeCatalog, log: Changelog, retirable: Retirable, attempt: Attempt) -> Retired:
     """Remove just what was found, through the protocol.
 
     Raises:
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
-    bases, statement, before, gone = retirable.bases, retirable.statement, retirable.before, retirable.gone
+    bases, statement, before = retirable.bases, retirable.statement, retirable.before
     log_base = bases[log.name]
     retired_statement = replace(
         statement,
@@ -151,7 +151,7 @@ def retire_found(catalog: LakeCatalog, log: Changelog, retirable: Retirable, att
         tallies={},
         lost={},
         counts=Counts(),
-        retired=added(statement.retired, {log.name: dict(gone)}),
+        retired=added(statement.retired, {log.name: dict(retirable.tallies)}),
     )
     keys = {**retired_statement.to_keys(), seal_keys.RETIRE_BEFORE: msgspec.json.encode(before).decode()}
     open_branch(catalog, log_base, attempt)
@@ -222,14 +222,14 @@ def _retirable_offsets(
     rows = pl.concat(known)
     young = young_changes(rows, now, retention).group_by(PARTITION).agg(pl.col(OFFSET).min())
     first = dict(young.iter_rows())
-    gone: dict[int, Tally] = {}
+    tallies: dict[int, Tally] = {}
     before: dict[int, int] = {}
     for partition, offset in sorted(proven_offsets.items()):
         bound = min(offset, first.get(partition, offset))
         offsets = rows.filter((pl.col(PARTITION) == partition) & (pl.col(OFFSET) < bound))[OFFSET].to_numpy()
         if len(offsets):
-            gone[partition], before[partition] = Tally.of(offsets), bound
-    return gone, before
+            tallies[partition], before[partition] = Tally.of(offsets), bound
+    return tallies, before
 
 
 def _delete(transaction: Transaction, attempt: Attempt, before: Mapping[int, int]) -> None:

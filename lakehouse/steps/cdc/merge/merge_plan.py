@@ -147,13 +147,13 @@ def narrow(files: Sequence[FileFacts], touched: Touched, types: Mapping[str, ice
     return Narrowed(candidates, len(files), tuple(literals), tuple(words))
 
 
-def choose(narrowed: Narrowed, rows: DeltaRows, *, asked: Mode | None = None) -> MergePlan:
+def choose(narrowed: Narrowed, rows: DeltaRows, *, declared_mode: Mode | None = None) -> MergePlan:
     """Choose how to write a delta.
 
     Args:
         narrowed: the part of the mirror that its keys can be in.
         rows: what the delta does.
-        asked: the mode that the declaration asks for, always.
+        declared_mode: always taken, where the declaration names one.
     """
     where = f"keys lie in {len(narrowed.files)} of {narrowed.total} files"
     if narrowed.words:
@@ -165,7 +165,7 @@ def choose(narrowed: Narrowed, rows: DeltaRows, *, asked: Mode | None = None) ->
             return replace(plan, reasons=("no row changes",), rewritten={})
         why = "no file can hold one of the keys" if not narrowed.files else "no row that is there changes"
         return replace(plan, strategy="append", files=0, reasons=(why,), rewritten={})
-    mode, why = (asked, f"{asked}: declared") if asked else _mode(narrowed, rows, expected)
+    mode, why = (declared_mode, f"{declared_mode}: declared") if declared_mode else _mode(narrowed, rows, expected)
     strategy, how = _strategy(narrowed, rows, expected[COPY])
     return replace(plan, strategy=strategy, mode=mode, reasons=(where, why, *how))
 

@@ -29,12 +29,12 @@ class ReplayedMirror:
 
     Attributes:
         rows: key and other columns, what is remembered of each row, and the place of its newest change.
-        gone: keys whose newest change is a delete, with its position, source time and place.
+        deletes: keys whose newest change is a delete, with its position, source time and place.
         truncated: position of the newest truncate.
     """
 
     rows: pl.DataFrame
-    gone: pl.DataFrame
+    deletes: pl.DataFrame
     truncated: ChangePosition | None
 
 
@@ -83,7 +83,7 @@ class Fold:
         ordered = _newest_first(changes, self._key)
         heads = _first(ordered, self._key)
         rows = heads if self._soft else heads.filter(pl.col("_alive") & ~self._before_truncate(_ORDER))
-        return ReplayedMirror(self._rows(changes, ordered, rows), self._gone(heads), self._truncated)
+        return ReplayedMirror(self._rows(changes, ordered, rows), self._deletes(heads), self._truncated)
 
     # Keeping
 
@@ -197,9 +197,9 @@ class Fold:
             ),
         )
 
-    def _gone(self, heads: pl.DataFrame) -> pl.DataFrame:
-        gone = heads.filter(~pl.col("_alive") & ~self._before_truncate(_ORDER))
-        return gone.select(*self._key, _position().alias(POSITION_COLUMN.name), "_time", *PLACE)
+    def _deletes(self, heads: pl.DataFrame) -> pl.DataFrame:
+        deletes = heads.filter(~pl.col("_alive") & ~self._before_truncate(_ORDER))
+        return deletes.select(*self._key, _position().alias(POSITION_COLUMN.name), "_time", *PLACE)
 
 
 def _newest_first(changes: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:

@@ -24,13 +24,13 @@ class Example:
         kind: `only_left`: missing; `only_right`: should not be there; `different`; `duplicated`.
         key: column → value, for a person.
         columns: column → what should be and what is, for a person; of sensitive columns only that they differ.
-        place: where the change is that decides, as far as there is one.
+        coordinates: of the change that decides, as far as there is one.
     """
 
     kind: Kind
     key: dict[str, str]
     columns: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    place: str = ""
+    coordinates: str = ""
 
     def __str__(self) -> str:
         problems = {"only_left": "is missing", "only_right": "should not be there", "duplicated": "is there twice"}
@@ -38,7 +38,7 @@ class Example:
             f"{name} differs" if HIDDEN in pair else f"{name} should be {pair[0]}, is {pair[1]}"
             for name, pair in self.columns.items()
         )
-        return f"{named(self.key)}: {text}" + (f" ({self.place})" if self.place else "")
+        return f"{named(self.key)}: {text}" + (f" ({self.coordinates})" if self.coordinates else "")
 
 
 @dataclass
@@ -130,7 +130,7 @@ class RowComparison:
                 if differs[row]
             }
             difference.examples.append(
-                Example("different", self.key_shown(actual_row), columns, place_of(expected_row))
+                Example("different", self.key_shown(actual_row), columns, coordinates_of(expected_row))
             )
 
     def _stray(self, difference: RowDifference, rows: pl.DataFrame) -> None:
@@ -141,7 +141,7 @@ class RowComparison:
     def _record(self, difference: RowDifference, kind: Kind, rows: pl.DataFrame) -> None:
         difference.counts[kind] += rows.height
         for row in rows.sort(self.key).head(self._room(difference, kind)).iter_rows(named=True):
-            difference.examples.append(Example(kind, self.key_shown(row), {}, place_of(row)))
+            difference.examples.append(Example(kind, self.key_shown(row), {}, coordinates_of(row)))
 
     def _room(self, difference: RowDifference, kind: Kind) -> int:
         return max(0, self.shown - sum(example.kind == kind for example in difference.examples))
@@ -157,7 +157,7 @@ def named(key: dict[str, str], coordinates: str = "") -> str:
     return f"{shown} ({coordinates})" if coordinates else shown
 
 
-def place_of(row: dict[str, Any]) -> str:
+def coordinates_of(row: dict[str, Any]) -> str:
     """Where in the changelog a row's newest change is."""
     if row.get("_partition") is None or row["_partition"] < 0:
         return ""

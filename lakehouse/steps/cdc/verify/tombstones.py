@@ -9,7 +9,7 @@ from lakehouse.declarations.mirror import POSITION_COLUMN
 from lakehouse.proofs.audit import Finding
 from lakehouse.steps.cdc.replay.column_versions import less
 from lakehouse.steps.cdc.replay.replay import ReplayedMirror
-from lakehouse.steps.cdc.verify.compare import RowComparison, named, place_of
+from lakehouse.steps.cdc.verify.compare import RowComparison, coordinates_of, named
 
 _PLACE = POSITION_COLUMN.name
 _PARTS = ("epoch", "commit", "sequence")
@@ -27,9 +27,9 @@ def judge_ledger(
         low_watermark_us: deletes older than it may be forgotten.
     """
     key = list(tables.changelog.key)
-    no_tombstones = folded.gone.select(*key, _PLACE).clear()
+    no_tombstones = folded.deletes.select(*key, _PLACE).clear()
     newest = _newest(pl.concat(ledger), key) if ledger else no_tombstones
-    heads = pl.concat([folded.rows.select(*key, _PLACE), folded.gone.select(*key, _PLACE)])
+    heads = pl.concat([folded.rows.select(*key, _PLACE), folded.deletes.select(*key, _PLACE)])
     both = newest.join(heads, on=key, how="left", suffix="_head", nulls_equal=True)
     beyond = both.filter(_newer_than_all(folded))
     if beyond.height:
@@ -37,7 +37,7 @@ def judge_ledger(
     if tables.mirror.deletes == "soft":
         return
     low = pl.lit(low_watermark_us).cast(pl.Datetime("us", "UTC"))
-    due = folded.gone.filter(pl.col("_time") >= low)
+    due = folded.deletes.filter(pl.col("_time") >= low)
     joined = due.join(newest, on=key, how="left", suffix="_held", nulls_equal=True)
     lacking = joined.filter(pl.col(_PLACE).ne_missing(pl.col(f"{_PLACE}_held")))
     if lacking.height:
@@ -62,6 +62,8 @@ def _newer_than_all(folded: ReplayedMirror) -> pl.Expr:
 def _finding(tables: MirrorTables, rows: pl.DataFrame, problem: str) -> Finding:
     key = tables.changelog.key
     comparison = RowComparison(key, (), {column.name for column in tables.changelog.key_columns if column.sensitive})
-    shown = "; ".join(named(comparison.key_shown(row), place_of(row)) for row in rows.head(5).iter_rows(named=True))
+    shown = "; ".join(
+        named(comparison.key_shown(row), coordinates_of(row)) for row in rows.head(5).iter_rows(named=True)
+    )
     name = tables.tombstones_table.name
     return Finding("tombstones_differ", f"{name}: {rows.height:,} tombstones {problem}: {shown}.", name)

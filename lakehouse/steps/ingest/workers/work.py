@@ -24,7 +24,8 @@ from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.received import TOMBSTONE, Stretch
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.workers.scan import kafka_frame
-from lakehouse.steps.ingest.workers.worker import REPORT_SCHEMA, IngestTask, TaskReport, read_report
+from lakehouse.steps.ingest.workers.task_report import REPORT_SCHEMA, TaskReport, read_report
+from lakehouse.steps.ingest.workers.worker import IngestTask
 
 _Key = TypeVar("_Key", str, int)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -21,43 +20,13 @@ from lakehouse.formats.changes import ChangeDecoder, read_headers
 from lakehouse.formats.json import JsonDecoder, Routed, RoutedDecoder
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget
-from lakehouse.steps.ingest.received import Received, Stretch
+from lakehouse.steps.ingest.received import Received
 from lakehouse.steps.ingest.workers.broken_columns import count_column
 from lakehouse.steps.ingest.workers.required_fields import solid
+from lakehouse.steps.ingest.workers.task_report import TaskReport, ipc_bytes
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
-REPORT_SCHEMA = "report binary"
 _HEADERS = pa.list_(pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())]))
-_REPORT = pa.schema([pa.field("report", pa.binary())])
-
-
-class TaskReport(msgspec.Struct):
-    """What one task wrote and counted.
-
-    Attributes:
-        files: table → Arrow IPC bytes of the rows that tell of its files.
-        tallies: table → partition → count, sum and sum of squares of the offsets written, in decimal.
-        columns: error class → column → records.
-        operations: changelog → operation → rows; only of streams of changes.
-        arrivals: minute since the epoch → records.
-        received: partition → what arrived, also where it was not written.
-    """
-
-    files: dict[str, bytes] = msgspec.field(default_factory=dict)
-    tallies: dict[str, dict[int, tuple[str, str, str]]] = msgspec.field(default_factory=dict)
-    errors: dict[str, int] = msgspec.field(default_factory=dict)
-    columns: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
-    warnings: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
-    operations: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
-    arrivals: dict[int, int] = msgspec.field(default_factory=dict)
-    received: dict[int, list[Stretch]] = msgspec.field(default_factory=dict)
-    read: int = 0
-    bytes: int = 0
-
-
-def read_report(encoded: bytes) -> TaskReport:
-    """The report that a task has yielded."""
-    return msgspec.msgpack.decode(encoded, type=TaskReport, strict=False)
 
 
 @dataclass(frozen=True)
@@ -95,7 +64,7 @@ class IngestTask:
             # The task failed or was stopped: nobody will ever hear of these files.
             work.discard()
             raise
-        yield pa.RecordBatch.from_arrays([pa.array([msgspec.msgpack.encode(report)], pa.binary())], schema=_REPORT)
+        yield report.to_batch()
 
     def judge(self, records: pa.RecordBatch) -> dict[int, RecordError]:
         """Which records of a batch would go to quarantine, and why; nothing is written."""
@@ -241,7 +210,7 @@ class _TaskWork:
 
     def finish(self) -> TaskReport:
         """Close all files and tell of them."""
-        self.report.files = {table: _ipc(writer.finish()) for table, writer in self.writers.items()}
+        self.report.files = {table: ipc_bytes(writer.finish()) for table, writer in self.writers.items()}
         self.report.tallies = {
             table: {
                 partition: (str(tally.count), str(tally.total), str(tally.squares))
@@ -260,10 +229,3 @@ class _TaskWork:
 
 def _headers(text: str | None) -> list[dict[str, object]] | None:
     return None if text is None else [{"key": h.key, "value": h.value} for h in read_headers(text)]
-
-
-def _ipc(batch: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
-    return sink.getvalue().to_pybytes()

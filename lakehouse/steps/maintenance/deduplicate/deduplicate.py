@@ -24,7 +24,7 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.deduplicate.closed_partitions import CannotDeduplicate, Closed, NullKey, look
 from lakehouse.steps.maintenance.deduplicate.duplicates import Keyed
-from lakehouse.steps.maintenance.deduplicate.removed_rows import Gone, seal_gone
+from lakehouse.steps.maintenance.deduplicate.removed_rows import RemovedRows, seal_removed_rows
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork
 from lakehouse.steps.maintenance.rewrite.before_after import of_files
 from lakehouse.steps.maintenance.rewrite.compact import OVERTAKEN
@@ -55,8 +55,10 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
             if not rows.surplus or not work.allow:
                 return _shown(work, action, closed, before, rows.surplus, began)
             _write(work, closed, rows)
-            gone = _compare(work, closed, rows)
-        published = publish(work.catalog, seal_gone(work.catalog, work.attempt, closed.bases, closed.base.name, gone))
+            removed = _compare(work, closed, rows)
+        published = publish(
+            work.catalog, seal_removed_rows(work.catalog, work.attempt, closed.bases, closed.base.name, removed)
+        )
         failpoint("deduplicate.published")
     except ContentChanged as refused:
         # The branch stays, for whoever wants to know how that could be.
@@ -73,9 +75,9 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         before=before,
         after=of_files(table, rewritten=closed.bytes, seconds=seconds),
         snapshot_id=head,
-        message=f"{gone.rows} rows went, whose key was there before, in {len(gone.partitions)} partitions",
+        message=f"{removed.rows} rows went, whose key was there before, in {len(removed.partitions)} partitions",
         effect=ActionEffect(
-            rows_removed=gone.rows, partitions=len(gone.partitions), counted_until_ms=_time_of(table, head)
+            rows_removed=removed.rows, partitions=len(removed.partitions), counted_until_ms=_time_of(table, head)
         ),
     )
 
@@ -124,7 +126,7 @@ def _write(work: MaintenanceWork, closed: Closed, rows: Keyed) -> None:
     failpoint("deduplicate.written")
 
 
-def _compare(work: MaintenanceWork, closed: Closed, rows: Keyed) -> Gone:
+def _compare(work: MaintenanceWork, closed: Closed, rows: Keyed) -> RemovedRows:
     """Prove that only rows have gone whose key is there all the same, from these partitions alone.
 
     Raises:
@@ -149,7 +151,7 @@ def _compare(work: MaintenanceWork, closed: Closed, rows: Keyed) -> Gone:
             f"{closed.base.name}: {rows.surplus} rows have gone by their keys, and {counted} by their coordinates.",
             remedy="the table is as it was; the attempt's branch is kept: report it",
         )
-    return Gone(rows.surplus, [closed.partitions[key].partition.key for key in keys], tallies)
+    return RemovedRows(rows.surplus, [closed.partitions[key].partition.key for key in keys], tallies)
 
 
 def _exchanged(table: Table, source: int, head: int) -> tuple[list[FileScanTask], list[FileScanTask]]:

@@ -17,7 +17,7 @@ from lakehouse.protocol.seals.seal import Seal
 
 
 @dataclass(frozen=True)
-class Gone:
+class RemovedRows:
     """What a deduplicating rewrite removed.
 
     Args:
@@ -31,7 +31,9 @@ class Gone:
     tallies: Mapping[int, Tally]
 
 
-def seal_gone(catalog: LakeCatalog, attempt: Attempt, bases: Mapping[str, Base], name: str, gone: Gone) -> list[Staged]:
+def seal_removed_rows(
+    catalog: LakeCatalog, attempt: Attempt, bases: Mapping[str, Base], name: str, removed: RemovedRows
+) -> list[Staged]:
     """Seal what is on the attempt's branch, and say the same in every table of the stream.
 
     Args:
@@ -39,22 +41,22 @@ def seal_gone(catalog: LakeCatalog, attempt: Attempt, bases: Mapping[str, Base],
         attempt: whose branch it is.
         bases: all tables that have to say it.
         name: the one that rows have gone from.
-        gone: what has.
+        removed: what has.
     """
     return [
-        seal_branch(catalog, base, attempt, _seal(base.sealed.seal, attempt, name, gone))
+        seal_branch(catalog, base, attempt, _seal(base.sealed.seal, attempt, name, removed))
         for base in bases.values()
         if base.sealed is not None
     ]
 
 
-def _seal(previous: Seal, attempt: Attempt, name: str, gone: Gone) -> Seal:
+def _seal(previous: Seal, attempt: Attempt, name: str, removed: RemovedRows) -> Seal:
     """What the seal before says, with what went."""
     statement = {
         **previous.statement,
         seal_keys.DEDUPLICATE_TABLE: name,
-        seal_keys.DEDUPLICATE_REMOVED: str(gone.rows),
-        seal_keys.DEDUPLICATE_PARTITIONS: msgspec.json.encode(sorted(gone.partitions)).decode(),
+        seal_keys.DEDUPLICATE_REMOVED: str(removed.rows),
+        seal_keys.DEDUPLICATE_PARTITIONS: msgspec.json.encode(sorted(removed.partitions)).decode(),
     }
     if (last_statement := KafkaStatement.from_keys(previous.statement)) is not None:
         new_statement = replace(
@@ -63,7 +65,7 @@ def _seal(previous: Seal, attempt: Attempt, name: str, gone: Gone) -> Seal:
             tallies={},
             lost={},
             counts=Counts(),
-            retired=added(last_statement.retired, {name: dict(gone.tallies)}),
+            retired=added(last_statement.retired, {name: dict(removed.tallies)}),
         )
         statement |= new_statement.to_keys()
     return replace(Seal.repeated(previous, attempt), kind=KIND_DEDUPLICATE, statement=statement)

@@ -18,9 +18,10 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import MetadataFileDamaged, SealBroken
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.cdc.plan.range import newest_statement, next_range, stored_statement
+from lakehouse.steps.cdc.plan.range import next_range
 from lakehouse.steps.cdc.refusals import MirrorRefused
 from lakehouse.steps.cdc.step import MAX_CHANGES
+from lakehouse.steps.cdc.stored_statement import newest_statement, stored_statement
 from lakehouse.steps.derived.inputs.increment import next_increment
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.refusals import HistoryLost

@@ -1,12 +1,10 @@
-"""Expiry: the snapshots that the cut lets go leave the table in one commit, then the files that only they reached go.
+"""Expiry: the snapshots that may go leave the table in one commit, then the files that only they reached go.
 
-The commit requires every reference to be where it was when the cut was decided. A kill between commit and deletion
+The commit requires every reference to be where it was when they were selected. A kill between commit and deletion
 leaves files that nobody reaches, which is what orphan removal is for; never a snapshot without its files.
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pyiceberg.exceptions import CommitFailedException
@@ -28,9 +26,10 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.leases.lease import given_up
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, pause
-from lakehouse.steps.maintenance.expire.consumers import CutOff, can_plan, newly_cut_off
+from lakehouse.steps.maintenance.expire.consumers import can_plan, newly_cut_off
+from lakehouse.steps.maintenance.expire.expired import Expired, blocked_words
 from lakehouse.steps.maintenance.expire.holds import holders_of
-from lakehouse.steps.maintenance.expire.snapshot_selection import Cut, cut
+from lakehouse.steps.maintenance.expire.snapshot_selection import SnapshotSelection, select_snapshots
 from lakehouse.steps.maintenance.measure.history import MAINTAINS, history_of, refs_of
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork
 from lakehouse.steps.maintenance.model.state import MeasuredState
@@ -50,58 +49,6 @@ class TagLost(LakehouseError):
     """Somebody tagged a snapshot while it was being let go, and the catalog dropped that tag."""
 
 
-@dataclass(frozen=True)
-class Expired:
-    """What went.
-
-    Args:
-        cut: what was let go, and what could not be.
-        files: data and delete files that were deleted.
-        metadata_files: manifests, lists of manifests and statistics that were deleted.
-        cut_off: who could read on before and cannot any more.
-        forsaken: names of those for whom that was decided, by whoever ended their lease.
-        elsewhere: files that nobody needs any more by this table's metadata, and that stay: they lie elsewhere,
-            or where another table lies.
-        location: of the table.
-        outside: whether that is outside of the catalog's warehouse.
-        before: snapshot entries of the table.
-        after: the same.
-    """
-
-    cut: Cut
-    files: int = 0
-    metadata_files: int = 0
-    cut_off: tuple[CutOff, ...] = ()
-    forsaken: frozenset[str] = frozenset()
-    elsewhere: int = 0
-    location: str = ""
-    outside: bool = False
-    before: int = 0
-    after: int = 0
-
-    @property
-    def broken(self) -> tuple[CutOff, ...]:
-        """Who was cut off although nobody gave them up; there should never be anybody."""
-        return tuple(consumer for consumer in self.cut_off if consumer.name not in self.forsaken)
-
-    def __str__(self) -> str:
-        removal = f"{len(self.cut.gone)} snapshots went, with {self.files} files and {self.metadata_files} of metadata"
-        lost = (
-            f"{consumer.kind} {consumer.name} cannot read on: {consumer.message} {consumer.remedy}"
-            for consumer in self.cut_off
-        )
-        return "; ".join((removal, *self._kept(), *_blocked(self.cut), *lost))
-
-    def _kept(self) -> Sequence[str]:
-        if not self.elsewhere:
-            return ()
-        lie = "1 file lies" if self.elsewhere == 1 else f"{self.elsewhere} files lie"
-        stay = "stays" if self.elsewhere == 1 else "stay"
-        if self.outside:
-            return (f"{lie} outside of the catalog's warehouse, and {stay}: another lakehouse may need them",)
-        return (f"{lie} outside of {self.location}, or where another table lies, and {stay}: that table may need them",)
-
-
 def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
     """Let snapshots go, as the policy says and everybody who holds some allows.
 
@@ -116,7 +63,7 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
     if not work.allow:
         table = work.catalog.load_table(work.base.identifier)
         selection = look(work.catalog, work.declarations, table, policy)
-        message = "; ".join((f"{len(selection.gone)} snapshots would go", *_blocked(selection)))
+        message = "; ".join((f"{len(selection.snapshot_ids)} snapshots would go", *blocked_words(selection)))
         before = TableMeasure(snapshots=len(table.metadata.snapshots))
         return ActionOutcome(action=action, result="dry_run", before=before, message=message)
     began = time.monotonic()
@@ -128,14 +75,14 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         after=TableMeasure(seconds=time.monotonic() - began, snapshots=expired.after),
         message=str(expired),
         effect=ActionEffect(
-            snapshots=len(expired.cut.gone), files=expired.files, metadata_files=expired.metadata_files
+            snapshots=len(expired.selection.snapshot_ids), files=expired.files, metadata_files=expired.metadata_files
         ),
     )
 
 
 def look(
     catalog: LakeCatalog, declarations: Declarations, table: Table, policy: Expire, *, now: datetime | None = None
-) -> Cut:
+) -> SnapshotSelection:
     """What may go of a table as it was loaded.
 
     Raises:
@@ -164,7 +111,7 @@ def look(
         refs=refs_of(table),
         holders=holders_of(catalog, declarations, table, now=moment),
     )
-    return cut(state, policy)
+    return select_snapshots(state, policy)
 
 
 def expire(
@@ -184,7 +131,7 @@ def expire(
     for _ in range(_TRIES):
         before = catalog.load_table(identifier)
         selection = look(catalog, declarations, before, policy, now=now)
-        if not selection.gone and not selection.ended:
+        if not selection.snapshot_ids and not selection.ended:
             count = len(before.metadata.snapshots)
             return Expired(selection, before=count, after=count)
         try:
@@ -203,12 +150,12 @@ def expire(
         _require_all_tags(before, after, selection)
         only = _reached(before, after, selection)
         named = [*only.data, *only.metadata]
-        others = places_of_others(catalog, after)
+        others = places_of_others(catalog.entries(), after)  # read anew: a table may have come since
         files = delete_files(after, only.data, others)
         metadata = delete_files(after, only.metadata, others)  # last: until then they say what was to go
         cut_off = newly_cut_off(could_not, can_plan(catalog, declarations, name))
         return Expired(
-            cut=selection,
+            selection=selection,
             files=files,
             metadata_files=metadata,
             cut_off=cut_off,
@@ -222,7 +169,7 @@ def expire(
     raise CommitFailedException(f"{name}: nothing was expired in {_TRIES} tries (last: {trouble})") from trouble
 
 
-def _change(table: Table, selection: Cut) -> TableChange:
+def _change(table: Table, selection: SnapshotSelection) -> TableChange:
     return TableChange(
         table.name(),
         (
@@ -231,32 +178,32 @@ def _change(table: Table, selection: Cut) -> TableChange:
         ),
         (
             *(remove_ref(tag) for tag in selection.ended),
-            *([remove_snapshots(selection.gone)] if selection.gone else []),
+            *([remove_snapshots(selection.snapshot_ids)] if selection.snapshot_ids else []),
         ),
     )
 
 
-def _landed(table: Table, selection: Cut) -> bool:
+def _landed(table: Table, selection: SnapshotSelection) -> bool:
     remaining = {snapshot.snapshot_id for snapshot in table.metadata.snapshots}
-    return not remaining & set(selection.gone) and not table.metadata.refs.keys() & set(selection.ended)
+    return not remaining & set(selection.snapshot_ids) and not table.metadata.refs.keys() & set(selection.ended)
 
 
-def _reached(before: Table, after: Table, selection: Cut) -> Reached:
-    removed = set(selection.gone)
+def _reached(before: Table, after: Table, selection: SnapshotSelection) -> Reached:
+    removed = set(selection.snapshot_ids)
     return reached_only_by(
         [snapshot for snapshot in before.metadata.snapshots if snapshot.snapshot_id in removed], before, after
     )
 
 
-def _require_all_tags(before: Table, after: Table, selection: Cut) -> None:
-    """Look for a tag that was set after the cut was decided: an Iceberg REST server drops it with its snapshot.
+def _require_all_tags(before: Table, after: Table, selection: SnapshotSelection) -> None:
+    """Look for a tag that was set after the snapshots were selected: an Iceberg REST server drops it with its snapshot.
 
     Nobody can require that no other reference exists. The embedded catalog refuses to remove a snapshot with a name.
 
     Raises:
         TagLost: there was one.
     """
-    removed, versions = set(selection.gone), [entry.metadata_file for entry in after.metadata.metadata_log]
+    removed, versions = set(selection.snapshot_ids), [entry.metadata_file for entry in after.metadata.metadata_log]
     known_version = before.metadata_location
     # Where the log is so short that it does not name it any more, all that it has came later.
     start = versions.index(known_version) + 1 if known_version in versions else 0
@@ -268,15 +215,3 @@ def _require_all_tags(before: Table, after: Table, selection: Cut) -> None:
                     f"{table_name(after)}: {name} was set on snapshot {ref.snapshot_id} while that was let go.",
                     remedy=f"no file was deleted; read it with the metadata file {version}, and tag a newer snapshot",
                 )
-
-
-def _blocked(selection: Cut) -> Sequence[str]:
-    return [
-        f"{holder.kind} {holder.owner} holds {count}"
-        + (f" until {holder.until:%Y-%m-%d %H:%M} UTC" if holder.until else "")
-        + f" ({holder.command})"
-        for holder, count in selection.blocked.items()
-    ]
-
-
-__all__ = ["CannotExpire", "Cut", "Expired", "RewriteInFlight", "TagLost", "cut", "expire", "look", "run"]

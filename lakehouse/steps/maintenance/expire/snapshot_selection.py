@@ -18,7 +18,7 @@ LEFT_BEHIND_FOR = timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cut:
+class SnapshotSelection:
     """What may go, and why more may not.
 
     Attributes:
@@ -36,12 +36,12 @@ class Cut:
     blocked: Mapping[SnapshotHold, int]
 
     @property
-    def gone(self) -> tuple[int, ...]:
+    def snapshot_ids(self) -> tuple[int, ...]:
         """Every snapshot that may go."""
         return (*self.expired, *self.left_behind)
 
 
-def cut(state: MeasuredState, policy: Expire) -> Cut:
+def select_snapshots(state: MeasuredState, policy: Expire) -> SnapshotSelection:
     """Decide which snapshots of a table may go.
 
     Args:
@@ -79,10 +79,10 @@ def cut(state: MeasuredState, policy: Expire) -> Cut:
     for snapshot_id in line[boundary:]:
         if snapshot_id in referenced:
             reasons.setdefault(snapshot_id, "a branch or tag holds it")
-    return Cut(
+    return SnapshotSelection(
         expired=tuple(expired),
         left_behind=tuple(
-            _left_behind(state, policy, referenced, main[:boundary][-1].at if main else state.measured_at)
+            _left_behind(state, policy, referenced, main[:boundary][-1].timestamp if main else state.measured_at)
         ),
         ended=ended,
         kept={snapshot_id: reason for snapshot_id, reason in reasons.items() if snapshot_id not in expired},
@@ -115,7 +115,7 @@ def _by_policy(main: Sequence[SnapshotState], now: datetime, policy: Expire) -> 
     """How many of the newest snapshots of main the policy keeps."""
     for index, snapshot in enumerate(main):
         if index >= policy.min_snapshots_to_keep and (
-            index >= policy.max_snapshots or snapshot.at < now - policy.max_snapshot_age
+            index >= policy.max_snapshots or snapshot.timestamp < now - policy.max_snapshot_age
         ):
             return index
     return len(main)
@@ -166,8 +166,16 @@ def _left_behind(
     """
     published = {snapshot.attempt for snapshot in state.main} - {""}
     for snapshot in state.history:
-        if snapshot.on_main or snapshot.snapshot_id in referenced or snapshot.at >= state.measured_at - LEFT_BEHIND_FOR:
+        if (
+            snapshot.on_main
+            or snapshot.snapshot_id in referenced
+            or snapshot.timestamp >= state.measured_at - LEFT_BEHIND_FOR
+        ):
             continue
         spare = snapshot.attempt in published or (snapshot.operation == "replace" and not snapshot.attempt)
-        if spare or snapshot.at < oldest_kept or snapshot.at < state.measured_at - policy.max_snapshot_age:
+        if (
+            spare
+            or snapshot.timestamp < oldest_kept
+            or snapshot.timestamp < state.measured_at - policy.max_snapshot_age
+        ):
             yield snapshot.snapshot_id

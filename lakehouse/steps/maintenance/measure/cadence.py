@@ -48,7 +48,7 @@ def cadence_of(table: Table, history: Sequence[SnapshotState]) -> Cadence:
 
 def hours_of(history: Iterable[SnapshotState], now: datetime) -> float:
     """How far back the history of `main` goes."""
-    oldest = min((snapshot.at for snapshot in history if snapshot.on_main), default=now)
+    oldest = min((snapshot.timestamp for snapshot in history if snapshot.on_main), default=now)
     return max(now - oldest, _SHORTEST) / timedelta(hours=1)
 
 

@@ -37,7 +37,7 @@ def history_of(table: Table) -> tuple[SnapshotState, ...]:
         SnapshotState(
             snapshot_id=snapshot.snapshot_id,
             parent_id=snapshot.parent_snapshot_id,
-            at=moment(snapshot.timestamp_ms),
+            timestamp=moment(snapshot.timestamp_ms),
             operation=snapshot.summary.operation.value if snapshot.summary else "",
             kind=summary_of(snapshot).get(seal_keys.KIND, ""),
             attempt=attempt_of(snapshot) or "",
@@ -46,7 +46,7 @@ def history_of(table: Table) -> tuple[SnapshotState, ...]:
         for snapshot in table.metadata.snapshots
     ]
     # Snapshots of one moment keep the order in which the document has them.
-    return tuple(sorted(states, key=lambda snapshot: snapshot.at))
+    return tuple(sorted(states, key=lambda snapshot: snapshot.timestamp))
 
 
 def refs_of(table: Table) -> tuple[RefState, ...]:

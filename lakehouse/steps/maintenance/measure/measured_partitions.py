@@ -40,7 +40,7 @@ def measured_partitions(
     rewrite = declared.maintenance.rewrite or Rewrite()
     files, global_deletes = _live_files(table, snapshot, cache)
     own = own_snapshots(table, state.history)
-    all_times = {snapshot.snapshot_id: snapshot.at for snapshot in state.history if snapshot.on_main}
+    all_times = {snapshot.snapshot_id: snapshot.timestamp for snapshot in state.history if snapshot.on_main}
     hours = hours_of(state.history, state.measured_at)
     removals = _removals(table, _removing(table, own)[:_REMOVALS], cache)
     partitions: list[PartitionState] = []

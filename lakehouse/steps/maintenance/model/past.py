@@ -12,7 +12,7 @@ class SnapshotState:
     """One snapshot entry.
 
     Attributes:
-        at: when it was made.
+        timestamp: when it was made.
         operation: Iceberg's word: append, overwrite, delete or replace.
         kind: of the seal it carries, or empty.
         attempt: that made it, or empty.
@@ -21,7 +21,7 @@ class SnapshotState:
 
     snapshot_id: int
     parent_id: int | None
-    at: datetime
+    timestamp: datetime
     operation: str = ""
     kind: str = ""
     attempt: str = ""

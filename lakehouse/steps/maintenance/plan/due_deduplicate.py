@@ -81,7 +81,7 @@ def last_known(partition: PartitionState, state: MeasuredState) -> PartitionStat
     """The same, with the latest time at which it can have changed last: by the history, and where that is forgotten."""
     timestamps = _changes(partition)
     if not timestamps and state.main and state.main[0].parent_id is not None:
-        timestamps = [state.main[0].at]
+        timestamps = [state.main[0].timestamp]
     return replace(partition, last_change=max(timestamps, default=None))
 
 

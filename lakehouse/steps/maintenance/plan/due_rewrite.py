@@ -137,7 +137,7 @@ def _rejection(rule_input: RuleInput, candidate: _Candidate, rewrite: Rewrite) -
 def _perhaps_never(rule_input: RuleInput, partition: PartitionState, rewrite: Rewrite) -> str:
     """What to do where waiting may not help: a partition that time does not close changes again and again."""
     main = rule_input.state.main
-    if main and main[0].parent_id is None and rule_input.now - main[0].at < rewrite.quiet_for:
+    if main and main[0].parent_id is None and rule_input.now - main[0].timestamp < rewrite.quiet_for:
         return ""  # all of its history: a table is often filled by several commits, and then left alone
     if partition.ends is not None or partition.changes_per_hour * (rewrite.quiet_for / _HOUR) < _AGAIN_AND_AGAIN:
         return ""

@@ -7,7 +7,7 @@ from lakehouse.declarations import Expire
 from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
 from lakehouse.steps.maintenance.expire.overdue import droppable, ending
-from lakehouse.steps.maintenance.expire.snapshot_selection import Cut, cut
+from lakehouse.steps.maintenance.expire.snapshot_selection import SnapshotSelection, select_snapshots
 from lakehouse.steps.maintenance.measure.history import MAINTAINS
 from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.state import RefState, SnapshotHold
@@ -20,7 +20,7 @@ _DAY = timedelta(days=1)
 
 def due_branches(rule_input: RuleInput) -> DueResult:
     """Branches of attempts that are dead."""
-    times = {snapshot.snapshot_id: snapshot.at for snapshot in rule_input.state.history}
+    times = {snapshot.snapshot_id: snapshot.timestamp for snapshot in rule_input.state.history}
     attempts = [ref for ref in rule_input.state.refs if ref.kind == "branch" and ref.name.startswith(BRANCH_PREFIX)]
     dies_at = {ref.name: _begun(ref, times, rule_input.now) + LONGEST_RUN for ref in attempts}
     dead = sorted(name for name, time in dies_at.items() if time <= rule_input.now)
@@ -109,24 +109,26 @@ def due_expire(rule_input: RuleInput) -> DueResult:
     policy = rule_input.policy.expire
     if policy is None:
         return DueResult.nothing("expire: the policy is to keep all snapshots")
-    selection = cut(rule_input.state, policy)
+    selection = select_snapshots(rule_input.state, policy)
     blocked = tuple(
         f"{count} snapshots: {describe(holder)}" for holder, count in sorted(selection.blocked.items(), key=_by_name)
     )
     again_at = _ages_at(rule_input, policy)
-    if len(selection.gone) >= policy.at_least or selection.ended:
+    if len(selection.snapshot_ids) >= policy.at_least or selection.ended:
         return _expiry(rule_input, selection, blocked, again_at)
-    old_count = len(selection.gone) + len(selection.kept)
+    old_count = len(selection.snapshot_ids) + len(selection.kept)
     if blocked and old_count >= policy.at_least:
         action = Action(operation=Operation.EXPIRE, blocked_by=blocked)
         reasons = (f"{old_count} snapshots are old enough to go, and {len(selection.kept)} of them are needed",)
         return DueResult(withheld=(withheld_action(action, "blocked", reasons),), again_at=again_at)
     count = rule_input.state.totals.snapshots
-    reason = f"expire: {len(selection.gone)} of {count} snapshots may go; {policy.at_least} are worth it"
+    reason = f"expire: {len(selection.snapshot_ids)} of {count} snapshots may go; {policy.at_least} are worth it"
     return DueResult.nothing(reason, again_at)
 
 
-def _expiry(rule_input: RuleInput, selection: Cut, blocked: tuple[str, ...], again_at: datetime | None) -> DueResult:
+def _expiry(
+    rule_input: RuleInput, selection: SnapshotSelection, blocked: tuple[str, ...], again_at: datetime | None
+) -> DueResult:
     reasons = [f"{len(selection.expired)} snapshots of main may go"] if selection.expired else []
     reasons += [f"{len(selection.left_behind)} are on no branch and no tag"] if selection.left_behind else []
     reasons += [f"{len(selection.ended)} pins of runs are over"] if selection.ended else []
@@ -151,7 +153,7 @@ def _ages_at(rule_input: RuleInput, policy: Expire) -> datetime | None:
     free = main[: max(len(main) - policy.min_snapshots_to_keep, 0)]
     if len(free) < policy.at_least:
         return None
-    time = free[policy.at_least - 1].at + policy.max_snapshot_age
+    time = free[policy.at_least - 1].timestamp + policy.max_snapshot_age
     return time if time > rule_input.now else None
 
 
@@ -188,4 +190,4 @@ def _oldest(rule_input: RuleInput) -> datetime | None:
         return rule_input.state.created_at
     if not main:
         return rule_input.state.updated_at
-    return main[0].at if main[0].parent_id is None else None
+    return main[0].timestamp if main[0].parent_id is None else None

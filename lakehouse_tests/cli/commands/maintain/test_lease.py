@@ -40,7 +40,7 @@ def test_a_person_holds_a_snapshot_and_lets_it_go(house: House) -> None:
     (held,) = held_leases(house.log)
     assert held.until is not None
     assert abs(held.until - datetime.now(UTC) - timedelta(days=7)) < timedelta(minutes=1)
-    assert len(expire(house.catalog, house.declarations, LOG, SMALL).cut.expired) == 4
+    assert len(expire(house.catalog, house.declarations, LOG, SMALL).selection.expired) == 4
     (told,) = json.loads(call("list", LOG, "--json").stdout)
     assert (told["owner"], told["kind"], told["snapshot_id"], told["behind"]) == ("year-end", "lease", seals[1], 4)
     assert (told["state"], told["reason"]) == ("held", "the auditors")
@@ -71,7 +71,7 @@ def test_a_person_holds_a_snapshot_and_lets_it_go(house: House) -> None:
     assert "Ended: year-end holds" in call("release", LOG, "year-end", "--yes").stdout
     assert leases(house.log) == {}
     assert "Nobody holds old snapshots." in call("list").stdout
-    assert len(expire(house.catalog, house.declarations, LOG, SMALL).cut.expired) == 3
+    assert len(expire(house.catalog, house.declarations, LOG, SMALL).selection.expired) == 3
 
 
 def test_what_a_lagging_mirror_has_not_read_is_given_up_with_a_yes(house: House) -> None:
@@ -82,7 +82,7 @@ def test_what_a_lagging_mirror_has_not_read_is_given_up_with_a_yes(house: House)
     assert "what it has not read of them is given up, and mirror.things will need a rebuild" in shown.stdout
     assert call("release", LOG, MIRROR, "--yes").exit_code == 0
     assert "Nobody holds" in call("list").stdout
-    assert len(expire(house.catalog, house.declarations, LOG, SMALL).cut.expired) == 7
+    assert len(expire(house.catalog, house.declarations, LOG, SMALL).selection.expired) == 7
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,12 @@
 """`lakehouse audit` names a column that somebody dropped, and ends with 1, whatever else ended without an answer."""
 
-from pathlib import Path
-
-import pytest
 from typer.testing import CliRunner
 
 from lakehouse.cli import app
-from lakehouse.cli.commands.prove import audit as command
-from lakehouse_tests.proofs.lineage.computed import A, B, diamond
+from lakehouse_tests.proofs.lineage.computed import A, B, Computed
 
 
-def test_a_column_of_a_source_and_of_a_derived_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lake = diamond(tmp_path)
-    lake.source()
-    lake.compute(B)
-    monkeypatch.setattr(command, "catalog_of", lambda _: lake.catalog)
-    monkeypatch.setattr(command, "declarations_of", lambda _: lake.declarations)
+def test_a_column_of_a_source_and_of_a_derived_table(lake: Computed) -> None:
     assert "columns_differ" not in CliRunner().invoke(app, ["audit"]).output
     columns = {}
     for name in (A, B):

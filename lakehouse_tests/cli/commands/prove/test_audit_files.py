@@ -24,18 +24,7 @@ from lakehouse.protocol.catalog import Entry, open_catalog
 from lakehouse.protocol.catalog.sql import SqlLakeCatalog
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, ancestry
-from lakehouse_tests.proofs.lineage.computed import DAY, A, B, C, Computed, diamond
-
-
-@pytest.fixture
-def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Computed:
-    """A source and tables that are computed from it."""
-    lake = diamond(tmp_path)
-    lake.source()
-    lake.compute(B)
-    monkeypatch.setattr(command, "catalog_of", lambda _: lake.catalog)
-    monkeypatch.setattr(command, "declarations_of", lambda _: lake.declarations)
-    return lake
+from lakehouse_tests.proofs.lineage.computed import DAY, A, B, C, Computed
 
 
 def audit(*arguments: str) -> Result:
@@ -192,8 +181,8 @@ def test_an_older_list_of_manifests_is_named(lake: Computed) -> None:
 
 
 def test_what_expiry_took_while_it_was_read_is_not_lost(lake: Computed, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = FilesProof(A, looked=True, findings=(Finding("missing_file", f"{A}: data file x is not in storage.", A),))
-    looks = iter([gone, FilesProof(A, looked=True)])
+    gone = FilesProof(A, scanned=True, findings=(Finding("missing_file", f"{A}: data file x is not in storage.", A),))
+    looks = iter([gone, FilesProof(A, scanned=True)])
     once = Kind("files", lambda _: [A], lambda auditing, name: next(looks), lambda context, proofs: None)
     monkeypatch.setattr(command, "KINDS", (once,))
     assert audit().exit_code == 0

@@ -67,8 +67,8 @@ def test_nothing_is_written_for_nothing() -> None:
 
 
 def test_a_declared_mode_is_kept_to() -> None:
-    assert choose(_all(_files(8)), DeltaRows(updated=1), asked=COPY).mode == COPY
-    assert choose(_all(_files(1, rows=10, size=10)), DeltaRows(updated=9), asked=DELETES).mode == DELETES
+    assert choose(_all(_files(8)), DeltaRows(updated=1), declared_mode=COPY).mode == COPY
+    assert choose(_all(_files(1, rows=10, size=10)), DeltaRows(updated=9), declared_mode=DELETES).mode == DELETES
 
 
 def test_a_plan_tells_a_reader_and_no_value() -> None:

@@ -1,7 +1,6 @@
 """Which snapshots a run applies, and every reason not to: decided from metadata, without Spark."""
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,17 +12,15 @@ from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.retirement import KIND_RETIRE
 from lakehouse.protocol.catalog import TableChange, remove_snapshots
-from lakehouse.protocol.commit import open_branch, publish, seal_branch, stage_files
+from lakehouse.protocol.commit import open_branch, publish, seal_branch
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.leases.lease import lease_tag, leases
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.protocol.seals.base import Base, read_bases
+from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.cdc.fold.survey import RangeSurvey
-from lakehouse.steps.cdc.fold_range import MirrorWork, state
-from lakehouse.steps.cdc.plan.range import Range, chain, newest_statement, next_range, stored_statement, whole_range
+from lakehouse.steps.cdc.plan.range import Range, chain, next_range, whole_range
 from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete
 from lakehouse.steps.cdc.plan.schema_evolution import declared_columns
 from lakehouse.steps.cdc.refusals import (
@@ -32,14 +29,11 @@ from lakehouse.steps.cdc.refusals import (
     ChangelogUnsealed,
     ForeignChange,
     HistoryIncomplete,
-    MirrorWithoutSeal,
-    MirrorWrittenTo,
     OtherChangelog,
     RangeExpired,
-    StatementsDiffer,
 )
 from lakehouse.steps.cdc.replay.piecewise import offsets_between
-from lakehouse.steps.cdc.statement import Applied, MirrorStatement
+from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.cdc.step import MirrorStep, mirror, plan_work
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.cdc.conftest import Change, Feed, changelog_of, upsert
@@ -287,79 +281,6 @@ def test_an_applied_range_again(feed: Feed) -> None:
     assert [s.snapshot_id for s in chain(NAME, _log(feed), first, second, consumed={})][-1] == second
 
 
-class Three:
-    """The three tables of a mirror, sealed by hand."""
-
-    names = ("a", "b", "q")
-
-    def __init__(self, lake: Lake, feed: Feed) -> None:
-        self.lake, self.feed = lake, feed
-        for name in self.names:
-            lake.create(name)
-
-    def bases(self) -> dict[str, Base]:
-        return self.lake.bases(*(f"{self.lake.namespace}.{name}" for name in self.names))
-
-    def seal(self, *names: str, kind: str = "mirror", **statement: Any) -> None:
-        bases, attempt = self.bases(), Attempt(run_id="r", step="mirror")
-        staged = []
-        for base in bases.values():
-            if base.identifier[1] in (names or self.names):
-                if kind == "mirror":
-                    stage_files(self.lake.catalog, base, attempt, self.lake.files(base.name, [1]))
-                keys = _at(self.feed, 1, **statement).to_keys() if kind == "mirror" else {}
-                seal = Seal.of(attempt, kind, statement=keys, previous=base.sealed.seal if base.sealed else None)
-                staged.append(seal_branch(self.lake.catalog, base, attempt, seal))
-        publish(self.lake.catalog, staged)
-
-
-@pytest.fixture
-def three(sql_lake: Lake, feed: Feed) -> Three:
-    return Three(sql_lake, feed)
-
-
-def test_where_a_mirror_stands(three: Three) -> None:
-    assert stored_statement(NAME, three.bases()) is None
-    three.seal(rows=1)
-    three.seal(kind="maintenance")
-    found = stored_statement(NAME, three.bases())
-    assert found is not None
-    assert (found.end, found.rows) == (1, 1)
-    assert newest_statement(three.lake.load(f"{three.lake.namespace}.a")) == found
-
-
-def test_tables_that_do_not_tell_the_same(three: Three) -> None:
-    three.seal(rows=1)
-    three.seal("a", rows=2)
-    with pytest.raises(StatementsDiffer):
-        stored_statement(NAME, three.bases())
-
-
-def test_a_table_that_was_created_anew(three: Three) -> None:
-    three.seal(rows=1)
-    three.lake.catalog.drop_table((three.lake.namespace, "b"))
-    three.lake.create("b")
-    with pytest.raises(StatementsDiffer, match="no seal"):
-        stored_statement(NAME, three.bases())
-
-
-def test_rows_without_a_seal(three: Three) -> None:
-    table = three.lake.load(f"{three.lake.namespace}.a")
-    with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
-        append.append_data_file(three.lake.files(f"{three.lake.namespace}.a", [1])[0])
-    with pytest.raises(MirrorWithoutSeal, match="initial"):
-        stored_statement(NAME, three.bases())
-
-
-def test_a_mirror_that_somebody_wrote_to(three: Three) -> None:
-    three.seal(rows=1)
-    table = three.lake.load(f"{three.lake.namespace}.a")
-    with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
-        append.append_data_file(three.lake.files(f"{three.lake.namespace}.a", [1])[0])
-    with pytest.raises(MirrorWrittenTo, match=f"snapshot {head_of(three.lake.load(f'{three.lake.namespace}.a'))}"):
-        stored_statement(NAME, three.bases())
-
-
 def _mirror(feed: Feed, **declared: Any) -> MirrorTables:
     tables = MirrorTables(Mirror(name=NAME, changelog=feed.log, **declared), feed.log)
     for table in tables.tables:
@@ -384,25 +305,6 @@ def test_a_lease_is_there_before_anything_is_read(feed: Feed) -> None:
     feed.append(_changes(2))
     assert plan_work(step).change_range != found
     assert leases(_log(feed)) == {lease_tag(NAME): end}  # it moves with a publish only
-
-
-def test_the_low_watermark_never_goes_back(feed: Feed) -> None:
-    """Not with a partition that begins late, nor with a longer lateness; a rebuild, which knows all, begins anew."""
-    second, end = 1_000_000, feed.append(_changes(2))
-    found = whole_range(NAME, _log(feed))
-    assert found is not None
-    tables = _mirror(feed, lateness=timedelta(seconds=10))
-    attempt = Attempt(run_id="r", step="mirror")
-    known = _at(feed, end, progress={0: 100 * second, 1: 60 * second}, low_watermark_us=50 * second)
-    work = MirrorWork(tables, feed.catalog, attempt, {}, known)
-    newest = RangeSurvey(progress={0: 200 * second, 2: 15 * second})
-    assert state(work, found, newest, Applied()).low_watermark_us == 50 * second
-    anew = state(replace(work, rebuild=True), found, newest, Applied())
-    assert (anew.progress, anew.low_watermark_us) == ({0: 200 * second, 2: 15 * second}, 5 * second)
-    ahead = state(work, found, RangeSurvey(progress={0: 200 * second, 1: 90 * second}), Applied())
-    assert ahead.low_watermark_us == 80 * second
-    slower = _mirror(feed, lateness=timedelta(seconds=70))
-    assert state(replace(work, tables=slower), found, RangeSurvey(), Applied()).low_watermark_us == 50 * second
 
 
 def test_a_changelog_that_only_moved_on_is_followed_without_spark(feed: Feed) -> None:

@@ -16,8 +16,8 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.evidence import read_evidence
-from lakehouse.steps.cdc.plan.range import newest_statement
 from lakehouse.steps.cdc.statement import Applied
+from lakehouse.steps.cdc.stored_statement import newest_statement
 from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.cdc.verify.counters import BalanceProof, check_balance
 from lakehouse.steps.cdc.verify.unique import check_keys

@@ -146,7 +146,7 @@ def test_the_fold_is_what_the_definition_says_however_the_changes_are_cut(
         row["_cdc_behind"] = {e["key"]: e["value"] for e in row["_cdc_behind"] or ()}
     assert {row["id"]: row for row in found} == {key: plain(row, soft=soft) for key, row in rows.items()}
     if not soft:
-        found_gone = {r["id"]: (r["_cdc_position"], r["_time"]) for r in result.gone.to_dicts()}
+        found_gone = {r["id"]: (r["_cdc_position"], r["_time"]) for r in result.deletes.to_dicts()}
         assert found_gone == {key: (r["_cdc_position"], r["_cdc_source_time"]) for key, r in gone.items()}
 
 

@@ -23,8 +23,9 @@ from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import last_seal
 from lakehouse.steps.ingest.applied_tables import NotApplied
 from lakehouse.steps.ingest.refusals import PositionsDiffer
+from lakehouse.steps.ingest.repair.acceptable_records import NothingToReprocess, Reprocess, find_reprocess
 from lakehouse.steps.ingest.repair.refused_records import refused_places, refused_records
-from lakehouse.steps.ingest.repair.reprocess import NothingToReprocess, Reprocess, find_reprocess, reprocess, state
+from lakehouse.steps.ingest.repair.reprocess import reprocess, state
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.staged_audit import StagedRowsDiffer
 from lakehouse_tests.declarations.declaring import declare
@@ -148,7 +149,7 @@ def test_only_what_is_asked_for(stream: InProcess) -> None:
 
 
 def test_so_many_at_a_time(stream: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakehouse.steps.ingest.repair.reprocess.MOST_RECORDS", 3)
+    monkeypatch.setattr("lakehouse.steps.ingest.repair.acceptable_records.MOST_RECORDS", 3)
     widen(stream)
     found, _ = stream.reprocess()
     assert (found.count, found.left) == (2, 1)

@@ -62,13 +62,13 @@ def test_what_is_old_goes_with_its_files_and_nothing_else(house: House) -> None:
     house.feed.append([])
     before = house.log.scan().to_arrow().num_rows
     done = expire(house.catalog, NOBODY, LOG, SMALL)
-    assert len(done.cut.expired) == 13
+    assert len(done.selection.expired) == 13
     assert done.files == 3
     assert len(house.line) == done.after == 2
     assert house.log.scan().to_arrow().num_rows == before == 6
     assert _on_disk(house) == _reachable(house)
     again = expire(house.catalog, NOBODY, LOG, SMALL)
-    assert (again.cut.gone, again.files) == ((), 0)
+    assert (again.selection.snapshot_ids, again.files) == ((), 0)
     house.grow(1)
     assert house.log.scan().to_arrow().num_rows == 7
 
@@ -77,8 +77,8 @@ def test_a_lagging_mirror_blocks_by_name_and_its_release_frees(house: House) -> 
     first, *_ = house.grow(8)
     house.mirror(first, until=days_ahead(1))
     done = expire(house.catalog, house.declarations, LOG, SMALL)
-    assert len(done.cut.expired) == 2  # what is below its seal
-    assert [(holder.kind, holder.owner, count) for holder, count in done.cut.blocked.items()] == [
+    assert len(done.selection.expired) == 2  # what is below its seal
+    assert [(holder.kind, holder.owner, count) for holder, count in done.selection.blocked.items()] == [
         ("mirror", MIRROR, 13)
     ]
     assert f"mirror {MIRROR} holds 13 until" in str(done)
@@ -86,7 +86,7 @@ def test_a_lagging_mirror_blocks_by_name_and_its_release_frees(house: House) -> 
     assert can_plan(house.catalog, house.declarations, LOG) == ()
     assert release_lease(house.catalog, ("changelog", "things"), MIRROR, give_up=first)
     freed = expire(house.catalog, house.declarations, LOG, SMALL)
-    assert (len(freed.cut.expired), freed.cut.blocked) == (13, {})
+    assert (len(freed.selection.expired), freed.selection.blocked) == (13, {})
     assert len(house.line) == 2
     # Whoever gave it up is told so, and so is everybody else: the mirror has to be rebuilt.
     assert [(one.kind, one.name) for one in freed.cut_off] == [("mirror", MIRROR)]
@@ -127,13 +127,13 @@ def test_a_consumer_whose_lease_somebody_dropped_holds_by_its_seal(house: House,
     go_on = house.mirror if consumer == MIRROR else house.copy
     go_on(seals[2], leased=False)
     done = expire(house.catalog, house.declarations, LOG, SMALL)
-    ((holder, count),) = done.cut.blocked.items()
+    ((holder, count),) = done.selection.blocked.items()
     assert (holder.owner, holder.until, count) == (consumer, None, 5)
     assert seals[2] in house.line
     assert done.cut_off == can_plan(house.catalog, house.declarations, LOG) == ()
     go_on(house.head)
     moved_on = expire(house.catalog, house.declarations, LOG, SMALL)
-    assert (len(moved_on.cut.expired), len(house.line)) == (5, 2)
+    assert (len(moved_on.selection.expired), len(house.line)) == (5, 2)
     assert can_plan(house.catalog, house.declarations, LOG) == ()
 
 
@@ -143,7 +143,7 @@ def test_a_release_keeps_what_was_released_and_no_more(house: House) -> None:
     at = house.head
     house.grow(4)
     done = expire(house.catalog, house.declarations, LOG, SMALL)
-    assert [(holder.kind, holder.owner, count) for holder, count in done.cut.blocked.items()] == [
+    assert [(holder.kind, holder.owner, count) for holder, count in done.selection.blocked.items()] == [
         ("release", released, 1)
     ]
     assert {s.snapshot_id for s in house.log.metadata.snapshots} == {*house.line[:2], at}
@@ -181,9 +181,9 @@ def test_a_range_that_was_lost_is_found(house: House) -> None:
 def test_the_age_counts_as_well_as_the_number(house: House) -> None:
     house.grow(5)
     policy = Expire(min_snapshots_to_keep=3, max_snapshots=50, max_snapshot_age=timedelta(days=5))
-    assert expire(house.catalog, NOBODY, LOG, policy).cut.gone == ()
+    assert expire(house.catalog, NOBODY, LOG, policy).selection.snapshot_ids == ()
     done = expire(house.catalog, NOBODY, LOG, policy, now=datetime.now(UTC) + timedelta(days=6))
-    assert len(done.cut.expired) == 8
+    assert len(done.selection.expired) == 8
     assert len(house.line) == 3
 
 
@@ -192,17 +192,17 @@ def test_what_is_set_on_main_itself_keeps_more_than_the_policy(house: House) -> 
     house.grow(5)
     keep_on_main(house, min_snapshots_to_keep=6)
     done = expire(house.catalog, NOBODY, LOG, SMALL)
-    assert (len(done.cut.expired), len(house.line)) == (5, 6)
-    ((holder, count),) = done.cut.blocked.items()
+    assert (len(done.selection.expired), len(house.line)) == (5, 6)
+    ((holder, count),) = done.selection.blocked.items()
     assert (holder.kind, holder.owner, count) == ("branch", "main", 4)
     assert holder.reason == "its own retention keeps 6 snapshots"
     assert f"branch main holds 4 (ALTER TABLE {LOG} REPLACE BRANCH `main` WITH SNAPSHOT RETENTION" in str(done)
     keep_on_main(house, min_snapshots_to_keep=1, max_snapshot_age_ms=7 * 86_400_000)
     house.grow(2)
-    assert expire(house.catalog, NOBODY, LOG, SMALL, now=days_ahead(6)).cut.gone == ()
-    assert len(expire(house.catalog, NOBODY, LOG, SMALL, now=days_ahead(8)).cut.expired) == 8
+    assert expire(house.catalog, NOBODY, LOG, SMALL, now=days_ahead(6)).selection.snapshot_ids == ()
+    assert len(expire(house.catalog, NOBODY, LOG, SMALL, now=days_ahead(8)).selection.expired) == 8
     keep_on_main(house, min_snapshots_to_keep=1, max_snapshot_age_ms=1)
-    assert expire(house.catalog, NOBODY, LOG, Expire()).cut.gone == ()  # nor does it take from the policy
+    assert expire(house.catalog, NOBODY, LOG, Expire()).selection.snapshot_ids == ()  # nor does it take from the policy
 
 
 def test_a_table_of_version_3_loses_what_is_old_and_nothing_else(house: House) -> None:
@@ -218,7 +218,7 @@ def test_a_table_of_version_3_loses_what_is_old_and_nothing_else(house: House) -
     lease = Lease(house.log.name(), str(house.log.metadata.table_uuid), "year-end", house.head, days_ahead(7))
     assert take_lease(house.catalog, lease)
     done = expire(house.catalog, NOBODY, LOG, SMALL)
-    assert (len(done.cut.expired), done.files, done.after) == (13, 3, 2)
+    assert (len(done.selection.expired), done.files, done.after) == (13, 3, 2)
     assert house.log.scan().to_arrow().num_rows == 6
     assert _on_disk(house) == _reachable(house)
     left = json.loads(Path(urlparse(house.log.metadata_location).path).read_text())
@@ -238,7 +238,7 @@ def test_a_tag_that_is_set_meanwhile_stops_the_commit(house: House, monkeypatch:
 
     monkeypatch.setattr(house.catalog, "commit_tables", late)
     done = expire(house.catalog, NOBODY, LOG, SMALL)
-    assert {holder.owner for holder in done.cut.blocked} == {"report"}
+    assert {holder.owner for holder in done.selection.blocked} == {"report"}
     assert house.log.scan(snapshot_id=seals[1]).to_arrow().num_rows == 2
 
 
@@ -274,7 +274,7 @@ def test_expiry_on_a_rest_catalog(rest_lake: Lake) -> None:
     for number in range(4):
         rest_lake.write(f"s{number}", a=[number])
     done = expire(rest_lake.catalog, NOBODY, name, SMALL)
-    assert (len(done.cut.expired), done.after) == (7, 2)
+    assert (len(done.selection.expired), done.after) == (7, 2)
     assert done.metadata_files >= 7
     assert rest_lake.rows(name) == [0, 1, 2, 3]
     rest_lake.write("next", a=[4])
@@ -295,7 +295,7 @@ def test_a_reference_that_moved_meanwhile_stops_the_commit(house: House, monkeyp
     monkeypatch.setattr(house.catalog, "commit_tables", late)
     done = expire(house.catalog, NOBODY, LOG, policy)
     assert house.line == line[2:6]  # decided anew
-    assert set(done.cut.expired) == set(line[6:])
+    assert set(done.selection.expired) == set(line[6:])
 
 
 def test_a_kill_between_commit_and_deletion_leaves_orphans_and_a_whole_table(
@@ -309,9 +309,9 @@ def test_a_kill_between_commit_and_deletion_leaves_orphans_and_a_whole_table(
     assert len(house.line) == 2
     assert house.log.scan().to_arrow().num_rows == 5
     assert _reachable(house) < _on_disk(house)
-    assert expire(house.catalog, NOBODY, LOG, SMALL).cut.gone == ()
+    assert expire(house.catalog, NOBODY, LOG, SMALL).selection.snapshot_ids == ()
     house.grow(1)
-    assert len(expire(house.catalog, NOBODY, LOG, SMALL).cut.gone) == 2
+    assert len(expire(house.catalog, NOBODY, LOG, SMALL).selection.snapshot_ids) == 2
 
 
 def test_nothing_goes_while_a_rewrite_is_in_flight(house: House) -> None:
@@ -346,7 +346,7 @@ def test_what_a_rebase_left_on_no_reference_goes_a_day_later(sql_lake: Lake) -> 
     counts: list[int] = []
     for hours in (23, 25, 71, 73):
         done = expire(sql_lake.catalog, NOBODY, name, policy, now=datetime.now(UTC) + timedelta(hours=hours))
-        counts.append(len(done.cut.left_behind))
+        counts.append(len(done.selection.left_behind))
         assert sql_lake.rows(name) == [1, 2]
         assert (sql_lake.load(name).metadata.snapshot_by_id(rolled_back or 0) is not None) is (hours < 72)
     assert counts == [0, 2, 0, 2]
@@ -358,10 +358,10 @@ def test_a_pin_that_is_over_goes_with_an_expiry(house: House) -> None:
     tag = f"lakehouse_pin_{begun:011x}_run"
     house.catalog.commit_tables([TableChange(("changelog", "things"), (), (set_tag(tag, seals[1]),))])
     done = expire(house.catalog, NOBODY, LOG, SMALL)
-    ((holder, _),) = done.cut.blocked.items()
+    ((holder, _),) = done.selection.blocked.items()
     assert (holder.kind, holder.owner) == ("pin", tag)
     later = expire(house.catalog, NOBODY, LOG, SMALL, now=datetime.now(UTC) + timedelta(days=2))
-    assert (later.cut.ended, later.cut.gone) == ((tag,), (seals[1],))
+    assert (later.selection.ended, later.selection.snapshot_ids) == ((tag,), (seals[1],))
     assert set(house.log.metadata.refs) == {"main"}
 
 
@@ -375,9 +375,9 @@ def test_a_persons_lease_holds_its_snapshot_and_all_after_it(house: House) -> No
     assert (holder.kind, holder.owner, holder.until, holder.reason) == ("lease", "year-end", lease.until, "audit")
     done = expire(house.catalog, house.declarations, LOG, SMALL)
     assert seals[2] in house.line
-    assert len(done.cut.expired) == 6
+    assert len(done.selection.expired) == 6
     assert release_lease(house.catalog, lease.identifier, "year-end")
-    assert len(expire(house.catalog, house.declarations, LOG, SMALL).cut.expired) == 3
+    assert len(expire(house.catalog, house.declarations, LOG, SMALL).selection.expired) == 3
 
 
 def test_the_newest_seal_stays_whatever_comes_on_top(house: House) -> None:
@@ -387,6 +387,6 @@ def test_the_newest_seal_stays_whatever_comes_on_top(house: House) -> None:
         house.log.delete(f"_kafka_offset == {offset}")
     assert [s.snapshot_id for s in ancestry(house.log, house.head)].index(seal) == 3
     done = expire(house.catalog, NOBODY, LOG, SMALL)
-    assert len(done.cut.expired) == 2
+    assert len(done.selection.expired) == 2
     assert house.line[-1] == seal
-    assert "the newest seal is not older" in done.cut.kept.values()
+    assert "the newest seal is not older" in done.selection.kept.values()

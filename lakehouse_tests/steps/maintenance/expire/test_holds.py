@@ -94,12 +94,12 @@ def test_a_reference_holds_until_it_is_dropped(house: House, kind: str) -> None:
     with house.log.manage_snapshots() as manage:
         (manage.create_branch if kind == "branch" else manage.create_tag)(seals[1], name)
     done = expire.expire(house.catalog, house.declarations, LOG, SMALL)
-    assert [(holder.kind, holder.owner) for holder in done.cut.blocked] == [(kind, name)]
+    assert [(holder.kind, holder.owner) for holder in done.selection.blocked] == [(kind, name)]
     assert house.log.scan(snapshot_id=seals[1]).to_arrow().num_rows == 2
     with house.log.manage_snapshots() as manage:
         (manage.remove_branch if kind == "branch" else manage.remove_tag)(name)
     after = expire.expire(house.catalog, house.declarations, LOG, SMALL, now=days_ahead(2))
-    assert after.cut.gone == (seals[1],)
+    assert after.selection.snapshot_ids == (seals[1],)
 
 
 @pytest.mark.parametrize("odd", ["lakehouse_pin_ffffffffffffff_x", "lakehouse_pin_x", "lakehouse_pin_19a_x"])
@@ -107,7 +107,7 @@ def test_a_tag_that_only_begins_like_a_pin_is_a_tag_and_never_ends(house: House,
     (seal,) = house.grow(1)
     house.catalog.commit_tables([TableChange(IDENTIFIER, (), (set_tag(odd, seal),))])
     assert _held(house)["tag", odd].until is None
-    assert expire.expire(house.catalog, house.declarations, LOG, SMALL, now=days_ahead(400)).cut.ended == ()
+    assert expire.expire(house.catalog, house.declarations, LOG, SMALL, now=days_ahead(400)).selection.ended == ()
 
 
 def test_an_attempt_under_way_holds_its_base_and_what_it_has_staged(sql_lake: Lake) -> None:
@@ -118,7 +118,7 @@ def test_an_attempt_under_way_holds_its_base_and_what_it_has_staged(sql_lake: La
     for number in range(2, 6):
         sql_lake.write(f"s{number}", a=[number])
     done = expire.expire(sql_lake.catalog, Declarations({}, {}, {}), name, SMALL)
-    ((holder, count),) = done.cut.blocked.items()
+    ((holder, count),) = done.selection.blocked.items()
     assert (holder.kind, holder.owner, count) == ("attempt", staged.branch, 1)
     assert sorted(sql_lake.load(name).scan(snapshot_id=staged.head).to_arrow()["n"].to_pylist()) == [1, 100]
     assert sql_lake.load(name).metadata.snapshot_by_id(base.snapshot_id or 0) is not None
@@ -136,8 +136,8 @@ def test_what_a_mirror_began_with_is_held_for_its_proof_and_rebuild(sql_lake: La
     for _ in range(2):
         lake.load("raw.old").append(rows)
     done = expire.expire(lake.catalog, lake.declarations, "raw.old", SMALL, now=days_ahead(2))
-    assert len(done.cut.gone) == 2
-    ((holder, count),) = done.cut.blocked.items()
+    assert len(done.selection.snapshot_ids) == 2
+    ((holder, count),) = done.selection.blocked.items()
     assert (holder.kind, holder.owner, holder.since_on, count) == ("mirror", BIRDS, False, 1)
     assert "proof and a rebuild read it" in holder.reason
     assert lake.initial_name == f"raw.old@{holder.snapshot_id}"
@@ -180,7 +180,7 @@ def test_a_late_lease_is_loud_and_goes_only_after_its_grace(house: House) -> Non
     assert _owners(house) == {("lease", "year-end")}  # the mirror's own seal no longer holds anything either
     overdue.run(work, DROP, now=days_ahead(5))
     assert _owners(house) == set()
-    assert len(expire.expire(house.catalog, house.declarations, LOG, SMALL).cut.expired) == 11
+    assert len(expire.expire(house.catalog, house.declarations, LOG, SMALL).selection.expired) == 11
 
 
 def test_an_owner_that_moves_its_lease_meanwhile_keeps_it(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,10 +39,10 @@ def test_a_group_that_is_not_declared_any_more(house: House, pointer: str) -> No
         house.catalog.drop_table(("release", GROUP))
     declarations = replace(house.declarations, releases={})
     assert command_of(house, declarations) == f"ALTER TABLE {LOG} DROP TAG `{tag_of(release_id)}`"
-    blocked = expire.expire(house.catalog, declarations, LOG, SMALL, now=days_ahead(2)).cut.blocked
+    blocked = expire.expire(house.catalog, declarations, LOG, SMALL, now=days_ahead(2)).selection.blocked
     assert [hold.kind for hold in blocked] == ["release"]
     house.log.manage_snapshots().remove_tag(tag_of(release_id)).commit()  # what the command does
-    assert not expire.expire(house.catalog, declarations, LOG, SMALL, now=days_ahead(2)).cut.blocked
+    assert not expire.expire(house.catalog, declarations, LOG, SMALL, now=days_ahead(2)).selection.blocked
 
 
 def test_a_table_that_has_left_the_group(house: House) -> None:

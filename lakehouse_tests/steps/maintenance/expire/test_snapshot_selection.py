@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lakehouse.declarations import Expire
 from lakehouse.protocol.seals.history import MAIN
-from lakehouse.steps.maintenance.expire.snapshot_selection import cut
+from lakehouse.steps.maintenance.expire.snapshot_selection import select_snapshots
 from lakehouse.steps.maintenance.model.state import MeasuredState, RefState, SnapshotHold, SnapshotState
 
 pytestmark = pytest.mark.slow
@@ -44,7 +44,7 @@ class History:
     def commit(self, parent: int | None, *, kind: str = "", attempt: str = "") -> int:
         number = len(self.snapshots) + 1
         self.snapshots[number] = SnapshotState(
-            snapshot_id=number, parent_id=parent, at=self.at, operation="append", kind=kind, attempt=attempt
+            snapshot_id=number, parent_id=parent, timestamp=self.at, operation="append", kind=kind, attempt=attempt
         )
         return number
 
@@ -90,7 +90,7 @@ class History:
                 SnapshotState(
                     snapshot_id=one.snapshot_id,
                     parent_id=one.parent_id,
-                    at=one.at,
+                    timestamp=one.timestamp,
                     operation=one.operation,
                     kind=one.kind,
                     attempt=one.attempt,
@@ -118,8 +118,8 @@ def _grown(events: list[tuple[str, int, int]]) -> History:
 @given(EVENTS, POLICIES)
 def test_nothing_goes_that_anybody_needs(events: list[tuple[str, int, int]], policy: Expire) -> None:
     history = _grown(events)
-    found = cut(history.state(), policy)
-    gone, line = set(found.gone), history.line(history.main)
+    found = select_snapshots(history.state(), policy)
+    gone, line = set(found.snapshot_ids), history.line(history.main)
     assert not gone & set(line[: policy.min_snapshots_to_keep])
     for kinds in (("write", "maintenance"), ("write",)):
         newest = next((at for at, one in enumerate(line) if history.snapshots[one].kind in kinds), None)
@@ -139,7 +139,7 @@ def test_nothing_goes_that_anybody_needs(events: list[tuple[str, int, int]], pol
 def test_what_is_left_of_main_is_whole_up_to_one_place(events: list[tuple[str, int, int]], policy: Expire) -> None:
     """And before that only what a reference names, or stands on, is left."""
     history = _grown(events)
-    found = cut(history.state(), policy)
+    found = select_snapshots(history.state(), policy)
     line, gone = history.line(history.main), set(found.expired)
     assert gone <= set(line)
     if not gone:
@@ -157,17 +157,17 @@ def test_what_the_policy_asks_for_goes_unless_somebody_is_named(
     events: list[tuple[str, int, int]], policy: Expire
 ) -> None:
     history = _grown(events)
-    found = cut(history.state(), policy)
+    found = select_snapshots(history.state(), policy)
     for place, one in enumerate(history.line(history.main)):
-        old = history.snapshots[one].at < NOW - policy.max_snapshot_age
+        old = history.snapshots[one].timestamp < NOW - policy.max_snapshot_age
         asked = place >= policy.min_snapshots_to_keep and (old or place >= policy.max_snapshots)
-        assert asked or one not in found.gone
-        assert not asked or one in found.gone or found.kept[one]
+        assert asked or one not in found.snapshot_ids
+        assert not asked or one in found.snapshot_ids or found.kept[one]
     for holder, count in found.blocked.items():
         assert count > 0
         without = [other for other in history.holders if other is not holder]
         freed = History(history.at, history.snapshots, _without(history, holder), without, history.main)
-        assert set(cut(freed.state(), policy).expired) >= set(found.expired)
+        assert set(select_snapshots(freed.state(), policy).expired) >= set(found.expired)
 
 
 def _without(history: History, holder: SnapshotHold) -> Mapping[str, tuple[str, int]]:
@@ -179,7 +179,7 @@ def _without(history: History, holder: SnapshotHold) -> Mapping[str, tuple[str, 
 @given(EVENTS, POLICIES)
 def test_the_same_state_gives_the_same_cut(events: list[tuple[str, int, int]], policy: Expire) -> None:
     state = _grown(events).state()
-    assert cut(state, policy) == cut(MeasuredState.from_json(state.to_json()), policy)
+    assert select_snapshots(state, policy) == select_snapshots(MeasuredState.from_json(state.to_json()), policy)
 
 
 def test_a_range_holds_all_after_it_and_a_tag_itself_alone() -> None:
@@ -190,13 +190,13 @@ def test_a_range_holds_all_after_it_and_a_tag_itself_alone() -> None:
     line = history.line(history.main)
     history.holders = [SnapshotHold(kind="tag", owner="report", snapshot_id=line[9])]
     history.refs = {"report": ("tag", line[9])}
-    assert len(cut(history.state(), policy).expired) == 17
+    assert len(select_snapshots(history.state(), policy).expired) == 17
     history.holders = [SnapshotHold(kind="mirror", owner="m", snapshot_id=line[9], since_on=True)]
-    found = cut(history.state(), policy)
+    found = select_snapshots(history.state(), policy)
     assert len(found.expired) == 10
     assert found.blocked == {history.holders[0]: 8}
     assert set(found.kept.values()) == {"mirror m holds it"}
 
 
 def test_an_empty_table_has_nothing_to_go() -> None:
-    assert cut(MeasuredState(table="n.t", measured_at=NOW), Expire()).gone == ()
+    assert select_snapshots(MeasuredState(table="n.t", measured_at=NOW), Expire()).snapshot_ids == ()

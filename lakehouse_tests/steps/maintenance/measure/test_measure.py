@@ -251,7 +251,7 @@ def test_who_changed_which_partition_and_how_often_is_read_from_the_history(sql_
     assert second.last_change is not None
     assert first.last_change > second.last_change
     assert round(first.changes_per_hour) == 3
-    [removed] = [one.at for one in state.main if one.operation in ("overwrite", "delete")]
+    [removed] = [one.timestamp for one in state.main if one.operation in ("overwrite", "delete")]
     assert second.last_change == removed, "it counts, though no file is left of it"
     assert state.cadence.appends_since_rewrite == 3
     assert state.cadence.commit_ms is not None
@@ -267,7 +267,7 @@ def test_maintenance_is_no_change_of_a_partition(sql_lake: Lake) -> None:
     state = measured(sql_lake, name, SMALL, depth=Depth.PARTITIONS)
     assert state.partitions is not None
     assert [(one.files, one.last_change is None) for one in state.partitions] == [(1, True), (2, False)]
-    assert [one.rewritten for one in state.partitions] == [state.main[-2].at, None], "but it hides what was one"
+    assert [one.rewritten for one in state.partitions] == [state.main[-2].timestamp, None], "but it hides what was one"
     assert state.cadence.appends_since_rewrite == 0
 
 

@@ -18,9 +18,17 @@ from lakehouse.iceberg.manifest_files import MeasuredFile
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork, Operation
 from lakehouse.steps.maintenance.model.partition_filter import NotNameable, where
+from lakehouse.steps.maintenance.model.preconditions import require_safe
 from lakehouse.steps.maintenance.model.state import Partition
 from lakehouse.steps.maintenance.rewrite import compact, procedure
-from lakehouse.steps.maintenance.rewrite.procedure import RewriteFailed, calls, files_to_rewrite
+from lakehouse.steps.maintenance.rewrite.procedure import (
+    PROCEDURE,
+    RewriteFailed,
+    _kind_of,
+    calls,
+    files_to_rewrite,
+    options_of,
+)
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.protocol.commit.rewrites import append, create
 from lakehouse_tests.steps.maintenance.rewrite.test_manifests import work_on
@@ -135,3 +143,30 @@ def test_a_branch_that_somebody_removed_is_not_nothing_to_do(sql_lake: Lake, mon
     outcome = while_spark_works(work, monkeypatch, housekeeping)
     assert outcome.result == "overtaken"
     assert "was removed while files were rewritten" in outcome.message
+
+
+def test_the_policy_in_the_words_of_the_procedure() -> None:
+    rewrite = Rewrite(target_file_size=100_000, min_file_size_ratio=0.5, max_file_size_ratio=2.0, min_input_files=3)
+    options = options_of(rewrite)
+    require_safe(PROCEDURE, options)
+    assert options == {
+        "target-file-size-bytes": "100000",
+        "min-file-size-bytes": "50000",
+        "max-file-size-bytes": "200000",
+        "min-input-files": "3",
+        "delete-file-threshold": "1",
+        "delete-ratio-threshold": "0.3",
+        "max-file-group-size-bytes": str(2 * 1024**3),
+        "partial-progress.enabled": "false",
+        "remove-dangling-deletes": "true",
+    }
+
+
+def test_no_value_of_a_row_is_told() -> None:
+    """Java's message shows the condition, and so the values of partitions."""
+    error = Exception(
+        "An error occurred while calling o50.sql.\n: org.apache.iceberg.exceptions.ValidationException: "
+        "Cannot filter by name = 'secret'\n\tat java.lang.Thread.run"
+    )
+    assert _kind_of(error) == "org.apache.iceberg.exceptions.ValidationException"
+    assert _kind_of(KeyError("secret")) == "KeyError"

@@ -1,32 +1,14 @@
-"""A policy in the words of Iceberg's procedure, and what is told of an error of Spark's."""
+"""Which files one run takes, where there are more than it may read: as many as fit, the smallest first."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lakehouse.declarations import Rewrite
-from lakehouse.steps.maintenance.model.preconditions import require_safe
-from lakehouse.steps.maintenance.rewrite.procedure import PROCEDURE, _kind_of, options_of
+from lakehouse.steps.maintenance.rewrite.procedure import options_of
 from lakehouse.steps.maintenance.rewrite.rewrite_size import portion
 
 REWRITE = Rewrite(target_file_size=1024, min_file_size_ratio=0.5, max_file_size_ratio=2.0, max_group_bytes=10**6)
-
-
-def test_the_policy_in_the_words_of_the_procedure() -> None:
-    rewrite = Rewrite(target_file_size=100_000, min_file_size_ratio=0.5, max_file_size_ratio=2.0, min_input_files=3)
-    options = options_of(rewrite)
-    require_safe(PROCEDURE, options)
-    assert options == {
-        "target-file-size-bytes": "100000",
-        "min-file-size-bytes": "50000",
-        "max-file-size-bytes": "200000",
-        "min-input-files": "3",
-        "delete-file-threshold": "1",
-        "delete-ratio-threshold": "0.3",
-        "max-file-group-size-bytes": str(2 * 1024**3),
-        "partial-progress.enabled": "false",
-        "remove-dangling-deletes": "true",
-    }
 
 
 def taken(sizes: list[int], options: dict[str, str]) -> list[int]:
@@ -60,13 +42,3 @@ def test_no_more_is_taken_than_fits(sizes: list[int], most: int) -> None:
     small = [size for size in wrong if size < 512]
     assert sum(found) <= most or len(found) == 1
     assert len(found) >= min(len(wrong), 2 if len(small) > 1 else 1)
-
-
-def test_no_value_of_a_row_is_told() -> None:
-    """Java's message shows the condition, and so the values of partitions."""
-    error = Exception(
-        "An error occurred while calling o50.sql.\n: org.apache.iceberg.exceptions.ValidationException: "
-        "Cannot filter by name = 'secret'\n\tat java.lang.Thread.run"
-    )
-    assert _kind_of(error) == "org.apache.iceberg.exceptions.ValidationException"
-    assert _kind_of(KeyError("secret")) == "KeyError"
