@@ -52,7 +52,7 @@ def changes(session: SparkSession, kind: str, number: int, rows: int, share: flo
         rows: how many orders there were in the beginning.
         share: of the rows that is touched.
     """
-    count = int(rows * share)
+    count = round(rows * share)
     if kind == "clustered":
         touched = session.range(rows - number * count, rows - (number - 1) * count)
     else:

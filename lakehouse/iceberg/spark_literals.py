@@ -26,6 +26,9 @@ _LITERALS: Mapping[type[IcebergType], str] = {
     TimestampType: "CAST(timestamp_micros({0}) AS TIMESTAMP_NTZ)",  # our sessions are in UTC
 }
 
+# Whose order is the same in Spark, Iceberg and Python. A float's bounds do not tell of NaN.
+ORDERED = (IntegerType, LongType, DecimalType, StringType, DateType, TimestampType, TimestamptzType)
+
 
 def literal(value: Any, kind: IcebergType) -> str:
     """A constant expression that Spark folds, and pushes down to files.

@@ -5,7 +5,8 @@ from lakehouse.engines.spark.conf import process_conf, session_conf, spark_conf
 from lakehouse.engines.spark.connect_client import Remote, SparkUnreachable
 from lakehouse.engines.spark.connect_server import ConnectServer, ConnectServerFailed
 from lakehouse.engines.spark.driver import SparkDidNotStart
-from lakehouse.engines.spark.session import DriverMismatch, single_job, spark_session
+from lakehouse.engines.spark.session import DriverMismatch, spark_session
+from lakehouse.engines.spark.session_settings import interpreted, set_for, single_job
 
 __all__ = [
     "ConnectServer",
@@ -15,8 +16,10 @@ __all__ = [
     "SparkDidNotStart",
     "SparkUnreachable",
     "catalog_conf",
+    "interpreted",
     "process_conf",
     "session_conf",
+    "set_for",
     "single_job",
     "spark_conf",
     "spark_session",

@@ -3,7 +3,6 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
 
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -19,8 +18,6 @@ from lakehouse.settings import Settings
 # for those to say who catch it.
 for _told_twice in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
     PySparkLogger.getLogger(_told_twice).disabled = True
-
-_ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
 class DriverMismatch(LakehouseError):
@@ -83,14 +80,3 @@ def _identity(settings: Settings) -> object:
     """What cannot be changed in a running driver."""
     conf = settings.platform.conf
     return settings.platform.master, {key: conf[key] for key in conf if not key.startswith("spark.sql.")}
-
-
-@contextmanager
-def single_job(spark: SparkSession) -> Generator[None]:
-    """Let a query be one job. Adaptive execution makes each stage one of its own, to no avail for a single row."""
-    configured = cast("str", spark.conf.get(_ADAPTIVE, "true"))
-    spark.conf.set(_ADAPTIVE, "false")
-    try:
-        yield
-    finally:
-        spark.conf.set(_ADAPTIVE, configured)

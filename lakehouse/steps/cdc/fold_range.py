@@ -8,6 +8,7 @@ from pyiceberg.manifest import DataFile
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from lakehouse.engines.spark import interpreted
 from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.seals.history import is_rewrite
@@ -21,7 +22,7 @@ from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse.steps.cdc.merge.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all
 from lakehouse.steps.cdc.merge.merge_plan import DeltaRows, MergePlan, Mode, Narrowed, choose, narrow, replacing
 from lakehouse.steps.cdc.plan.file_pruning import holding
-from lakehouse.steps.cdc.plan.range import Range
+from lakehouse.steps.cdc.plan.range import Range, total
 from lakehouse.steps.cdc.plan.reading import (
     changes_of,
     history_of,
@@ -38,6 +39,9 @@ from lakehouse.steps.cdc.statement import Applied, MirrorStatement
 from lakehouse.steps.cdc.work import MirrorWork, StagedRange
 
 _FEW_CHANGES = 200_000
+# So few changes, and so few rows that their keys can be among, are not worth a compiled plan.
+_HANDFUL = 10_000
+_HANDFUL_READ = 100_000
 
 
 def fold(spark: SparkSession, work: MirrorWork, change_range: Range) -> StagedRange:
@@ -47,33 +51,30 @@ def fold(spark: SparkSession, work: MirrorWork, change_range: Range) -> StagedRa
         MirrorRefused: one of its kinds.
     """
     tables, log = work.tables, work.tables.changelog
-    with (
-        kept(changes_of(spark, change_range), change_range.changes) as raw,
-        small_shuffles(spark, change_range.changes),
-    ):
-        range_survey = survey(raw, log, Arrival(change_range.sealed_us, tables.mirror.lateness))
-        _require_sound(work, change_range, range_survey)
-        changes, initial = _shaped(spark, work, change_range, raw)
+    with kept(changes_of(spark, change_range), change_range.changes) as raw:
+        handful = change_range.changes <= _HANDFUL
+        with interpreted(spark, when=handful), small_shuffles(spark, change_range.changes):
+            range_survey = survey(raw, log, Arrival(change_range.sealed_us, tables.mirror.lateness))
+            _require_sound(work, change_range, range_survey)
+            changes, initial = _shaped(spark, work, change_range, raw)
         scope = FoldScope.of(log, tables.mirror, work.memory, range_survey)
-        if change_range.reprocessed:
-            changes = _recalled(spark, work, change_range, changes)
-            # All that is known of their keys is in sight, so nothing of them is too late.
-            scope = FoldScope.of(log, tables.mirror, replace(work.memory, low_watermark_us=0), survey(changes, log))
-        if scope.lone_tombstones and change_range.start is not None:
-            changes = without_followers(changes, history_of(spark, change_range))
-        if scope.moving:
-            changes = _completed(spark, work, change_range, changes, scope)
-        narrowed = _narrowed(work, changes, scope)
-        mirror, ledger = (None, None) if work.rebuild else _stored(spark, work, narrowed)
-        delta = resolve(changes, scope, mirror, ledger, few=change_range.changes <= _FEW_CHANGES)
+        handful = handful and not _looks_far(work, change_range, scope)
+        with interpreted(spark, when=handful), small_shuffles(spark, change_range.changes):
+            changes, scope = _gathered(spark, work, change_range, changes, scope)
+            narrowed = _narrowed(work, changes, scope)
+        handful = handful and narrowed.rows <= _HANDFUL_READ
+        with interpreted(spark, when=handful), small_shuffles(spark, change_range.changes):
+            mirror, ledger = (None, None) if work.rebuild else _stored(spark, work, narrowed)
+            delta = resolve(changes, scope, mirror, ledger, few=change_range.changes <= _FEW_CHANGES)
     plan = _plan(work, narrowed, delta.applied)
     target = Target(work.catalog, work.bases[tables.mirror.name], work.attempt, log)
     before = work.continued.rows if work.continued else 0
-    with small_shuffles(spark, narrowed.rows + delta.applied.inserted):
-        plan = apply_rows(spark, target, delta.rows, plan, before=before)
+    shuffled = change_range.changes if handful else narrowed.rows + delta.applied.inserted
     statement = statement_after(work, change_range, range_survey, delta.applied)
-    statement = replace(statement, behind=tuple(sorted(delta.behind)), initial=initial, plan=plan.to_json())
-    _write_rest(spark, work, delta, range_survey, statement)
+    with interpreted(spark, when=handful), small_shuffles(spark, shuffled):
+        plan = apply_rows(spark, target, delta.rows, plan, before=before)
+        statement = replace(statement, behind=tuple(sorted(delta.behind)), initial=initial, plan=plan.to_json())
+        _write_rest(spark, work, delta, range_survey, statement)
     return StagedRange(statement, plan)
 
 
@@ -120,6 +121,33 @@ def _shaped(spark: SparkSession, work: MirrorWork, change_range: Range, raw: Dat
     pinned = work.previous.initial if work.previous else ""
     reads, initial = initial_rows(spark, work.catalog, work.tables, pinned)
     return changes if reads is None else changes.unionByName(reads), initial
+
+
+def _looks_far(work: MirrorWork, change_range: Range, scope: FoldScope) -> bool:
+    """Whether many rows beside the range may be read to complete it: an initial copy, or all of the changelog."""
+    if work.continued is None and work.tables.mirror.initial is not None:
+        return True
+    cut_off = scope.lone_tombstones and change_range.start is not None
+    if not (change_range.reprocessed or cut_off or scope.moving):
+        return False
+    end = change_range.table.metadata.snapshot_by_id(change_range.end)
+    return end is None or total(end) > _HANDFUL_READ
+
+
+def _gathered(
+    spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame, scope: FoldScope
+) -> tuple[DataFrame, FoldScope]:
+    """The changes with what has to be known beside them, and the scope that they have by then."""
+    if change_range.reprocessed:
+        log, mirror = work.tables.changelog, work.tables.mirror
+        changes = _recalled(spark, work, change_range, changes)
+        # All that is known of their keys is in sight, so nothing of them is too late.
+        scope = FoldScope.of(log, mirror, replace(work.memory, low_watermark_us=0), survey(changes, log))
+    if scope.lone_tombstones and change_range.start is not None:
+        changes = without_followers(changes, history_of(spark, change_range))
+    if scope.moving:
+        changes = _completed(spark, work, change_range, changes, scope)
+    return changes, scope
 
 
 def _recalled(spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame) -> DataFrame:

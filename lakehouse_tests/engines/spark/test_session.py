@@ -15,7 +15,6 @@ from lakehouse.engines.spark import (
     ConnectServerFailed,
     DriverMismatch,
     SparkUnreachable,
-    single_job,
     spark_session,
 )
 from lakehouse.settings import CatalogSettings, Platform, Settings
@@ -80,14 +79,6 @@ def test_sessions_share_neither_catalog_nor_views_nor_settings(
         assert not two.catalog.tableExists(f"lake.{name}")
         assert not two.catalog.tableExists("mine")
         assert two.conf.get("spark.sql.shuffle.partitions") == "2"
-
-
-def test_a_query_of_a_single_row_may_be_a_single_job(session_on: SparkOn, spark_settings: Settings) -> None:
-    with session_on(spark_settings.catalog) as session:
-        configured = session.conf.get("spark.sql.adaptive.enabled", "true")
-        with single_job(session):
-            assert session.conf.get("spark.sql.adaptive.enabled") == "false"
-        assert session.conf.get("spark.sql.adaptive.enabled") == configured
 
 
 def test_time_is_utc_everywhere(session_on: SparkOn, spark_settings: Settings) -> None:

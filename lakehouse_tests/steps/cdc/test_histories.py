@@ -8,6 +8,7 @@ import pyspark.sql.types as T  # noqa: N812
 import pytest
 from pyspark.sql import SparkSession
 
+from lakehouse.engines.spark import set_for
 from lakehouse_tests.steps.cdc.folding import Mirrored, declare
 from lakehouse_tests.steps.cdc.histories import NAMES, Traits, draw, low_watermark
 from lakehouse_tests.steps.cdc.plain_fold import Fold
@@ -15,6 +16,12 @@ from lakehouse_tests.steps.cdc.plain_fold import Fold
 pytestmark = pytest.mark.spark
 SEED = int(os.environ.get("HISTORIES_SEED", "20261121"))
 COLUMNS = {"id": T.LongType(), "part": T.StringType(), "a": T.LongType(), "b": T.LongType(), "c": T.LongType()}
+
+COMPILED = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
 
 ALL = {
     "delays": Traits(2500),
@@ -68,6 +75,12 @@ def test_ten_thousand_histories(spark: SparkSession, name: str) -> None:
 @pytest.mark.parametrize("name", FEW)
 def test_some_histories(spark: SparkSession, name: str) -> None:
     check(spark, FEW[name], name)
+
+
+def test_a_compiled_fold_is_the_same(spark: SparkSession) -> None:
+    """A range of many changes is compiled and planned adaptively; all others here are interpreted."""
+    with set_for(spark, COMPILED):
+        check(spark, FEW["tombstones"], "tombstones")
 
 
 def test_there_are_ten_thousand() -> None:

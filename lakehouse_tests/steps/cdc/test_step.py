@@ -220,36 +220,44 @@ def test_only_the_part_that_keys_can_be_in_is_touched(mirrored: MakeMirror) -> N
 def test_merge_on_read_where_little_changes_and_copies_where_much_does(mirrored: MakeMirror) -> None:
     """Both modes, and the way from delete files back to files without: the rows stay right throughout."""
     things = mirrored()
-    # Text that does not compress, or the files would be small enough to be copied anyhow.
-    with_text = "SELECT id, sha2(concat(id, '{}'), 512) || sha2(concat('{}', id), 512) AS name FROM range({})"
-    rows = things.spark(lambda spark: spark.sql(with_text.format("a", "b", 40_000)).toArrow())
-    first = [upsert(n, 1, "insert", name=name, size=n) for n, name in zip(*rows.to_pydict().values(), strict=True)]
-    things.apply(first)
-    report = things.apply(
-        [upsert(n, 2, name="new") for n in range(0, 40_000, 400)] + [delete(1, 2), *_inserts(50_000, begin=2)]
-    )
-    assert report.plan
-    assert (report.plan.mode, report.plan.strategy) == (DELETES, "merge+append")
+    things.apply([upsert(n, 1, "insert", name=f"n{n}", size=n) for n in range(50_000)])
+    whole = _bytes(things)
+    for position in (2, 3):  # the second time some of what the delete file named before is written again
+        changes = [upsert(n, position, name="new") for n in range(position, 50_000, 500)][:98]
+        inserted = upsert(50_000 + position, position, "insert", name="new", size=1)
+        report = things.apply([*changes, delete(position - 2, position), inserted])
+        assert report.plan
+        assert (report.plan.mode, report.plan.strategy) == (DELETES, "merge")
+        # 100 changes copied all of it, as 100,000 do.
+        written = report.plan.actual["bytes"]
+        assert written <= (64 << 10) + 2 * 100 * whole / 50_000
+        assert written < whole / 10
     assert things.load().properties["write.merge.mode"] == DELETES
     counted = summary_of(things.load().current_snapshot())  # pyright: ignore
-    assert (counted["total-records"], counted["total-position-deletes"]) == ("40101", "101")
+    assert (counted["total-records"], counted["total-position-deletes"]) == ("50198", "198")
+    assert int(counted["total-delete-files"]) <= int(counted["total-data-files"]) <= 3
     said = things.agree()
-    assert (said.rows, said.applied.updated, said.applied.deleted) == (40_000, 100, 1)
+    assert (said.rows, said.applied.updated, said.applied.deleted) == (50_000, 98, 1)
     # What people are told is what a reader sees, by the seal and by the files; not the rows that deletes hide.
-    assert mirror_standing(things.feed.catalog, things.tables).rows == 40_000
-    assert row_count(things.load(), head_of(things.load())) == 40_000
-    report = things.apply([upsert(n, 3, name="newer") for n in range(2, 16_000)])
+    assert mirror_standing(things.feed.catalog, things.tables).rows == 50_000
+    assert row_count(things.load(), head_of(things.load())) == 50_000
+    report = things.apply([upsert(n, 4, name="newer") for n in range(2, 26_000)])
     assert report.plan
     assert report.plan.mode == COPY
-    assert things.agree().rows == 40_000
+    assert things.agree().rows == 50_000
     found = things.rows("name")
-    assert [found[n] for n in (0, 2, 399, 400, 39_999)] == [
+    assert [found[n] for n in (2, 25_999, 26_000, 26_002, 49_999, 50_002)] == [
+        ("newer",),
+        ("newer",),
+        ("n26000",),
         ("new",),
-        ("newer",),
-        ("newer",),
-        ("newer",),
-        (first[-1]["after"]["name"],),
+        ("n49999",),
+        ("new",),
     ]
+
+
+def _bytes(mirrored: Mirrored) -> int:
+    return sum(task.file.file_size_in_bytes for task in mirrored.load().scan().plan_files())
 
 
 def test_a_key_that_is_there_twice_stops_the_mirror(mirrored: MakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,12 @@ from lakehouse.proofs.lineage.vintage import check_vintage
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 
 KEY = "unique_key"
-KEY_DESCRIPTION = "No key is twice in the table. One Spark job over the key's columns; null counts as a value."
+KEY_DESCRIPTION = (
+    "No key is twice in the table; null counts as a value. One Spark job over the key's columns: of all rows, or where "
+    "rows were only added since this check has passed, of new ones and of the files that can hold their keys."
+)
+_COLUMNS, _SNAPSHOT = "key", "snapshot id"
+_LOOKED_BACK = 20
 
 
 def key_judge() -> Judge:
@@ -50,19 +55,35 @@ def _reference_judge(expected: References, name: str) -> Judge:
 
 
 def _key(check_run: TableCheckRun) -> dg.AssetCheckResult:
-    if check_run.pinned.snapshot_id is None:
-        return _result(check_run, KEY, "The table holds no rows yet.", {"snapshot id": "none"})
-    report = check_key(check_run.table, check_run.pinned.table, check_run.pinned.snapshot_id, check_run.session)
+    table, snapshot_id = check_run.pinned.table, check_run.pinned.snapshot_id
+    if snapshot_id is None:
+        return _result(check_run, KEY, "The table holds no rows yet.", {_SNAPSHOT: "none"})
+    report = check_key(check_run.table, table, snapshot_id, check_run.session, proven=_proven(check_run))
     shown = f": {'; '.join(report.examples)}" if report.examples else ""
     repeated = f"{report.repeated:,} keys are there more than once{shown}."
     metadata = {
-        "snapshot id": str(report.snapshot_id),
+        _SNAPSHOT: str(report.snapshot_id),
         "rows": report.rows,
         "keys more than once": report.repeated,
         "rows too many": report.surplus,
+        "rows since snapshot": str(report.since or "all"),
+        _COLUMNS: ", ".join(check_run.table.key),
     }
     kept = f"Each of {report.rows:,} rows has a key of its own ({', '.join(check_run.table.key)})."
     return _result(check_run, KEY, kept if report.holds else repeated, metadata, passed=report.holds)
+
+
+def _proven(check_run: TableCheckRun) -> int | None:
+    """The snapshot of which this check has last found that no key is twice, by the columns that are declared now."""
+    history = check_run.instance.event_log_storage.get_asset_check_execution_history
+    for record in history(dg.AssetCheckKey(check_run.key, KEY), limit=_LOOKED_BACK):
+        evaluation = record.evaluation
+        if evaluation is None or not evaluation.passed:
+            continue
+        stored = {label: str(value.value) for label, value in evaluation.metadata.items()}
+        if stored.get(_COLUMNS) == ", ".join(check_run.table.key) and stored.get(_SNAPSHOT, "").isdecimal():
+            return int(stored[_SNAPSHOT])
+    return None
 
 
 def _reference(expected: References, name: str, check_run: TableCheckRun) -> dg.AssetCheckResult:

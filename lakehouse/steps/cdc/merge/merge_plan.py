@@ -12,22 +12,24 @@ from typing import Literal
 import msgspec
 from pyiceberg import types as iceberg
 
-from lakehouse.iceberg.spark_literals import literal
-from lakehouse.steps.cdc.plan.file_pruning import ORDERED, FileFacts, Touched
+from lakehouse.iceberg.spark_literals import ORDERED, literal
+from lakehouse.steps.cdc.plan.file_pruning import FileFacts, Touched
 
 Strategy = Literal["nothing", "append", "merge", "merge+append", "overwrite"]
 Mode = Literal["copy-on-write", "merge-on-read"]
 COPY: Mode = "copy-on-write"
 DELETES: Mode = "merge-on-read"
 
-# Up to here a rewrite costs less than the delete files would cost every reader.
-_TINY_BYTES = 4 << 20
-# A reader passes over deleted rows: beyond this share that is felt, and the rows are written anew without them.
-_MOST_DELETED = 0.15
-_MOST_CHANGED = 0.3
-_WORTH = 3
-# One MERGE of new and known rows shuffles all that it looks at; beyond so many rows a second write is cheaper.
+# What a run may write of a table: so much, and the changed bytes so many times. A copy within that spares readers
+# delete files.
+_ALLOWED_BYTES = 64 << 10
+_ALLOWED_TIMES = 2
+# Once as many rows of a file are deleted as are left, a copy of these writes no more than was changed since the last
+# one. Maintenance does it much earlier, where the table is ever quiet.
+_MOST_DELETED = 0.5
+# One MERGE of new and known rows shuffles all that it looks at; beyond so much a second write is cheaper.
 _SHUFFLED_ROWS = 200_000
+_SHUFFLED_BYTES = 4 << 20
 # What a file costs beyond its rows, and one position in a delete file.
 _FILE_BYTES = 2_000
 _POSITION_BYTES = 3
@@ -166,7 +168,7 @@ def choose(narrowed: Narrowed, rows: DeltaRows, *, declared_mode: Mode | None = 
         why = "no file can hold one of the keys" if not narrowed.files else "no row that is there changes"
         return replace(plan, strategy="append", files=0, reasons=(why,), rewritten={})
     mode, why = (declared_mode, f"{declared_mode}: declared") if declared_mode else _mode(narrowed, rows, expected)
-    strategy, how = _strategy(narrowed, rows, expected[COPY])
+    strategy, how = _strategy(narrowed, rows, copied=expected[COPY] if mode == COPY else 0)
     return replace(plan, strategy=strategy, mode=mode, reasons=(where, why, *how))
 
 
@@ -175,10 +177,10 @@ def replacing(rows: int, *reasons: str) -> MergePlan:
     return MergePlan("overwrite", None, DeltaRows(inserted=rows), reasons=reasons)
 
 
-def _strategy(narrowed: Narrowed, rows: DeltaRows, copied: int) -> tuple[Strategy, tuple[str, ...]]:
+def _strategy(narrowed: Narrowed, rows: DeltaRows, *, copied: int) -> tuple[Strategy, tuple[str, ...]]:
     if not rows.inserted:
         return "merge", ()
-    if copied <= _TINY_BYTES and narrowed.rows <= _SHUFFLED_ROWS:
+    if copied <= _SHUFFLED_BYTES and narrowed.rows <= _SHUFFLED_ROWS:
         return "merge", ("new rows in the same write: fewer files",)
     return "merge+append", (f"{rows.inserted} new rows appended: {narrowed.rows} rows need no shuffle",)
 
@@ -186,31 +188,36 @@ def _strategy(narrowed: Narrowed, rows: DeltaRows, copied: int) -> tuple[Strateg
 def _mode(narrowed: Narrowed, rows: DeltaRows, expected: Mapping[str, int]) -> tuple[Mode, str]:
     row_count = max(1, narrowed.rows)
     changed, deleted = rows.changed / row_count, sum(file.deleted for file in narrowed.files) / row_count
-    if expected[COPY] <= _TINY_BYTES:
-        return COPY, f"copy-on-write: all of it is {_mb(expected[COPY])}"
-    if changed > _MOST_CHANGED:
-        return COPY, f"copy-on-write: {changed:.0%} of the rows there change"
-    if deleted + changed > _MOST_DELETED and deleted > 0:
+    changed_bytes = round(rows.changed * _row_bytes(narrowed))
+    if expected[COPY] <= _ALLOWED_BYTES + _ALLOWED_TIMES * changed_bytes:
+        return COPY, f"copy-on-write: all of it is {_kb(expected[COPY])}, of which {_kb(changed_bytes)} change"
+    if deleted and deleted + changed >= _MOST_DELETED:
         return COPY, f"copy-on-write: with {deleted:.0%} deleted and {changed:.0%} to change, readers would feel it"
-    if expected[COPY] <= _WORTH * expected[DELETES]:
-        return COPY, f"copy-on-write: {_mb(expected[COPY])} against {_mb(expected[DELETES])}"
-    spared = f"{_mb(expected[DELETES])} to write and not {_mb(expected[COPY])}"
+    if expected[COPY] <= expected[DELETES]:
+        return COPY, f"copy-on-write: {_kb(expected[COPY])} against {_kb(expected[DELETES])}"
+    spared = f"{_kb(expected[DELETES])} to write and not {_kb(expected[COPY])}"
     return DELETES, f"merge-on-read: {spared}, {changed:.1%} of the rows change"
 
 
 def _bytes(narrowed: Narrowed, rows: DeltaRows) -> dict[str, int]:
     """Bytes that each mode is expected to write for the rows that are there."""
-    row_count = sum(file.rows for file in narrowed.files)
+    row_count = narrowed.rows
     if not row_count or not rows.changed:
         return {COPY: 0, DELETES: 0}
     # A file without a changed row is not rewritten. If the changed rows are spread evenly, this is how many have one.
     chances = [1 - (1 - min(1.0, file.rows / row_count)) ** rows.changed for file in narrowed.files]
-    copied = sum(file.bytes * chance for file, chance in zip(narrowed.files, chances, strict=True))
-    row_bytes = sum(file.bytes for file in narrowed.files) / row_count
-    touched = sum(chances)
-    written = rows.updated * row_bytes + rows.changed * _POSITION_BYTES + touched * 2 * _FILE_BYTES
+    with_chances = list(zip(narrowed.files, chances, strict=True))
+    copied = sum(file.bytes * chance for file, chance in with_chances)
+    # A file has one delete file: what it named before is written again.
+    positions = rows.changed + sum(file.deleted * chance for file, chance in with_chances)
+    written = rows.updated * _row_bytes(narrowed) + positions * _POSITION_BYTES + sum(chances) * 2 * _FILE_BYTES
     return {COPY: round(copied), DELETES: round(written)}
 
 
-def _mb(size: int) -> str:
-    return f"{size / 1e6:.1f} MB"
+def _row_bytes(narrowed: Narrowed) -> float:
+    """Of a row in these files, on average."""
+    return sum(file.bytes for file in narrowed.files) / max(1, narrowed.rows)
+
+
+def _kb(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1_000_000 else f"{size / 1e3:.1f} kB"

@@ -8,28 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyiceberg import types as iceberg
 from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform, IdentityTransform
 
 from lakehouse.iceberg.entries import referenced_path
+from lakehouse.iceberg.spark_literals import ORDERED
 
 Bounds = tuple[Any, Any]
 Part = tuple[str, str]
 """Column and transform, such as `("id", "bucket[16]")`."""
-
-# Whose order is the same in Spark, Iceberg and Python. A float's bounds do not tell of NaN.
-ORDERED = (
-    iceberg.IntegerType,
-    iceberg.LongType,
-    iceberg.DecimalType,
-    iceberg.StringType,
-    iceberg.DateType,
-    iceberg.TimestampType,
-    iceberg.TimestamptzType,
-)
 
 
 @dataclass(frozen=True)

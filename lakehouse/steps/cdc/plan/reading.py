@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import cast
 
 from pyiceberg import types as iceberg
 from pyiceberg.table import Table
@@ -12,15 +11,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from lakehouse.declarations import Changelog, MirrorTables
+from lakehouse.engines.spark import set_for
 from lakehouse.engines.spark.naming import quoted_name, quoted_table
 from lakehouse.iceberg.names import identifier_of
+from lakehouse.iceberg.spark_literals import ORDERED
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import ancestry, head_of, is_rewrite
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.steps.cdc.fold.expressions import field
-from lakehouse.steps.cdc.plan.file_pruning import ORDERED, Part, Touched
+from lakehouse.steps.cdc.plan.file_pruning import Part, Touched
 from lakehouse.steps.cdc.plan.initial_load import as_reads
 from lakehouse.steps.cdc.plan.range import Range
 from lakehouse.steps.cdc.refusals import FilesGone, InitialGone
@@ -60,12 +61,9 @@ def kept(frame: DataFrame, rows: int) -> Generator[DataFrame]:
 @contextmanager
 def small_shuffles(spark: SparkSession, rows: int) -> Generator[None]:
     """No more partitions than so many rows fill; a MERGE, which shuffles the mirror as well, keeps the session's."""
-    configured = cast("str", spark.conf.get(_PARTITIONS, "200"))
-    spark.conf.set(_PARTITIONS, str(max(1, min(int(configured), 1 + rows // _CHANGES_PER_PARTITION))))
-    try:
+    configured = spark.conf.get(_PARTITIONS, "200") or "200"
+    with set_for(spark, {_PARTITIONS: str(max(1, min(int(configured), 1 + rows // _CHANGES_PER_PARTITION)))}):
         yield
-    finally:
-        spark.conf.set(_PARTITIONS, configured)
 
 
 def rows_at(spark: SparkSession, base: Base, literals: Sequence[str] = ()) -> DataFrame | None:

@@ -20,6 +20,8 @@ _FEWER = 2
 _HOUR = timedelta(hours=1)
 _AGAIN_AND_AGAIN = 2
 _MOST_NAMED = 10
+# A mirror that changes every minute is never quiet, and each of its runs leaves a file or two: every reader opens them.
+_MOST_PILED_UP = 100
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,17 @@ def _rejection(rule_input: RuleInput, candidate: _Candidate, rewrite: Rewrite) -
     if not candidate.unconditional and file_count < max(_FEWER * candidate.group.written, 1):
         reason = f"of {file_count} files {candidate.group.written} would be left; half of them have to go"
         return _Rejection(candidate, "few", reason)
+    if _piled_up(partition):
+        return None
     if partition.last_change is not None and (quiet_at := partition.last_change + rewrite.quiet_for) > rule_input.now:
         reason = f"changed by a writer at {moment(partition.last_change)}, so not quiet until {moment(quiet_at)}"
         return _Rejection(candidate, "quiet", reason + _perhaps_never(rule_input, partition, rewrite), quiet_at)
     return None
+
+
+def _piled_up(partition: PartitionState) -> bool:
+    """Whether a writer that deletes rows has left so many files that nobody waits until it is quiet."""
+    return partition.delete_files > 0 and partition.delete_files + partition.undersized >= _MOST_PILED_UP
 
 
 def _perhaps_never(rule_input: RuleInput, partition: PartitionState, rewrite: Rewrite) -> str:

@@ -1,9 +1,10 @@
 """Keys, references, row counts and contract rules: each passes on a right table, fails on a wrong one, and says why."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import dagster as dg
 import pandera.pyspark as pandera
@@ -68,6 +69,14 @@ class Judged:
             TableCheckRun(lake, contracted.declared, contracted.session, self.instance, print, "run")
         )
 
+    def store(self, check: str, result: dg.AssetCheckResult) -> None:
+        """Keep an answer, as Dagster does."""
+        assert result.asset_key
+        evaluation = dg.AssetCheckEvaluation(
+            asset_key=result.asset_key, check_name=check, passed=result.passed, metadata=result.metadata
+        )
+        self.instance.report_runless_asset_event(evaluation)
+
 
 @pytest.fixture
 def judged(sql_lake: Stored, spark_on: SparkOn) -> Judged:
@@ -116,6 +125,40 @@ def test_each_key_once(judged_on_either: Judged) -> None:
     assert (value(bad, "keys more than once"), value(bad, "rows too many")) == (2, 3)
     assert "id=0: 3 rows; id=2: 2 rows" in str(bad.description)
     assert all(jobs == 1 for jobs in made.jobs), "on classic, where they can be counted"
+
+
+def test_a_new_row_with_an_old_key_is_found_without_the_files_that_cannot_hold_it(judged: Judged) -> None:
+    made = judged.table("raw.flights", {"id": KEY}, key=("id",))
+    made.append([{"id": n} for n in range(10)])
+    made.append([{"id": n} for n in range(10, 20)])
+    good = judged.ask("raw.flights", "unique_key")
+    judged.store("unique_key", good)
+    assert judged.ask("raw.flights", "unique_key").passed
+    assert made.jobs == [1], "where nothing was added, nothing is asked"
+    made.append([{"id": 12}, {"id": 25}])
+    for task in judged.stored.load("raw.flights").scan("id < 10").plan_files():
+        Path(urlparse(task.file.file_path).path).unlink()
+    bad = judged.ask("raw.flights", "unique_key")
+    assert not bad.passed
+    assert "id=12: 2 rows" in str(bad.description)
+    assert (value(good, "rows since snapshot"), value(bad, "rows since snapshot")) == (
+        "all",
+        value(good, "snapshot id"),
+    )
+    assert value(bad, "rows") == 22
+
+
+def test_what_was_proven_of_another_key_or_before_a_delete_is_not_proven(judged: Judged) -> None:
+    made = judged.table("raw.flights", {"id": KEY, "day": KEY}, key=("id", "day"))
+    made.append([{"id": 1, "day": 1}, {"id": 1, "day": 2}])
+    judged.store("unique_key", judged.ask("raw.flights", "unique_key"))
+    made.declared = replace(made.declared, key=("id",))
+    assert not judged.ask("raw.flights", "unique_key").passed
+    made.sql("DELETE FROM lake.raw.flights WHERE day = 2")
+    judged.store("unique_key", good := judged.ask("raw.flights", "unique_key"))
+    assert good.passed
+    made.sql("DELETE FROM lake.raw.flights WHERE day = 1")
+    assert value(judged.ask("raw.flights", "unique_key"), "rows since snapshot") == "all"
 
 
 def test_keys_of_several_columns_and_with_something_to_hide(judged: Judged) -> None:

@@ -33,21 +33,37 @@ def test_a_few_scattered_rows_of_large_files_are_deleted_in_place() -> None:
     assert plan.rewritten[DELETES] < plan.rewritten[COPY] / 50
 
 
-def test_a_file_that_changes_in_large_part_is_copied() -> None:
-    assert choose(_all(_files(1)), DeltaRows(updated=40_000)).mode == COPY
-    assert choose(_all(_files(1)), DeltaRows(deleted=31_000)).mode == COPY
-    assert choose(_all(_files(1)), DeltaRows(deleted=29_000)).mode == DELETES
+def test_a_file_half_of_which_changes_is_copied() -> None:
+    assert choose(_all(_files(1)), DeltaRows(updated=51_000)).mode == COPY
+    assert choose(_all(_files(1)), DeltaRows(deleted=51_000)).mode == COPY
+    assert choose(_all(_files(1)), DeltaRows(deleted=49_000)).mode == DELETES
+
+
+def test_a_hundred_changes_copy_no_megabytes() -> None:
+    """A table of four files of 0.7 MB each was copied whole for one change."""
+    plan = choose(_all(_files(4, rows=25_000, size=700_000)), DeltaRows(inserted=10, updated=80, deleted=10))
+    assert (plan.strategy, plan.mode) == ("merge", DELETES)
+    assert plan.rewritten[DELETES] < 64 << 10
 
 
 def test_deletes_do_not_pile_up_until_readers_feel_them() -> None:
-    assert choose(_all(_files(4, deleted=10_000)), DeltaRows(updated=4_000)).mode == DELETES
-    plan = choose(_all(_files(4, deleted=15_000)), DeltaRows(updated=4_000))
+    """Once half of the rows are deleted, a copy writes no more than was changed since the files were written."""
+    assert choose(_all(_files(4, deleted=45_000)), DeltaRows(updated=4_000)).mode == DELETES
+    plan = choose(_all(_files(4, deleted=49_500)), DeltaRows(updated=4_000))
     assert plan.mode == COPY
     assert "readers" in plan.reasons[1]
 
 
+def test_what_a_delete_file_named_before_is_written_again() -> None:
+    rows, few = DeltaRows(updated=100), _files(1, deleted=1_000)
+    many = choose(_all(_files(1, deleted=41_000)), rows)
+    assert many.rewritten[DELETES] - choose(_all(few), rows).rewritten[DELETES] == 3 * 40_000
+    # When that is more than a copy, the copy is taken.
+    assert choose(_all(_files(1, size=100_000, deleted=41_000)), rows).mode == COPY
+
+
 def test_small_files_are_copied_and_new_rows_come_along() -> None:
-    plan = choose(_all(_files(4, rows=1_000, size=100_000)), DeltaRows(inserted=5, updated=1))
+    plan = choose(_all(_files(4, rows=1_000, size=15_000)), DeltaRows(inserted=5, updated=1))
     assert (plan.strategy, plan.mode) == ("merge", COPY)
 
 
@@ -144,3 +160,16 @@ def test_every_batch_has_a_plan(files: list[tuple[int, int, int]], rows: DeltaRo
     assert (plan.strategy == "nothing") == (rows == DeltaRows())
     assert plan.reasons
     assert all(size >= 0 for size in plan.rewritten.values())
+
+
+@given(
+    files=st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**9)), min_size=1, max_size=30),
+    rows=st.builds(DeltaRows, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6)),
+)
+def test_files_without_deletes_are_copied_only_within_the_bound(files: list[tuple[int, int]], rows: DeltaRows) -> None:
+    facts = [FileFacts(count, size) for count, size in files]
+    plan = choose(_all(facts), rows)
+    if plan.mode == COPY:
+        row_bytes = sum(file.bytes for file in facts) / sum(file.rows for file in facts)
+        allowed = (64 << 10) + 2 * rows.changed * row_bytes
+        assert plan.rewritten[COPY] <= max(allowed + 1, plan.rewritten[DELETES])

@@ -70,11 +70,13 @@ def test_every_plan_keeps_the_rules(measured: MeasuredState, policy: Maintenance
     assert NOW < plan.look_again_at <= NOW + DAY
     rewritten = [action for action in plan.actions if action.operation is Operation.REWRITE]
     assert all(action.bytes <= budget.bytes for action in rewritten)
-    quiet = {one.partition.key: one.last_change for one in measured.partitions or ()}
+    by_key = {partition.partition.key: partition for partition in measured.partitions or ()}
     for action in rewritten:
         for partition in action.partitions:
-            changed = quiet[partition.key]
-            assert changed is None or changed <= NOW - timedelta(minutes=15)
+            measured_partition = by_key[partition.key]
+            changed, files = measured_partition.last_change, measured_partition.undersized
+            piled_up = measured_partition.delete_files and measured_partition.delete_files + files >= 100
+            assert piled_up or changed is None or changed <= NOW - timedelta(minutes=15)
 
 
 def test_a_healthy_table_gets_nothing_because() -> None:
@@ -168,6 +170,13 @@ def test_what_to_declare_where_a_partition_is_never_quiet() -> None:
     assert "may never be" in told(busy, line(4, every=timedelta(minutes=5)))
     assert "may never be" in told(busy, line(3, every=timedelta(minutes=5), oldest_parent=9)), "expired, not young"
     assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
+
+
+def test_delete_files_do_not_pile_up_where_it_is_never_quiet() -> None:
+    busy = part("all of it", files=95, last_change=NOW - timedelta(minutes=1), changes_per_hour=60.0)
+    assert operations(decided(state(replace(busy, delete_files=5)))) == ["rewrite"]
+    assert whys(decided(state(replace(busy, delete_files=4)))) == {"rewrite": ["quiet"]}
+    assert whys(decided(state(replace(busy, undersized=200)))) == {"rewrite": ["quiet"]}, "nothing is deleted"
 
 
 def told(one: PartitionState, history: tuple[SnapshotState, ...] = ()) -> str:
