@@ -16,6 +16,7 @@ from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.automation.reconcile_materializations import unheard
 from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
 from lakehouse.orchestration.resources import Lake
+from lakehouse.orchestration.resources.ended_pins import drop_ended_pins
 from lakehouse.protocol.errors import TableBusy
 from lakehouse.protocol.journal import Appended, append, deletions, reconcile
 
@@ -70,7 +71,7 @@ def journal_sensor() -> dg.SensorDefinition:
 
 
 def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appended:
-    """Append to the audit log what the tables and Dagster know and it does not.
+    """Append to the audit log what the tables and Dagster know and it does not; drop the pins of runs that have ended.
 
     Args:
         lake: the tables.
@@ -82,6 +83,7 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
         CommitError: the log cannot be written now; see `lakehouse.protocol.commit.append`.
     """
     lake.ensure([AUDIT_LOG.name])
+    drop_ended_pins(lake.catalog, sorted(lake.declarations.tables), instance)
     return append(
         lake.catalog,
         [
