@@ -15,6 +15,7 @@ from lakehouse.declarations import AUDIT_LOG
 from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.automation.reconcile_materializations import unheard
 from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
+from lakehouse.orchestration.automation.run_retention import drop_old_runs
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.ended_pins import drop_ended_pins
 from lakehouse.protocol.errors import TableBusy
@@ -57,6 +58,8 @@ def journal_sensor() -> dg.SensorDefinition:
             return dg.SensorResult(skip_reason=str(busy))
         for name, why in sorted(added.trouble.items()):
             context.log.error(f"{name} could not be looked at, all others are logged: {why}")
+        if not added.more:
+            drop_old_runs(lake, context.instance)  # all of them are in the log
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
         unreported = unheard(lake.catalog, lake.declarations, context.instance, assets)
