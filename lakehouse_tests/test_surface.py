@@ -1,8 +1,10 @@
 """What users import: from `lakehouse` alone, and for one release from where it was before."""
 
 import importlib
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +86,14 @@ def test_a_former_import_goes_on_with_a_warning(package: str, name: str, now: st
     with pytest.warns(DeprecationWarning, match=f"{package}.{name} is imported from {now} now"):
         value = getattr(former, name)
     assert value is getattr(importlib.import_module(now), name)
+
+
+def test_a_script_beside_the_clone_finds_the_package(tmp_path: Path) -> None:
+    """The clone is a folder named `lakehouse`, with no `__init__.py`: to Python an empty package, if no other is."""
+    (tmp_path / "lakehouse").mkdir()
+    script = tmp_path / "script.py"
+    script.write_text("import lakehouse; print(lakehouse.__file__)")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, str(script)]
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == lakehouse.__file__, "install it by bin/bootstrap"

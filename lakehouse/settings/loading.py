@@ -13,6 +13,7 @@ from lakehouse.settings.document import Document, read_document
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models import (
     CatalogSettings,
+    DagsterSettings,
     IngestSettings,
     KafkaSettings,
     MaintenanceSettings,
@@ -23,7 +24,7 @@ from lakehouse.settings.secret import LateSecret, has_reference, holds_a_passwor
 from lakehouse.settings.state import StateFolder
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
-_SECTIONS = {"ingest", "maintenance", "parameters"}
+_SECTIONS = {"ingest", "maintenance", "dagster", "parameters"}
 _SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", *_SECTIONS}
 _PREFIX = "LAKEHOUSE__"
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -93,6 +94,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         kafka=_validated(KafkaSettings, parts["kafka"]),
         ingest=_validated(IngestSettings, chosen.section("ingest")),
         maintenance=_validated(MaintenanceSettings, chosen.section("maintenance")),
+        dagster=_validated(DagsterSettings, chosen.section("dagster")),
         declarations=_declaration_folders(folder, chosen, env),
         parameters=_parameters(chosen.section("parameters")),
     )

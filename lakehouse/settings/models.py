@@ -137,6 +137,16 @@ class MaintenanceSettings(Section):
         return {key: value for key, value in cast("dict[str, Any]", given).items() if key != GONE}
 
 
+class DagsterSettings(Section):
+    """What Dagster keeps, where its home lies in the state folder.
+
+    Attributes:
+        keep_runs_days: runs that ended longer ago are deleted with their events; their commits stay in the audit log.
+    """
+
+    keep_runs_days: int = Field(default=7, ge=1)
+
+
 class Settings(Section):
     """Everything that `conf/` and the environment say.
 
@@ -149,6 +159,7 @@ class Settings(Section):
         kafka: where Kafka is: the name of a file of `conf/kafka/`.
         ingest: how much one run may take.
         maintenance: how much maintenance may do at one look.
+        dagster: what Dagster keeps.
         declarations: the folders whose files declare tables and streams.
         demo: whether the demo takes part; otherwise what is declared with the owner `demo` is left out.
         parameters: what derived tables are computed with, for every run that does not say otherwise in its tag.
@@ -162,6 +173,7 @@ class Settings(Section):
     kafka: KafkaSettings
     ingest: IngestSettings
     maintenance: MaintenanceSettings = MaintenanceSettings()
+    dagster: DagsterSettings = DagsterSettings()
     declarations: tuple[Path, ...]
     demo: bool = True
     parameters: dict[str, Parameter] = {}

@@ -19,7 +19,7 @@ from lakehouse.cli.reports.progress import tells_of_interrupt, watching
 from lakehouse.declarations import MirrorTables
 from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.assets import mirror_keys, mirror_step
-from lakehouse.orchestration.automation import complete_log, mirror_due, tell_dagster
+from lakehouse.orchestration.automation import complete_log, drop_old_runs, mirror_due, tell_dagster
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.maintenance_metadata import GROUP, PREFIX, maintenance_key
 from lakehouse.orchestration.run_context import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
@@ -123,6 +123,7 @@ def _log(context: Context, lake: Lake, instance: dg.DagsterInstance) -> None:
     try:
         while complete_log(lake, instance, writer="lakehouse run").more:
             continue
+        drop_old_runs(lake, instance)
     except CommitError as trouble:
         say(context, f"the audit log is not complete yet, the next run goes on: {trouble}")
 

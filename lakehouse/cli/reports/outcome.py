@@ -43,7 +43,7 @@ class RunOutcome:
         mirrored: mirror → what became of its rows.
         step_seconds: table → how long the steps took that wrote it.
         checks: table and check → the newest result.
-        failures: step → what went wrong in it.
+        failures: step → what went wrong in it, unless a later run of the command made up for it.
         steps: that were tried.
         runs: ids, in order.
         skipped: whether a run left steps out, because what they wait for had nothing new.
@@ -113,6 +113,8 @@ class RunOutcome:
             self.checks[name_of(check.asset_key.path), check.check_name] = check
         for event in result.get_step_failure_events():
             self.failures[event.step_key or "?"] = reason(event.step_failure_data)
+        for event in result.filter_events(lambda event: event.is_step_success):
+            self.failures.pop(str(event.step_key), None)
 
 
 def _number(materialization: dg.AssetMaterialization, name: str) -> float:

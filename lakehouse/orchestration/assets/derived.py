@@ -12,6 +12,7 @@ from lakehouse.orchestration.assets.metadata.derived import derived_result, inpu
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
 from lakehouse.orchestration.resources import DoesNotFit, Lake, LakehouseSpark, repeated_when_spark_is_lost
+from lakehouse.orchestration.resources.ended_pins import pin_of_execution
 from lakehouse.orchestration.resources.materialization import write_tags
 from lakehouse.orchestration.run_context import (
     asks_for_rebuild,
@@ -25,7 +26,6 @@ from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.derived.inputs.agreement import InputsDisagree
-from lakehouse.steps.derived.inputs.pins import Pin
 from lakehouse.steps.derived.parts import part_of
 from lakehouse.steps.derived.refusals import DeriveRefused
 from lakehouse.steps.derived.report import DeriveReport
@@ -150,7 +150,7 @@ def _derive(
                 catalog=lake.catalog,
                 session=lambda: spark.session(f"derive {declared.name}"),
                 attempt=attempt,
-                pin=Pin(execution.id, execution.begun_ms),
+                pin=pin_of_execution(execution, context.instance),
                 parameters=run_parameters(context.run, lake.settings),
                 part=part_of(declared, keys),
                 backfill=backfill_reason(context.run),

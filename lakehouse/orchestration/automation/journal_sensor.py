@@ -15,7 +15,9 @@ from lakehouse.declarations import AUDIT_LOG
 from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.automation.reconcile_materializations import unheard
 from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
+from lakehouse.orchestration.automation.run_retention import drop_old_runs
 from lakehouse.orchestration.resources import Lake
+from lakehouse.orchestration.resources.ended_pins import drop_ended_pins
 from lakehouse.protocol.errors import TableBusy
 from lakehouse.protocol.journal import Appended, append, deletions, reconcile
 
@@ -56,6 +58,8 @@ def journal_sensor() -> dg.SensorDefinition:
             return dg.SensorResult(skip_reason=str(busy))
         for name, why in sorted(added.trouble.items()):
             context.log.error(f"{name} could not be looked at, all others are logged: {why}")
+        if not added.more:
+            drop_old_runs(lake, context.instance)  # all of them are in the log
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
         unreported = unheard(lake.catalog, lake.declarations, context.instance, assets)
@@ -70,7 +74,7 @@ def journal_sensor() -> dg.SensorDefinition:
 
 
 def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appended:
-    """Append to the audit log what the tables and Dagster know and it does not.
+    """Append to the audit log what the tables and Dagster know and it does not; drop the pins of runs that have ended.
 
     Args:
         lake: the tables.
@@ -82,6 +86,7 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
         CommitError: the log cannot be written now; see `lakehouse.protocol.commit.append`.
     """
     lake.ensure([AUDIT_LOG.name])
+    drop_ended_pins(lake.catalog, sorted(lake.declarations.tables), instance)
     return append(
         lake.catalog,
         [

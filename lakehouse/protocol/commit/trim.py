@@ -9,7 +9,7 @@ it. Expiry looks for such a tag, since it goes on to delete files; here the file
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 import structlog
@@ -39,26 +39,29 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     keep = max(2, _declared(table))
     newest_first = list(ancestry(table, next_head))
     keep = max(keep, retained(table, newest_first, time.time_ns() // 1_000_000))
-    history = [snapshot.snapshot_id for snapshot in newest_first]
-    main_ids = set(history)
-    lease_positions = [
-        history.index(lease.snapshot_id) for lease in held_leases(table) if lease.snapshot_id in main_ids
-    ]
-    kept_ids = set(history[: max([keep, *(position + 1 for position in lease_positions)])])
-    for name, ref in table.metadata.refs.items():
-        kept_ids.add(ref.snapshot_id)
-        if name == MAIN:
-            continue
-        for snapshot in ancestry(table, ref.snapshot_id):
-            kept_ids.add(snapshot.snapshot_id)
-            if snapshot.snapshot_id in main_ids:
-                break
+    position_of = {snapshot.snapshot_id: position for position, snapshot in enumerate(newest_first)}
+    leased = [position_of[lease.snapshot_id] for lease in held_leases(table) if lease.snapshot_id in position_of]
+    newest = max([keep, *(position + 1 for position in leased)])
+    kept_ids = {snapshot.snapshot_id for snapshot in newest_first[:newest]}
+    kept_ids.update(_on_the_way(table, position_of))
     if (main := head_of(table)) is not None:
         kept_ids.add(main)
     return [
-        *(snapshot_id for snapshot_id in history if snapshot_id not in kept_ids),
-        *_left_behind(table, main_ids, kept_ids),
+        *(snapshot_id for snapshot_id in position_of if snapshot_id not in kept_ids),
+        *_left_behind(table, position_of.keys() | kept_ids, position_of),
     ]
+
+
+def _on_the_way(table: Table, on_main: Mapping[int, int]) -> Iterator[int]:
+    """What other references than `main` name, and what lies from there to `main`; each snapshot is visited once."""
+    parent_of = {snapshot.snapshot_id: snapshot.parent_snapshot_id for snapshot in table.metadata.snapshots}
+    for name, ref in table.metadata.refs.items():
+        snapshot_id = ref.snapshot_id if name != MAIN else None
+        while snapshot_id is not None:
+            yield snapshot_id
+            if snapshot_id in on_main:
+                break
+            snapshot_id = parent_of.pop(snapshot_id, None)  # from here on another reference was followed already
 
 
 def _declared(table: Table) -> int:
@@ -85,14 +88,14 @@ def retained(table: Table, newest_first: Sequence[Snapshot], now_ms: int) -> int
     return len(newest_first)
 
 
-def _left_behind(table: Table, main_ids: set[int], kept_ids: set[int]) -> list[int]:
+def _left_behind(table: Table, needed: set[int], on_main: Mapping[int, int]) -> list[int]:
     """What attempts on `main` have on no reference any more, long after."""
     cutoff_ms = table.metadata.last_updated_ms - _LEFT_BEHIND_MS
-    published = {attempt_of(s) for s in table.metadata.snapshots if s.snapshot_id in main_ids} - {None}
+    published = {attempt_of(s) for s in table.metadata.snapshots if s.snapshot_id in on_main} - {None}
     return [
         snapshot.snapshot_id
         for snapshot in table.metadata.snapshots
-        if snapshot.snapshot_id not in main_ids | kept_ids
+        if snapshot.snapshot_id not in needed
         and snapshot.timestamp_ms < cutoff_ms
         and attempt_of(snapshot) in published
     ]

@@ -105,10 +105,9 @@ def held_leases(table: Table) -> tuple[Lease, ...]:
     """
     uuid, tags = str(table.metadata.table_uuid), leases(table)
     terms = {_tag_of(entry.owner, tags): entry for entry in _terms(table).values()}
+    present = {snapshot.snapshot_id for snapshot in table.metadata.snapshots} if terms else set[int]()
     dropped = {
-        tag: entry.snapshot_id
-        for tag, entry in terms.items()
-        if entry.snapshot_id is not None and table.metadata.snapshot_by_id(entry.snapshot_id) is not None
+        tag: given for tag, entry in terms.items() if (given := entry.snapshot_id) is not None and given in present
     }
     active: list[Lease] = []
     for tag, snapshot_id in sorted((dropped | tags).items()):

@@ -35,6 +35,7 @@ from lakehouse.steps.ingest.position import joining, stored_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.received import last_refused
+from lakehouse.steps.ingest.record_limit import record_limit
 from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_older, reason_of
 from lakehouse.steps.ingest.report import IngestReport, WriteResult
 from lakehouse.steps.ingest.staged_audit import require_staged
@@ -42,7 +43,6 @@ from lakehouse.steps.ingest.workers.work import IngestWork
 from lakehouse.steps.ingest.write_result import stage_tables
 
 log = structlog.get_logger(__name__)
-_UNKNOWN_RECORD_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,15 @@ def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
     """
     topic = read_topic(step.kafka, step.stream.topic)
     previous = stored_position(step.stream.name, bases)
-    return plan_range(
-        step.stream.name,
-        previous,
-        topic,
-        first=first_offsets(step.stream, step.kafka, topic) if previous is None else {},
-        max_records=_record_limit(step, topic, previous),
+    first = first_offsets(step.stream, step.kafka, topic) if previous is None else {}
+    max_records = record_limit(
+        step.limits,
+        topic.partitions,
+        previous.end if previous else first,
+        previous.total_counts if previous else Counts(),
+        lambda starts: sample_record_bytes(step.kafka, topic.topic, starts),
     )
+    return plan_range(step.stream.name, previous, topic, first=first, max_records=max_records)
 
 
 def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> dict[int, int]:
@@ -138,18 +140,6 @@ def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> di
     if start.kind == "timestamp" and start.moment is not None:
         return offsets_at(kafka, topic.topic, start.moment)
     return dict(start.positions)
-
-
-def _record_limit(step: IngestStep, topic: TopicState, previous: KafkaStatement | None) -> int:
-    """The cap in bytes, told in records by what records weighed so far, or by a sample of the first ones."""
-    counts = previous.total_counts if previous else Counts()
-    if counts.read:
-        mean = counts.bytes / counts.read
-    else:
-        starts = {partition: limits.earliest for partition, limits in topic.partitions.items()}
-        mean = sample_record_bytes(step.kafka, topic.topic, starts)
-    by_bytes = int(step.limits.max_bytes_per_run / max(1.0, mean or _UNKNOWN_RECORD_BYTES))
-    return max(1, min(step.limits.max_records_per_run, by_bytes))
 
 
 def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Readable:

@@ -24,6 +24,7 @@ from lakehouse.steps.maintenance.log.backoff import patient
 from lakehouse.steps.maintenance.log.history import History
 from lakehouse.steps.maintenance.log.record import policy_text
 from lakehouse.steps.maintenance.measure.measure import measure
+from lakehouse.steps.maintenance.measure.stream_refusal import stream_refusal
 from lakehouse.steps.maintenance.model.action import MaintenancePlan, Operation
 from lakehouse.steps.maintenance.model.partitions import EPOCH
 from lakehouse.steps.maintenance.model.state import MeasuredState
@@ -95,7 +96,7 @@ class TableSurvey:
     def _measured(self, declared: Table, table: IcebergTable) -> MeasuredState:
         uuid = str(table.metadata.table_uuid)
         try:
-            return measure(
+            state = measure(
                 table,
                 declared,
                 self.declarations,
@@ -104,6 +105,8 @@ class TableSurvey:
                 remembered=self.memory.remembered(uuid),
                 cache=self.cache,
             )
+            refuses = stream_refusal(self.catalog, self.declarations, declared.name)
+            return replace(state, traits=replace(state.traits, stream_refuses=refuses)) if refuses else state
         except SealBroken as broken:
             # Who has changed a seal may have changed more: nothing is touched until a person has looked.
             return replace(self._unreadable(declared, broken.message), uuid=uuid)

@@ -51,3 +51,21 @@ def test_a_warning_is_allowed_a_failed_check_is_not_and_no_check_proves_nothing(
     assert outcome(contract(passed=False, severity="WARN")).good
     assert not outcome(contract(passed=False)).good
     assert not outcome().good
+
+
+def test_a_step_that_succeeds_later_has_not_failed() -> None:
+    """A release over two components is tried with the first, before the second has been computed."""
+    ready = [False, True, False]
+
+    @dg.asset
+    def pointer() -> None:
+        if not ready.pop(0):
+            raise ValueError("a member was never written")
+
+    outcome = RunOutcome()
+
+    def failed() -> list[str]:
+        outcome.add(dg.materialize([pointer], raise_on_error=False))
+        return list(outcome.failures)
+
+    assert [failed(), failed(), failed()] == [["pointer"], [], ["pointer"]]

@@ -21,6 +21,7 @@ from lakehouse.protocol.commit.trim import KEEP_PROPERTY, outdated_snapshots
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
+from lakehouse_tests.fixtures.work import operations
 from lakehouse_tests.protocol.commit.oracle import Oracle
 
 pytestmark = pytest.mark.slow
@@ -192,3 +193,41 @@ def test_a_tag_and_an_attempt_under_way_outlive_many_publishes(lake: Lake) -> No
     assert oracle.refs("a") == {"main", "release-1", under_way.branch}
     assert len(oracle.document("a")["snapshots"]) <= 3 + 2 + 1 + 2
     assert sorted(oracle.rows("a")) == list(range(1, 8))
+
+
+def _plainly(history: History, head: int, keep: int) -> list[int]:
+    """The same selection, reference by reference: what is on `main` and neither new nor on anybody's way there."""
+    main = history.line(head)
+    kept = {*main[: max(2, keep)], history.main}
+    for _, at in history.refs.values():
+        line = history.line(at)
+        meets = next((place for place, one in enumerate(line) if one in main), len(line))
+        kept |= {*line[: meets + 1], at}
+    return [one for one in main if one not in kept]
+
+
+@given(EVENTS, st.integers(1, 12))
+def test_the_selection_is_that_of_looking_at_each_reference_alone(events: list[tuple[str, int]], keep: int) -> None:
+    history = History()
+    for what, back in events:
+        history.happen(what, back)
+    head = history.commit(history.commit(history.main))
+    history.refs["ours"] = ("branch", head)
+    assert outdated_snapshots(history.table(keep), head) == _plainly(history, head, keep)
+
+
+def test_the_work_grows_with_the_pins_and_not_with_their_square() -> None:
+    """Guarded mechanism: `_on_the_way` visits a snapshot once, however many references there are."""
+
+    def work(pins: int) -> int:
+        history = History()
+        for _ in range(pins):
+            history.happen("publish", 0)
+            history.happen("tag", 0)
+        for _ in range(pins):  # attempts that never met what `main` is now
+            history.refs[f"lost{len(history.refs)}"] = ("branch", history.commit(history.commit(None)))
+        head = history.commit(history.commit(history.main))
+        table = history.table(2)
+        return operations(lambda: outdated_snapshots(table, head))
+
+    assert work(200) < 3 * work(100)

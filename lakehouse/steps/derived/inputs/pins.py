@@ -3,12 +3,13 @@
 The first step that asks sets the tags, on all external inputs of its component and in one commit; every later step,
 retry and re-execution finds them. So two steps of one run never read two versions of a table, however long the run
 takes, and trimming keeps what a tag names. The tag's name is the same for whoever asks in the name of one run, so of
-two steps that begin at once the catalog lets one set it, and the other finds it.
+two steps that begin at once the catalog lets one set it, and the other finds it. The tags of runs that have ended go
+with the next ones, in the same commit; those of runs of which nobody knows whether they have, after a week.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from pyiceberg.exceptions import NoSuchTableError
@@ -24,7 +25,11 @@ from lakehouse.protocol.seals.read_group import Pinned, read_group
 PIN_PREFIX = "lakehouse_pin_"
 KEPT = timedelta(days=7)
 _TIME_DIGITS = 11
-_PIN = re.compile(rf"{PIN_PREFIX}(?P<begun>[0-9a-f]{{{_TIME_DIGITS}}})_")
+_PIN = re.compile(rf"{PIN_PREFIX}(?P<begun>[0-9a-f]{{{_TIME_DIGITS}}})_(?P<owner>.*)")
+
+
+def _nobody(_: Collection[str]) -> Collection[str]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,12 @@ class Pin:
     Args:
         owner: what Dagster started: the first run of a chain of re-executions, or a backfill.
         begun_ms: when that was, in milliseconds since the epoch; the same for each of its steps.
+        ended: says who of other owners, as their tags name them, works no more.
     """
 
     owner: str
     begun_ms: int
+    ended: Callable[[Collection[str]], Collection[str]] = field(default=_nobody, compare=False)
 
     @property
     def tag(self) -> str:
@@ -51,11 +58,18 @@ def pin_begun_ms(tag: str) -> int | None:
     return int(match["begun"], 16) if match else None
 
 
+def pin_owner(tag: str) -> str | None:
+    """Whose pin a tag is, in letters, digits and `_`; None for a tag that is none."""
+    match = _PIN.match(tag)
+    return match["owner"] if match else None
+
+
 def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str, Pinned]:
     """Hold tables at their snapshots of one moment, or find the tags that an earlier step has set.
 
     A table that does not exist, or has no snapshot yet, cannot be held and is left out; it is pinned by the first step
-    that finds it written. Tags of runs that began a week or more before this one go in the same commit.
+    that finds it written. Tags of runs that have ended, or that began a week or more before this one, go in the same
+    commit.
 
     Raises:
         CommitFailedException: other commits came first too often.
@@ -94,4 +108,6 @@ def _change(table: Table, snapshot_id: int, pin: Pin) -> TableChange:
 
 def _stale(table: Table, pin: Pin) -> list[str]:
     oldest = pin.begun_ms - KEPT // timedelta(milliseconds=1)
-    return [name for name in table.metadata.refs if (begun := pin_begun_ms(name)) is not None and begun <= oldest]
+    others = {tag: match for tag in table.metadata.refs if tag != pin.tag and (match := _PIN.match(tag))}
+    ended = set(pin.ended({match["owner"] for match in others.values()}) if others else ())
+    return [tag for tag, match in others.items() if match["owner"] in ended or int(match["begun"], 16) <= oldest]

@@ -4,7 +4,7 @@ A pure function. What is left of `main` is whole from its head back to one place
 by name is left. So a range that is read from a snapshot within can never have a hole.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -57,11 +57,12 @@ def select_snapshots(state: MeasuredState, policy: Expire) -> SnapshotSelection:
     blocked: dict[SnapshotHold, int] = {}
     single: set[int] = set()
     boundary = max(kept_count, *_seals(main, kept_count, reasons))
+    parent_of, pins_over = {snapshot.snapshot_id: snapshot.parent_id for snapshot in state.history}, set(ended)
+    roots = _roots(parent_of, index_of, [holder.snapshot_id for holder in state.holders])
     for holder in sorted(state.holders, key=_name):
-        if holder.kind == "pin" and holder.owner in ended:
+        if holder.kind == "pin" and holder.owner in pins_over:
             continue
-        path = _path_to_main(state, holder.snapshot_id, index_of)
-        root = next((index_of[snapshot_id] for snapshot_id in path if snapshot_id in index_of), -1)
+        root = roots[holder.snapshot_id]
         indexes = (
             range(kept_count, root + 1) if holder.since_on else [index for index in (root,) if index >= kept_count]
         )
@@ -74,8 +75,8 @@ def select_snapshots(state: MeasuredState, policy: Expire) -> SnapshotSelection:
         else:
             single.add(holder.snapshot_id)
     # A mirror's seal alone names what it began with; no reference does.
-    referenced = _referenced(state, ended, index_of) | single
-    expired = [snapshot_id for snapshot_id in reversed(line[boundary:]) if snapshot_id not in referenced]
+    referenced = set(_referenced(state, pins_over, index_of, parent_of)) | single
+    expired = {snapshot_id: None for snapshot_id in reversed(line[boundary:]) if snapshot_id not in referenced}
     for snapshot_id in line[boundary:]:
         if snapshot_id in referenced:
             reasons.setdefault(snapshot_id, "a branch or tag holds it")
@@ -134,26 +135,34 @@ def _seals(newest_first: Sequence[SnapshotState], kept_count: int, reasons: dict
     yield 1  # the head of main
 
 
-def _path_to_main(state: MeasuredState, snapshot_id: int, index_of: Mapping[int, int]) -> list[int]:
-    """A snapshot and its ancestors, as far as the first that is in the history of main."""
-    parents = {snapshot.snapshot_id: snapshot.parent_id for snapshot in state.history}
-    path: list[int] = []
-    current: int | None = snapshot_id
-    while current is not None and current in parents:
-        path.append(current)
-        if current in index_of:
-            break
-        current = parents.pop(current)  # once only: an edited history may be a circle
-    return path
+def _roots(
+    parent_of: Mapping[int, int | None], index_of: Mapping[int, int], snapshot_ids: Iterable[int]
+) -> dict[int, int]:
+    """Where in the history of main each snapshot stands, or branches off; -1 where it never met it."""
+    roots: dict[int, int] = dict(index_of)
+    for snapshot_id in snapshot_ids:
+        path: dict[int, None] = {}
+        current: int | None = snapshot_id
+        # An edited history may be a circle.
+        while current is not None and current in parent_of and current not in roots and current not in path:
+            path[current] = None
+            current = parent_of[current]
+        root = -1 if current is None else roots.get(current, -1)
+        roots |= dict.fromkeys((*path, snapshot_id), root)
+    return roots
 
 
-def _referenced(state: MeasuredState, ended: Collection[str], index_of: Mapping[int, int]) -> set[int]:
+def _referenced(
+    state: MeasuredState, ended: Collection[str], index_of: Mapping[int, int], parent_of: Mapping[int, int | None]
+) -> Iterator[int]:
     """What references need: what they name, and of a branch all that it stands on as far as main."""
-    snapshot_ids: set[int] = set()
+    unvisited = dict(parent_of)
     for ref in state.refs:
-        if ref.name not in ended and ref.name != MAIN:
-            snapshot_ids.update(_path_to_main(state, ref.snapshot_id, index_of))
-    return snapshot_ids
+        current = ref.snapshot_id if ref.name != MAIN and ref.name not in ended else None
+        while current is not None and current in unvisited:
+            yield current
+            # From a snapshot that another reference stands on, that one was followed.
+            current = None if current in index_of else unvisited.pop(current)
 
 
 def _left_behind(

@@ -54,6 +54,10 @@ class Computed(Trap):
     """The table's own step computes it, and would not know that rows have gone."""
 
 
+class StreamRefuses(Trap):
+    """The tables of the stream are not at one position: whoever repairs it needs them as they are."""
+
+
 class PartialProgress(Trap):
     """A rewrite that commits in parts goes on after a conflict that dooms it (apache/iceberg #6579)."""
 
@@ -172,12 +176,21 @@ def _computed(state: MeasuredState, _: Maintenance) -> Trap | None:
     )
 
 
+def _stream_refuses(state: MeasuredState, _: Maintenance) -> Trap | None:
+    if not state.traits.stream_refuses:
+        return None
+    return StreamRefuses(
+        f"{state.table} waits for its stream, which refuses: {state.traits.stream_refuses}",
+        remedy="repair the stream first: its next run names the remedy",
+    )
+
+
 _Check = Callable[[MeasuredState, Maintenance], Trap | None]
 _CHECKS: Mapping[Operation, tuple[_Check, ...]] = {
-    Operation.DEDUPLICATE: (_unsealed, _version_3, _in_ranges, _computed),
-    Operation.REWRITE: (_unsealed,),
-    Operation.MANIFESTS: (_unsealed, _version_3),
-    Operation.EXPIRE: (_unsealed, _no_collection),
+    Operation.DEDUPLICATE: (_unsealed, _stream_refuses, _version_3, _in_ranges, _computed),
+    Operation.REWRITE: (_unsealed, _stream_refuses),
+    Operation.MANIFESTS: (_unsealed, _stream_refuses, _version_3),
+    Operation.EXPIRE: (_unsealed, _stream_refuses, _no_collection),
     Operation.ORPHANS: (_no_collection, _shared),
     Operation.BRANCHES: (_no_collection,),
 }

@@ -73,6 +73,7 @@ class Traits:
         writer: what writes it: stream, changelog, mirror, derived, release, own or none.
         followed_by: incremental tables and mirrors that read it in ranges.
         readers: how many declared tables and releases read it.
+        stream_refuses: empty, or why the stream that writes it does not go on.
     """
 
     format_version: int = 2
@@ -86,6 +87,7 @@ class Traits:
     writer: str = "none"
     followed_by: tuple[str, ...] = ()
     readers: int = 0
+    stream_refuses: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from lakehouse.declarations import Expire
 from lakehouse.protocol.seals.history import MAIN
 from lakehouse.steps.maintenance.expire.snapshot_selection import select_snapshots
 from lakehouse.steps.maintenance.model.state import MeasuredState, RefState, SnapshotHold, SnapshotState
+from lakehouse_tests.fixtures.work import operations
 
 pytestmark = pytest.mark.slow
 
@@ -200,3 +201,18 @@ def test_a_range_holds_all_after_it_and_a_tag_itself_alone() -> None:
 
 def test_an_empty_table_has_nothing_to_go() -> None:
     assert select_snapshots(MeasuredState(table="n.t", measured_at=NOW), Expire()).snapshot_ids == ()
+
+
+def test_the_work_grows_with_the_pins_and_not_with_their_square() -> None:
+    """Guarded mechanism: `_roots` and `_referenced` visit a snapshot once, however many hold one."""
+
+    def work(pins: int) -> int:
+        history = History()
+        for _ in range(pins):
+            history.happen("publish", 0, 1)
+            history.happen("tag", 0, 1)
+            history.happen("branch", 0, 1)
+        state = history.state()
+        return operations(lambda: select_snapshots(state, Expire(min_snapshots_to_keep=2, max_snapshots=2)))
+
+    assert work(200) < 3 * work(100)

@@ -35,6 +35,8 @@ def with_traits(**traits: Any) -> MeasuredState:
         ({"own_location": "write.data.path is set"}, Operation.ORPHANS, "SharedLocation"),
         ({"writer": "changelog"}, Operation.DEDUPLICATE, "ReadInRanges"),
         ({"writer": "mirror"}, Operation.DEDUPLICATE, "ReadInRanges"),
+        ({"stream_refuses": "raw.a was rolled back."}, Operation.REWRITE, "StreamRefuses"),
+        ({"stream_refuses": "raw.a was rolled back."}, Operation.EXPIRE, "StreamRefuses"),
         ({"followed_by": ("mart.x",)}, Operation.DEDUPLICATE, "ReadInRanges"),
     ],
 )
