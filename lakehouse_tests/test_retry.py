@@ -45,6 +45,25 @@ def test_it_ends_as_the_last_try_did() -> None:
     assert len(tries) == 4, "an error that is not such a one is not tried again"
 
 
+def test_no_try_begins_after_its_time_and_each_wait_is_announced() -> None:
+    tries: list[int] = []
+    waits: list[int] = []
+
+    def fail() -> None:
+        tries.append(len(tries))
+        raise ConnectionError
+
+    for within in (0.0, 1000.0):
+        with pytest.raises(ConnectionError):
+            retrying(
+                3,
+                retry_if_exception_type(ConnectionError),
+                within=within,
+                before_sleep=lambda state: waits.append(state.attempt_number),
+            )(fail)
+    assert (len(tries), waits) == (1 + 3, [1, 2])
+
+
 def _require_jitter(waits: list[float], longest: float) -> None:
     assert min(waits) >= longest / 10
     assert max(waits) <= longest

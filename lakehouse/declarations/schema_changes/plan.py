@@ -21,6 +21,7 @@ from lakehouse.declarations.storage.layout import Term, partition_terms, sort_te
 from lakehouse.declarations.storage.properties import FORMAT_VERSION, table_properties
 from lakehouse.declarations.table import Table
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.format_version import DOWNGRADE, unwritable_version
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA, is_outside_warehouse
 
 
@@ -77,6 +78,8 @@ def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
     if stored is None:
         return TablePlan(table, None, (CreateTable(len(schema.fields)),))
     metadata = stored.metadata
+    if reason := unwritable_version(metadata.format_version):
+        raise WouldLoseData(table.name, (Problem(reason, DOWNGRADE),))
     differences = compare(schema, metadata.schema())
     if differences.problems:
         # What is to be done for a table in general would break a mirror.

@@ -20,6 +20,7 @@ class Entry:
         location: of the table; likewise.
         versions: all documents that it names: the newest, and those of its metadata log.
         folders: where else it has its files written, by its properties.
+        format_version: of the table; 0 where the document does not say so.
         unreadable: why its document cannot be read; empty if it was.
     """
 
@@ -29,6 +30,7 @@ class Entry:
     location: str = ""
     versions: frozenset[str] = frozenset()
     folders: tuple[str, ...] = ()
+    format_version: int = 0
     unreadable: str = ""
 
     @classmethod
@@ -43,4 +45,5 @@ class Entry:
             location=str(document.get("location") or ""),
             versions=frozenset({metadata_location, *versions}),
             folders=tuple(str(properties[key]) for key in PATH_PROPERTIES if properties.get(key)),
+            format_version=version if isinstance(version := document.get("format-version"), int) else 0,
         )

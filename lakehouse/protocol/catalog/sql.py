@@ -22,6 +22,7 @@ from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
+from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from tenacity import retry_if_exception, retry_if_exception_type, retry_if_result
 from typing_extensions import override
@@ -43,6 +44,7 @@ from lakehouse.protocol.catalog.metadata_files import (
 )
 from lakehouse.protocol.catalog.safe_properties import code_free
 from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap, settle
+from lakehouse.protocol.catalog.sqlite_file import LOCKED_SECONDS, catalog_locked, is_locked, require_usable
 from lakehouse.protocol.errors import ClockSkew, MetadataFileDamaged
 from lakehouse.retry import OTHERS_FIRST, retrying
 
@@ -66,9 +68,10 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     reads_whole_commits = True
 
     def __init__(self, name: str, **properties: str) -> None:
+        require_usable(properties["uri"], properties.get("warehouse", ""))
         super().__init__(name, **properties)
         if self.engine.dialect.name == "sqlite":
-            _until_through(self._write_ahead)
+            _until_through(self._write_ahead, properties["uri"])
         self._database = CatalogDatabase(self.engine, properties["uri"], name)
         self._metadata_files = MetadataFiles(self.properties)
         self._read_entries: dict[str, Entry] = {}
@@ -83,7 +86,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
     @override
     def create_tables(self) -> None:
         """Create the catalog's own tables, those that another process has not created since it was looked."""
-        _until_through(super().create_tables)
+        _until_through(super().create_tables, self.properties["uri"])
 
     def _write_ahead(self) -> None:
         with self.engine.connect() as connection:
@@ -256,9 +259,15 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return load_file_io(self.properties, location)
 
 
-def _until_through(prepare: Callable[[], None]) -> None:
+def _until_through(prepare: Callable[[], None], uri: str) -> None:
     """Make a new database ready, which another process may be doing as well: then SQLite does not always wait."""
-    retrying(_SWAP_TRIES, retry_if_exception_type(DBAPIError), longest=OTHERS_FIRST)(prepare)
+    failed = retry_if_exception_type(DBAPIError)
+    try:
+        retrying(_SWAP_TRIES, failed, longest=OTHERS_FIRST, within=LOCKED_SECONDS)(prepare)
+    except DBAPIError as error:
+        if error.orig is None or not is_locked(error.orig):
+            raise
+        raise catalog_locked(make_url(uri).database, error.orig) from error
 
 
 def _is_gone(error: BaseException) -> bool:

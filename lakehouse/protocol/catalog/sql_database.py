@@ -16,6 +16,8 @@ from lakehouse.iceberg.durable_files import local_path, sync_files
 
 _NORMAL = 1  # of SQLite's `synchronous`: a power cut takes the last commits
 
+from lakehouse.protocol.catalog.sqlite_file import catalog_locked
+
 _Columns = TypeVarTuple("_Columns")
 
 
@@ -189,7 +191,4 @@ def _not_begun(reason: str, engine: Engine) -> str:
     """Why nothing could be written, and what to do."""
     if "locked" not in reason:
         return f"The catalog database could not be written to: {reason}"
-    return (
-        f"The catalog database stayed locked by another program ({reason}). Remedy: end what keeps it locked (a SQL "
-        f"shell with an open transaction, a backup; `fuser {engine.url.database}` shows which), then run it again"
-    )
+    return str(catalog_locked(engine.url.database, reason))

@@ -15,6 +15,7 @@ from pyiceberg.table.update.snapshot import ManageSnapshots
 from tenacity import retry_if_exception_type, retry_if_result
 
 from lakehouse.engines.spark.naming import quoted_name
+from lakehouse.iceberg.format_version import require_writable
 from lakehouse.iceberg.summary import AppendFiles
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, UnsafeCatalog, ref_is
 from lakehouse.protocol.catalog.clock import require_clock
@@ -35,13 +36,26 @@ def branch_table(base: Base, attempt: Attempt, *, catalog: str = "lake") -> str:
     return quoted_name(catalog, *base.identifier, f"branch_{attempt.branch}")
 
 
-def open_branch(catalog: LakeCatalog, base: Base, attempt: Attempt) -> None:
+def open_branch(catalog: LakeCatalog, base: Base, attempt: Attempt, *, by_spark_alone: bool = False) -> None:
     """Create the attempt's branch at the base, for a writer that needs it to exist (Spark).
+
+    Args:
+        catalog: where the table lives.
+        base: where the branch begins.
+        attempt: whose branch it is.
+        by_spark_alone: the seal is Spark's as well, so the table may be of a version that PyIceberg cannot write.
 
     Raises:
         UnsafeCatalog: the catalog does not keep branches apart.
+        UnwritableVersion: the table was upgraded to a format version that cannot be sealed.
     """
-    commit_on_branch(catalog, base, attempt.branch, lambda transaction: _open(transaction, base, attempt))
+    commit_on_branch(
+        catalog,
+        base,
+        attempt.branch,
+        lambda transaction: _open(transaction, base, attempt),
+        refs_alone=by_spark_alone,
+    )
 
 
 def stage_files(catalog: LakeCatalog, base: Base, attempt: Attempt, files: Sequence[DataFile]) -> None:
@@ -126,14 +140,24 @@ def commit_on_branch(
     build: Callable[[Transaction], None],
     *,
     require: Sequence[TableRequirement] = (),
+    refs_alone: bool = False,
 ) -> int:
     """Commit what `build` adds to a transaction, to that branch alone; returns the branch's new head.
 
     PyIceberg's own retry is not used: it forgets a branch made in the same transaction, and then appends to nothing.
 
+    Args:
+        catalog: where the table lives.
+        base: where the attempt began.
+        branch: the one that may move.
+        build: adds what is to be committed.
+        require: of the table, besides that the branch is where it was.
+        refs_alone: `build` writes no snapshot, so the format version does not matter.
+
     Raises:
         TableReplaced: the table is another one now.
         ClockSkew: this machine's clock is ahead of the storage's.
+        UnwritableVersion: the table was upgraded to a format version that PyIceberg cannot write.
         UnsafeCatalog: the commit moved `main`.
         CommitFailedException: other commits came first too often.
     """
@@ -143,6 +167,8 @@ def commit_on_branch(
         nonlocal last_error
         table = catalog.load_table(base.identifier)
         _require_same(table, base)
+        if not refs_alone:
+            require_writable(table)
         transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()
         began_ms = time.time_ns() // 1_000_000
         build(transaction)

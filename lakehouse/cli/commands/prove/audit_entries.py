@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, show_finding
 from lakehouse.cli.context import Context
+from lakehouse.iceberg.format_version import DOWNGRADE, unwritable_version
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.iceberg.own_files import is_outside_warehouse, warehouse_of
 from lakehouse.proofs.audit import Finding, FindingsDecide
-from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.catalog import Entry, LakeCatalog
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,20 @@ def _prove(auditing: Auditing, name: str) -> EntryProof:
         message = f"The catalog does not list its entries ({type(error).__name__}): nobody can say which share files."
         return EntryProof(name, errors=(message,))
     findings = tuple(Finding("shared_files", _sharing_message(name, sharing), name) for sharing in shared)
-    return EntryProof(name, findings, warnings=_warnings(auditing.catalog, name))
+    return EntryProof(name, findings, warnings=_warnings(auditing, name))
 
 
-def _warnings(catalog: LakeCatalog, name: str) -> tuple[str, ...]:
+def _warnings(auditing: Auditing, name: str) -> tuple[str, ...]:
+    return (*_outside(auditing.catalog, name), *_unwritable(auditing.entries.get(identifier_of(name)), name))
+
+
+def _unwritable(entry: Entry | None, name: str) -> tuple[str, ...]:
+    """That no step can go on with a table: what it holds is as it was."""
+    reason = unwritable_version(entry.format_version) if entry else ""
+    return (f"{name}: {reason}. Remedy: {DOWNGRADE}.",) if reason else ()
+
+
+def _outside(catalog: LakeCatalog, name: str) -> tuple[str, ...]:
     """That a table lies outside of the warehouse: somebody registered it there, or the lakehouse is a copy."""
     identifier = identifier_of(name)
     location = catalog.locations([identifier]).known.get(identifier) if warehouse_of(catalog) else None

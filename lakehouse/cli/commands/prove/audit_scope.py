@@ -13,7 +13,7 @@ from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
-from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.catalog import Entry, LakeCatalog
 from lakehouse.protocol.cleanup.shared_files import shared_among
 
 
@@ -71,9 +71,14 @@ class Auditing:
             return None
 
     @cached_property
+    def entries(self) -> Mapping[Identifier, Entry]:
+        """All entries of the catalog, read once for every proof that asks."""
+        return {entry.identifier: entry for entry in self.catalog.entries()}
+
+    @cached_property
     def shared(self) -> Mapping[Identifier, tuple[str, ...]]:
-        """Entry of the catalog → what it shares with which others; all are read once for every proof that asks."""
-        return shared_among(self.catalog.entries())
+        """Entry of the catalog → what it shares with which others."""
+        return shared_among(self.entries.values())
 
 
 def _sure(proof: object) -> Sequence[str]:

@@ -17,6 +17,7 @@ from lakehouse.declarations import Changelog, Column, MirrorTables, WouldLoseDat
 from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.declarations.schema_changes.evolution import compare
+from lakehouse.iceberg.format_version import require_writable
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.steps.cdc.late_columns import BOOLEAN, FLOATING, INTEGER
 from lakehouse.steps.cdc.refusals import ColumnsDiffer, Unparsed
@@ -37,11 +38,14 @@ def evolve(tables: MirrorTables, catalog: LakeCatalog) -> list[str]:
 
     Raises:
         ColumnsDiffer: a table cannot become what is declared without losing something.
+        UnwritableVersion: a table was upgraded to a format version that cannot be written.
     """
     changed: list[str] = []
     for table in tables.tables:
+        stored = catalog.load_table(table.identifier)
+        require_writable(stored)  # by its own name: no column differs
         try:
-            planned = diff(table, catalog.load_table(table.identifier))
+            planned = diff(table, stored)
             columns = [c for c in planned.changes if isinstance(c, AddColumn | WidenColumn | RelaxColumn)]
             if columns:
                 apply(planned, catalog)

@@ -9,7 +9,7 @@ from lakehouse.declarations import Declarations, Stream
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.base import read_bases
-from lakehouse.steps.ingest.plan import stored_position
+from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import IngestRefused, PositionsDiffer, TableEmptied
 
 

@@ -93,7 +93,7 @@ class _Written:
 
 def _write(work: MaintenanceWork, statements: Sequence[str], spark: SparkSession) -> None:
     """Let Spark rewrite files on the attempt's branch."""
-    open_branch(work.catalog, work.base, work.attempt)
+    open_branch(work.catalog, work.base, work.attempt, by_spark_alone=True)
     try:
         run_calls(work.base.name, statements, spark)
     except RewriteFailed:

@@ -153,6 +153,13 @@ def test_a_table_outside_of_the_warehouse_is_named_and_breaks_no_promise(
     )
 
 
+def test_a_table_that_no_step_can_write_any_more_is_named_and_breaks_no_promise(lake: Computed) -> None:
+    lake.edit(B, lambda document: document.update({"format-version": 3, "next-row-id": 100}))
+    result = audit(B)
+    assert result.exit_code == 0, result.output
+    assert f"WARNING: {B}: it was upgraded to format version 3" in result.output
+
+
 def test_a_catalog_that_lists_nothing_leaves_it_open_once(lake: Computed, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_: object) -> Iterator[Entry]:
         raise ForbiddenError("no listing")

@@ -284,7 +284,7 @@ def write3(events: Events, spark: SparkSession, numbers: Iterable[int], *, delet
     if events.base.snapshot_id is None:
         frame.limit(0).writeTo(f"lake.{NAME}").append()
     base, attempt = events.base, Attempt(run_id="run", step="ingest")
-    open_branch(events.lake.catalog, base, attempt)
+    open_branch(events.lake.catalog, base, attempt, by_spark_alone=True)
     if delete:
         spark.conf.set("spark.sql.iceberg.snapshot-property.lakehouse.attempt", attempt.id)
         spark.sql(f"DELETE FROM {branch_table(base, attempt)} WHERE {delete}")
