@@ -184,15 +184,21 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         for change in changes:
             stored = current[change.identifier]
             require(stored.document, change.requirements)
+            if not change.updates:
+                prepared.append((stored, stored.document, stored.location))
+                continue
             document = edited(stored.document, stored.location, change.updates, time.time_ns() // 1_000_000)
             if is_outside_warehouse(self, stored.location):
                 # They may be another lakehouse's. By the property, as Spark's commits go by it as well.
                 document["properties"] = {**(document.get("properties") or {}), DELETE_OLD_METADATA: "false"}
             prepared.append((stored, document, next_location(stored.location, stored.document)))
-        return [(stored, document) for stored, document, _ in prepared] if self._swap(prepared) else None
+        if not self._swap(prepared):
+            return None
+        return [(stored, document) for stored, document, location in prepared if location != stored.location]
 
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
-        self._metadata_files.write_all({location: document for _, document, location in prepared})
+        written = {location: document for stored, document, location in prepared if location != stored.location}
+        self._metadata_files.write_all(written)
         swapped, not_begun = False, None
         try:
             swapped = self._database.swap([RowSwap(s.identifier, s.location, location) for s, _, location in prepared])
@@ -202,7 +208,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
             # COMMIT itself may have failed after the fact: the documents stay, the caller looks again.
             raise CommitStateUnknownException(f"The catalog database did not answer: {error.orig}") from error
         if not swapped:
-            self._metadata_files.discard(location for _, _, location in prepared)
+            self._metadata_files.discard(written)
         if not_begun:
             raise CommitFailedException(str(not_begun)) from not_begun
         return swapped
