@@ -5,7 +5,7 @@ goes by the mirror's row. For nearly every key that is the same: the last change
 made of, or there is no row. It is not where a delete or an older change was sent again, after the row was made anew.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -66,11 +66,11 @@ def _not_told(last: pl.DataFrame, mirror: ProvenMirror) -> pl.DataFrame:
     return pl.concat(kept)
 
 
-def _rows(mirror: ProvenMirror) -> list[pl.DataFrame]:
+def _rows(mirror: ProvenMirror) -> Iterator[pl.DataFrame]:
     """Key and position of the rows of its checkpoint that are not marked as deleted, in pieces."""
     soft = [DELETED_COLUMN.name] if DELETED_COLUMN.name in mirror.table.schema().column_names else []
-    pieces = frames(mirror.table, mirror.snapshot_id, [*mirror.key, POSITION_COLUMN.name, *soft])
-    return [piece.filter(~pl.col(DELETED_COLUMN.name)) if soft else piece for piece in pieces]
+    for piece in frames(mirror.table, mirror.snapshot_id, [*mirror.key, POSITION_COLUMN.name, *soft]):
+        yield piece.filter(~pl.col(DELETED_COLUMN.name)) if soft else piece
 
 
 def _awaited(changelog: Base, last: pl.DataFrame, before: Mapping[int, int]) -> pl.DataFrame:
