@@ -5,6 +5,7 @@ from typing import Any
 
 from pyspark.sql import functions as sql
 
+from lakehouse.protocol.catalog import TableChange
 from lakehouse.protocol.seals.history import ancestry
 from lakehouse.steps.cdc.fold.last_writer_wins import CONTRADICTION, COUNTS
 from lakehouse.steps.cdc.verify.compare import RowDifference
@@ -55,6 +56,7 @@ def _within_the_range(original: Function) -> Function:
 _SEMANTICS = "steps/cdc/test_semantics.py::"
 _REFUSED = "steps/cdc/test_range_refused.py::"
 _PROOFS = "steps/cdc/test_proofs.py::"
+_DANGLING = "steps/cdc/fold/test_dangling_tombstones.py::"
 CHANGES = (
     Mechanism(
         name="message schema",
@@ -126,6 +128,42 @@ CHANGES = (
         keeps="lakehouse.steps.cdc.fold.last_writer_wins:_placed",
         lets_pass=lambda original: lambda events, scope: events,
         guard=_SEMANTICS + "test_a_tombstone_deletes_what_its_partition_said_last",
+    ),
+    Mechanism(
+        name="tombstone of an earlier change",
+        promise="P4: A tombstone that is sent again deletes the row that was made since.",
+        keeps="lakehouse.steps.cdc.fold.dangling_tombstones:placed",
+        lets_pass=lambda original: lambda changes, past, rows: changes,
+        guard=_DANGLING + "test_an_older_change_that_was_sent_again_is_what_its_tombstone_deletes",
+    ),
+    Mechanism(
+        name="rows that outlive their changes",
+        promise="P4: A delete that comes as a tombstone alone is lost, where its row's changes were retired or copied.",
+        keeps="lakehouse.steps.cdc.fold.dangling_tombstones:_by_rows",
+        lets_pass=lambda original: lambda unknown, rows, of_keys: original(unknown, rows.limit(0), of_keys),
+        guard=_DANGLING + "test_a_retired_row_is_deleted[hard]",
+    ),
+    Mechanism(
+        name="kept changes",
+        promise="P4: Retirement removes the only change that tells what a tombstone follows.",
+        keeps="lakehouse.steps.cdc.changelog_cleanup.kept_changes:kept_changes",
+        lets_pass=gives({}),
+        guard=_DANGLING + "test_what_followed_a_delete_that_was_sent_again_spares_the_row_made_since",
+    ),
+    Mechanism(
+        name="checkpoint at the retirement",
+        promise="P4: Changes go that a rebuilt mirror needs for its proof.",
+        keeps="lakehouse.steps.cdc.changelog_cleanup.proven_mirrors:ProvenMirror.still_stands",
+        lets_pass=lambda original: lambda self, catalog: TableChange(self.table.name(), (), ()),
+        guard="steps/cdc/changelog_cleanup/test_proven_mirrors.py::"
+        "test_changes_stay_where_a_rebuild_came_between_look_and_removal",
+    ),
+    Mechanism(
+        name="whole changelog at the publish",
+        promise="P4: A rebuild takes the place of the checkpoint that stood for changes which went meanwhile.",
+        keeps="lakehouse.steps.cdc.plan.reread_range:still_unretired",
+        lets_pass=lambda original: lambda catalog, mirror, whole: TableChange(whole.table.name(), (), ()),
+        guard="steps/cdc/plan/test_reread_range.py::test_a_rebuild_is_refused_where_a_retirement_came_first",
     ),
     Mechanism(
         name="truncate barrier",

@@ -258,6 +258,13 @@ COMMIT = (
         guard="protocol/commit/test_unusual_tables.py::test_a_transaction_that_the_catalog_applied_in_part_is_completed[sql_lake]",
     ),
     Mechanism(
+        name="conditions of a publish",
+        promise="P2: A table that a step has judged changes before what follows from it is published.",
+        keeps="lakehouse.protocol.commit.publish:_together",
+        lets_pass=lambda original: lambda moved, required: original(moved, ()),
+        guard=_PUBLISH + "test_what_a_condition_requires_is_part_of_the_transaction[sql_lake]",
+    ),
+    Mechanism(
         name="reading a group",
         promise="P2: A reader sees half a step on a catalog that applies it table by table.",
         keeps="lakehouse.protocol.seals.load_group:_agree",

@@ -26,7 +26,10 @@ _FOREVER_MS = 2**63 - 1
 
 @dataclass(frozen=True)
 class TableChange:
-    """What one table requires and receives in a commit (the parts of the Iceberg REST `CommitTableRequest`)."""
+    """What one table requires and receives in a commit (the parts of the Iceberg REST `CommitTableRequest`).
+
+    Without updates the table stays as it is: the commit happens only while it is as required.
+    """
 
     identifier: Identifier
     requirements: tuple[TableRequirement, ...]

@@ -197,21 +197,29 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         for change in changes:
             stored = current[change.identifier]
             require(stored.document, change.requirements)
+            if not change.updates:
+                prepared.append((stored, stored.document, stored.location))
+                continue
             document = edited(stored.document, stored.location, change.updates, time.time_ns() // 1_000_000)
             if is_outside_warehouse(self, stored.location):
                 # They may be another lakehouse's. By the property, as Spark's commits go by it as well.
                 document["properties"] = {**(document.get("properties") or {}), DELETE_OLD_METADATA: "false"}
             prepared.append((stored, document, next_location(stored.location, stored.document)))
-        return [(stored, document) for stored, document, _ in prepared] if self._swap(prepared) else None
+        if not self._swap(prepared):
+            return None
+        return [(stored, document) for stored, document, location in prepared if location != stored.location]
 
     def _swap(self, prepared: list[tuple[_Stored, Document, str]]) -> bool:
+        written = {location: document for stored, document, location in prepared if location != stored.location}
         began_ms = time.time_ns() // 1_000_000
-        self._metadata_files.write_all({location: document for _, document, location in prepared})
+        self._metadata_files.write_all(written)
         try:
-            for stored, _, location in prepared[:1]:
-                require_clock(self._load_file_io(location=location), location, began_ms, name_of(stored.identifier))
+            for stored, _, location in prepared:
+                if location in written:
+                    require_clock(self._load_file_io(location=location), location, began_ms, name_of(stored.identifier))
+                    break
         except ClockSkew:
-            self._metadata_files.discard(location for _, _, location in prepared)
+            self._metadata_files.discard(written)
             raise
         swapped, not_begun = False, None
         try:
@@ -219,13 +227,13 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         except NotBegunError as error:
             not_begun = error  # before we changed anything
         except OSError:
-            self._metadata_files.discard(location for _, _, location in prepared)
+            self._metadata_files.discard(written)
             raise
         except DBAPIError as error:
             # COMMIT itself may have failed after the fact: the documents stay, the caller looks again.
             raise CommitStateUnknownException(f"The catalog database did not answer: {error.orig}") from error
         if not swapped:
-            self._metadata_files.discard(location for _, _, location in prepared)
+            self._metadata_files.discard(written)
         if not_begun:
             raise CommitFailedException(str(not_begun)) from not_begun
         return swapped

@@ -25,7 +25,7 @@ class NotBegunError(Exception):
 
 
 class RowSwap(NamedTuple):
-    """The row of a table goes from one document to the next, if it still names the first."""
+    """The row of a table goes from one document to the next, if it still names the first; to the same one, it stays."""
 
     identifier: Identifier
     previous: str
@@ -123,6 +123,9 @@ class CatalogDatabase:
         self._synced = named
 
     def _swap_row(self, connection: Connection, row: RowSwap) -> bool:
+        values = {"metadata_location": row.location}
+        if row.location != row.previous:
+            values["previous_metadata_location"] = row.previous
         result = connection.execute(
             update(IcebergTables)
             .where(
@@ -131,7 +134,7 @@ class CatalogDatabase:
                 IcebergTables.table_name == row.identifier[-1],
                 IcebergTables.metadata_location == row.previous,
             )
-            .values(metadata_location=row.location, previous_metadata_location=row.previous)
+            .values(values)
         )
         return result.rowcount == 1
 

@@ -5,8 +5,8 @@ one catalog transaction whose requirements repeat what was judged; when the answ
 A table that has landed already is left out: so a catalog that shows, or made, half a transaction is completed.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pyiceberg.exceptions import CommitFailedException, ServerError, ServiceUnavailableError
 from pyiceberg.table import Table
@@ -50,7 +50,17 @@ class Published:
     rebases: int
 
 
-def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[Lease] = ()) -> Published:
+Condition = Callable[[], TableChange]
+"""Loads a table that is not written, and says what must be true of it when the others change; or raises a refusal."""
+
+
+def publish(
+    catalog: LakeCatalog,
+    staged: Sequence[Staged],
+    *,
+    leases: Sequence[Lease] = (),
+    conditions: Sequence[Condition] = (),
+) -> Published:
     """Move `main` of every table to its staged head in one catalog transaction.
 
     Args:
@@ -58,6 +68,7 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
         staged: the sealed branches.
         leases: moved in the same transaction, on tables that the step has read. What happens to `main` of those is no
             reason not to publish.
+        conditions: asked before each try; what they require is part of the same transaction.
 
     Raises:
         ValueError: a table is named twice.
@@ -93,7 +104,8 @@ def publish(catalog: LakeCatalog, staged: Sequence[Staged], *, leases: Sequence[
             _secure(unpublished, tables, secured_heads)
             changes = [_change(item, tables[identifier]) for identifier, item in unpublished.items()]
             moved = [change for lease in leases if (change := lease_change(catalog, lease)) is not None]
-            catalog.commit_tables([*changes, *moved])
+            required = [condition() for condition in conditions]
+            catalog.commit_tables([*changes, *_together(moved, required)])
         except CommitFailedException as error:
             # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
             last_error = error
@@ -118,6 +130,16 @@ def _secure(unpublished: dict[Identifier, Staged], tables: dict[Identifier, Tabl
         if item.head not in secured_heads:
             secure_staged_files(item, tables[identifier])
             secured_heads.add(item.head)
+
+
+def _together(moved: Sequence[TableChange], required: Sequence[TableChange]) -> Iterator[TableChange]:
+    """One change for each table that is not published."""
+    for change in moved:
+        own = [other for other in required if other.identifier == change.identifier]
+        more = tuple(requirement for other in own for requirement in other.requirements)
+        yield replace(change, requirements=(*change.requirements, *more))
+    leased = {change.identifier for change in moved}
+    yield from (change for change in required if change.identifier not in leased)
 
 
 def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifier, Table]:

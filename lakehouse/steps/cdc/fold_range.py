@@ -13,15 +13,17 @@ from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.seals.history import is_rewrite
 from lakehouse.steps.cdc.fold.clocks import Arrival
-from lakehouse.steps.cdc.fold.dangling_tombstones import without_followers
+from lakehouse.steps.cdc.fold.dangling_tombstones import copied_rows, placed, standing_rows
 from lakehouse.steps.cdc.fold.key_changes import complete
-from lakehouse.steps.cdc.fold.reprocessed_changes import recalled
+from lakehouse.steps.cdc.fold.last_writer_wins import TOO_LATE
+from lakehouse.steps.cdc.fold.reprocessed_changes import recalled, without_refused
 from lakehouse.steps.cdc.fold.rows_to_write import Delta, resolve
 from lakehouse.steps.cdc.fold.scope import FoldScope
 from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse.steps.cdc.merge.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all
 from lakehouse.steps.cdc.merge.merge_plan import DeltaRows, MergePlan, Mode, Narrowed, choose, narrow, replacing
 from lakehouse.steps.cdc.plan.file_pruning import holding
+from lakehouse.steps.cdc.plan.initial_load import COPIED
 from lakehouse.steps.cdc.plan.range import Range, total
 from lakehouse.steps.cdc.plan.reading import (
     changes_of,
@@ -127,7 +129,7 @@ def _looks_far(work: MirrorWork, change_range: Range, scope: FoldScope) -> bool:
     """Whether many rows beside the range may be read to complete it: an initial copy, or all of the changelog."""
     if work.continued is None and work.tables.mirror.initial is not None:
         return True
-    cut_off = scope.lone_tombstones and change_range.start is not None
+    cut_off = scope.lone_tombstones and work.continued is not None
     if not (change_range.reprocessed or cut_off or scope.moving):
         return False
     end = change_range.table.metadata.snapshot_by_id(change_range.end)
@@ -143,8 +145,8 @@ def _gathered(
         changes = _recalled(spark, work, change_range, changes)
         # All that is known of their keys is in sight, so nothing of them is too late.
         scope = FoldScope.of(log, mirror, replace(work.memory, low_watermark_us=0), survey(changes, log))
-    if scope.lone_tombstones and change_range.start is not None:
-        changes = without_followers(changes, history_of(spark, change_range))
+    if scope.lone_tombstones:
+        changes = _placed(spark, work, change_range, changes)
     if scope.moving:
         changes = _completed(spark, work, change_range, changes, scope)
     return changes, scope
@@ -154,10 +156,30 @@ def _recalled(spark: SparkSession, work: MirrorWork, change_range: Range, change
     """The changes with all others of their keys."""
     mirror, log = work.tables.mirror.name, work.tables.changelog
     past = conform(history_of(spark, change_range), log, mirror, read_extra=True)
+    return recalled(changes, past, _refused(spark, work), log)
+
+
+def _placed(spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame) -> DataFrame:
+    """The changes, with tombstones by what they follow: an earlier change, or a row that outlived its change."""
+    if work.continued is None:
+        if not work.tables.mirror.initial:
+            return changes
+        copied = f.col("_kafka_partition") == COPIED
+        return placed(changes, changes.filter(~copied), copied_rows(changes.filter(copied)))
+    rows, refused = _mirror_rows(spark, work), _refused(spark, work)
+    past = history_of(spark, change_range)
+    if refused is not None:
+        past = without_refused(past, refused.filter(f.col("reason") == TOO_LATE))
+    soft = work.tables.mirror.deletes == "soft"
+    return placed(changes, past, None if rows is None else standing_rows(rows, work.tables.changelog, soft=soft))
+
+
+def _refused(spark: SparkSession, work: MirrorWork) -> DataFrame | None:
+    """What this build of the mirror has refused; None: nothing."""
     refused = rows_at(spark, work.bases[work.tables.quarantine.name])
-    if refused is not None and work.continued is not None:
-        refused = refused.filter(f.col("build") == work.continued.build)
-    return recalled(changes, past, refused, log)
+    return (
+        refused if refused is None or work.continued is None else refused.filter(f.col("build") == work.continued.build)
+    )
 
 
 def _completed(

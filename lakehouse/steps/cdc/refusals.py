@@ -66,6 +66,19 @@ class ForeignChange(MirrorRefused):
         )
 
 
+class ChangesRetired(ForeignChange):
+    """Retention removed changes that the mirror, as it stands now, has not applied."""
+
+    def __init__(self, mirror: str, changelog: str, snapshot_id: int) -> None:
+        MirrorRefused.__init__(
+            self,
+            f"Mirror {mirror}: snapshot {snapshot_id} of {changelog} is a retirement of changes that are not in it, as "
+            "it stands now: its tables were rolled back to before them.",
+            remedy="roll all three tables of the mirror forward to the run from before they were rolled back; "
+            f"`lakehouse rebuild {mirror}` refuses without those changes",
+        )
+
+
 class FilesGone(MirrorRefused):
     """Files of changes that were not applied yet are not in storage any more."""
 

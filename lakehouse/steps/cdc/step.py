@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import structlog
 from pyiceberg.exceptions import NoSuchTableError
@@ -29,7 +30,7 @@ from lakehouse.steps.cdc.fold_range import files_of, fold, without_changes
 from lakehouse.steps.cdc.plan.initial_tag import hold_initial
 from lakehouse.steps.cdc.plan.range import Range, next_range, whole_range
 from lakehouse.steps.cdc.plan.reading import changes_of, require_files
-from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired
+from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired, still_unretired
 from lakehouse.steps.cdc.plan.schema_evolution import declared_since, evolve, undeclared_fields
 from lakehouse.steps.cdc.refusals import ChangelogReplaced, HistoryIncomplete, NoChangelog
 from lakehouse.steps.cdc.report import MirrorReport
@@ -112,7 +113,8 @@ def _mirror(step: MirrorStep) -> MirrorReport:
     hold_initial(step.catalog, step.name, folded.statement.initial)
     kind = KIND_REBUILD if work.rebuild else KIND_MIRROR
     staged = _seal_all(work, change_range, folded.statement, kind)
-    published = publish(step.catalog, staged, leases=[_lease(work, change_range.end)])
+    conditions = [partial(still_unretired, step.catalog, step.name, change_range)] if work.needs_every_change else []
+    published = publish(step.catalog, staged, leases=[_lease(work, change_range.end)], conditions=conditions)
     step.inform(f"{step.name}: published, {_since(began):.1f} s in all")
     return MirrorReport(
         step.name, kind, folded.statement, published, folded.plan, work.notes, change_range.behind, _since(began)

@@ -43,6 +43,11 @@ class MirrorWork:
         return None if self.rebuild else self.previous
 
     @property
+    def needs_every_change(self) -> bool:
+        """Whether the changelog must hold all changes since its beginning."""
+        return self.rebuild or (self.previous is None and self.tables.mirror.initial is None)
+
+    @property
     def memory(self) -> SealedFold:
         """What the fold has to remember."""
         if (known := self.continued) is None:

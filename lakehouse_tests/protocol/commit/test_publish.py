@@ -7,6 +7,7 @@ import pytest
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.types import LongType
 
+from lakehouse.protocol.catalog import TableChange, ref_is
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.errors import ForeignCommit, MainMoved, RolledBack, SchemaChanged, Superseded, TableReplaced
@@ -14,6 +15,10 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import last_seal, seals
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse_tests.fixtures.lakes import Lake
+
+
+class CommitRefused(Exception):
+    """By a condition."""
 
 
 def attempt(step: str = "step", run: str = "run") -> Attempt:
@@ -39,6 +44,29 @@ def test_nothing_is_visible_before_publish_and_everything_after(lake: Lake) -> N
     assert [lake.rows(name) for name in names] == [[1], [10]]
     publish(lake.catalog, staged)
     assert [lake.rows(name) for name in names] == [[1, 2], [10, 20]]
+
+
+def test_what_a_condition_requires_is_part_of_the_transaction(lake: Lake) -> None:
+    """The other table is as it was looked at, or nothing is published; it gets no new document itself."""
+    a, b = lake.create("a"), lake.create("b")
+    lake.write("first", a=[1], b=[10])
+    staged = lake.stage(lake.bases(a)[a], attempt(), [2])
+    seen: list[int] = []
+
+    def unchanged() -> TableChange:
+        table = lake.load(b)
+        if seen:
+            raise CommitRefused("b was changed")
+        seen.append(1)
+        lake.write("other", b=[20])
+        return TableChange(table.name(), (ref_is("main", table.metadata.current_snapshot_id),), ())
+
+    with pytest.raises(CommitRefused):
+        publish(lake.catalog, [staged], conditions=[unchanged])
+    assert (lake.rows(a), lake.rows(b)) == ([1], [10, 20])
+    location, head = lake.load(b).metadata_location, lake.load(b).metadata.current_snapshot_id
+    publish(lake.catalog, [staged], conditions=[lambda: TableChange(lake.load(b).name(), (ref_is("main", head),), ())])
+    assert (lake.rows(a), lake.load(b).metadata_location) == ([1, 2], location)
 
 
 def test_a_step_without_rows_is_just_a_seal(lake: Lake) -> None:

@@ -1,17 +1,19 @@
 """Retention of a changelog: changes go that are old enough, and that nobody needs any more.
 
-What goes is, in each Kafka partition, everything before one offset: older than the declared retention, not newer than
-the newest checkpoint of every mirror, and read by everybody else who reads the changelog in ranges. It goes through the
-protocol: deleted on a branch, sealed with the kind `retire` in every table of the stream, published. The seals count
-what went, so the audit still proves what is left.
+What goes is, in each Kafka partition, what lies before one offset: older than the declared retention, not newer than
+the newest checkpoint of every mirror, and read by everybody else who reads the changelog in ranges. The few changes
+stay that a later tombstone may go by. It goes through the protocol: deleted on a branch, sealed with the kind `retire`
+in every table of the stream, published. The seals count what went, so the audit still proves what is left.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial, reduce
 
 import msgspec
 import polars as pl
+from pyiceberg.expressions import And, NotIn, Or
 from pyiceberg.table import Transaction
 
 from lakehouse import seal_keys
@@ -28,9 +30,9 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.changelog_cleanup.change_age import TIME, young_changes
+from lakehouse.steps.cdc.changelog_cleanup.kept_changes import kept_changes
+from lakehouse.steps.cdc.changelog_cleanup.proven_mirrors import ProvenMirror, proven_mirrors, proven_offsets
 from lakehouse.steps.cdc.changelog_cleanup.readers import CannotRetire, read_on_or_release, readers_of
-from lakehouse.steps.cdc.evidence import read_evidence
-from lakehouse.steps.cdc.replay.checkpoints import newest_checkpoint
 from lakehouse.steps.cdc.replay.piecewise import frames, offsets_between
 
 
@@ -39,7 +41,7 @@ class Retired:
     """What went.
 
     Args:
-        before: Kafka partition → offset before which everything went.
+        before: Kafka partition → offset before which everything went that was not kept.
         rows: how many changes.
     """
 
@@ -55,8 +57,10 @@ class Retirable:
     Args:
         bases: the tables of the stream.
         statement: what they say.
-        before: Kafka partition → offset before which everything may go.
+        before: Kafka partition → offset before which everything may go but what is kept.
         tallies: partition → tally of that.
+        mirrors: every mirror of the changelog, with the checkpoint that stands for what goes.
+        kept: partition → offsets before the bound that stay.
         behind: who has not read all that could go else, by name.
     """
 
@@ -64,6 +68,8 @@ class Retirable:
     statement: KafkaStatement
     before: Mapping[int, int]
     tallies: Mapping[int, Tally]
+    mirrors: tuple[ProvenMirror, ...] = ()
+    kept: Mapping[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
     behind: tuple[str, ...] = ()
 
     @property
@@ -99,20 +105,23 @@ def find_retirable(
         return None
     bases = read_bases(catalog, [*stream.tables, stream.quarantine_table])
     statement = _agreed_statement(log.name, bases)
-    proven_offsets = _proven_offsets(catalog, mirrors, statement, log.name)
-    moment = now or datetime.now(UTC)
-    tallies, before = _retirable_offsets(bases[log.name], proven_offsets, moment, log.retention)
-    readers = readers_of(catalog, bases[log.name], statement, mirrors, followers) if tallies else ()
+    proven = proven_mirrors(catalog, mirrors, statement, log.name)
+    moment, changelog = now or datetime.now(UTC), bases[log.name]
+    old = _old_changes(changelog, offsets := proven_offsets(proven, statement))
+    before = _bounds(old, offsets, moment, log.retention)
+    readers = readers_of(catalog, changelog, statement, mirrors, followers) if before else ()
     behind = tuple(reader.name for reader in readers if reader.is_behind(before))
     if behind:
         read = {p: min([offset, *(reader.end.get(p, 0) for reader in readers)]) for p, offset in before.items()}
-        tallies, before = _retirable_offsets(bases[log.name], read, moment, log.retention)
-        if not tallies:
+        before = _bounds(old, read, moment, log.retention)
+        if not before:
             raise CannotRetire(
                 f"Nothing of {log.name} can go before {' and '.join(behind)} reads it.",
                 remedy=read_on_or_release(log.name, behind),
             )
-    return Retirable(bases, statement, before, tallies, behind) if tallies else None
+    kept = kept_changes(changelog, proven, offsets, before) if before else {}
+    tallies, before = _tallies(old, before, kept)
+    return Retirable(bases, statement, before, tallies, proven, kept, behind) if tallies else None
 
 
 def retire_changelog(
@@ -143,6 +152,7 @@ def remove_retirable(catalog: LakeCatalog, log: Changelog, retirable: Retirable,
 
     Raises:
         ClockSkew: this machine's clock is ahead of the store's; nothing was removed.
+        CannotRetire: a mirror was rebuilt or set back since; nothing was removed.
         CommitError: the publish did not go through, for example because an ingest came first; nothing was removed.
     """
     bases, statement, before = retirable.bases, retirable.statement, retirable.before
@@ -158,7 +168,7 @@ def remove_retirable(catalog: LakeCatalog, log: Changelog, retirable: Retirable,
     )
     keys = {**retired_statement.to_keys(), seal_keys.RETIRE_BEFORE: msgspec.json.encode(before).decode()}
     open_branch(catalog, log_base, attempt)
-    commit_on_branch(catalog, log_base, attempt.branch, lambda transaction: _delete(transaction, attempt, before))
+    commit_on_branch(catalog, log_base, attempt.branch, lambda transaction: _delete(transaction, attempt, retirable))
     staged = [
         seal_branch(
             catalog,
@@ -168,7 +178,8 @@ def remove_retirable(catalog: LakeCatalog, log: Changelog, retirable: Retirable,
         )
         for base in bases.values()
     ]
-    return Retired(before, retirable.rows, publish(catalog, staged))
+    conditions = [partial(mirror.still_stands, catalog) for mirror in retirable.mirrors]
+    return Retired(before, retirable.rows, publish(catalog, staged, conditions=conditions))
 
 
 def _agreed_statement(name: str, bases: Mapping[str, Base]) -> KafkaStatement:
@@ -190,50 +201,44 @@ def _agreed_statement(name: str, bases: Mapping[str, Base]) -> KafkaStatement:
     return first
 
 
-def _proven_offsets(
-    catalog: LakeCatalog, mirrors: Sequence[MirrorTables], statement: KafkaStatement, changelog: str
-) -> dict[int, int]:
-    """Up to where every mirror could be checked without the changes before."""
-    proven_offsets = dict(statement.end)
-    for tables in mirrors:
-        checkpoint = newest_checkpoint(read_evidence(catalog, tables))
-        if checkpoint is None:
-            raise CannotRetire(
-                f"{tables.mirror.name} has no checkpoint, so its changes cannot go.",
-                remedy=f"`lakehouse checkpoint {tables.mirror.name}`",
-            )
-        if checkpoint.statement.reprocessed != statement.reprocessed_rows(changelog):
-            raise CannotRetire(
-                f"Changes of {changelog} were reprocessed after the newest checkpoint of {tables.mirror.name}.",
-                remedy="let the mirror run, then make a checkpoint",
-            )
-        reached = checkpoint.statement.kafka_end
-        proven_offsets = {
-            partition: min(offset, reached.get(partition, 0)) for partition, offset in proven_offsets.items()
-        }
-    return proven_offsets
+def _old_changes(base: Base, proven: Mapping[int, int]) -> pl.DataFrame:
+    """Coordinates and times of the changes that a checkpoint of every mirror stands for."""
+    columns = (PARTITION, OFFSET, TIME)
+    pieces = [
+        piece.select(columns) for piece in frames(base.table, base.snapshot_id, columns, offsets_between(None, proven))
+    ]
+    return pl.concat(pieces) if pieces else pl.DataFrame()
 
 
-def _retirable_offsets(
-    base: Base, proven_offsets: Mapping[int, int], now: datetime, retention: timedelta
-) -> tuple[dict[int, Tally], dict[int, int]]:
-    """What is before the first change that must stay, by partition: its tally, and where that is."""
-    pieces = frames(base.table, base.snapshot_id, (PARTITION, OFFSET, TIME), offsets_between(None, proven_offsets))
-    known = [piece for piece in pieces if piece.height]
-    if not known:
-        return {}, {}
-    rows = pl.concat(known)
-    young = young_changes(rows, now, retention).group_by(PARTITION).agg(pl.col(OFFSET).min())
+def _bounds(old: pl.DataFrame, readable: Mapping[int, int], now: datetime, retention: timedelta) -> dict[int, int]:
+    """Where the first change is that must stay, by partition; without partitions that have nothing before it."""
+    if old.is_empty():
+        return {}
+    young = young_changes(old, now, retention).group_by(PARTITION).agg(pl.col(OFFSET).min())
     first = dict(young.iter_rows())
+    bounds = {partition: min(offset, first.get(partition, offset)) for partition, offset in sorted(readable.items())}
+    return {partition: bound for partition, bound in bounds.items() if old.filter(_is_before(partition, bound)).height}
+
+
+def _tallies(
+    old: pl.DataFrame, before: Mapping[int, int], kept: Mapping[int, frozenset[int]]
+) -> tuple[dict[int, Tally], dict[int, int]]:
+    """What goes, by partition, and the bounds of those partitions of which something does."""
     tallies: dict[int, Tally] = {}
-    before: dict[int, int] = {}
-    for partition, offset in sorted(proven_offsets.items()):
-        bound = min(offset, first.get(partition, offset))
-        offsets = rows.filter((pl.col(PARTITION) == partition) & (pl.col(OFFSET) < bound))[OFFSET].to_numpy()
-        if len(offsets):
-            tallies[partition], before[partition] = Tally.of(offsets), bound
-    return tallies, before
+    for partition, bound in before.items():
+        going = old.filter(_is_before(partition, bound) & ~pl.col(OFFSET).is_in(list(kept.get(partition, ()))))
+        if going.height:
+            tallies[partition] = Tally.of(going[OFFSET].to_numpy())
+    return tallies, {partition: before[partition] for partition in tallies}
 
 
-def _delete(transaction: Transaction, attempt: Attempt, before: Mapping[int, int]) -> None:
-    transaction.delete(offsets_between(None, before), snapshot_properties=attempt.marks, branch=attempt.branch)
+def _is_before(partition: int, bound: int) -> pl.Expr:
+    return (pl.col(PARTITION) == partition) & (pl.col(OFFSET) < bound)
+
+
+def _delete(transaction: Transaction, attempt: Attempt, retirable: Retirable) -> None:
+    where = [
+        And(offsets_between(None, {partition: bound}), NotIn(OFFSET, retirable.kept.get(partition, frozenset())))  # pyright: ignore[reportCallIssue]
+        for partition, bound in retirable.before.items()
+    ]
+    transaction.delete(reduce(Or, where), snapshot_properties=attempt.marks, branch=attempt.branch)

@@ -1,25 +1,35 @@
-"""Tombstones that a run was cut off from their delete: what came before them is looked up in the changelog.
+"""Tombstones that a run was cut off from the change before them: that change is looked up in the changelog.
 
 A tombstone has no position of its own; it goes by the change of its key that its Kafka partition brought before it. In
-the middle of a range that is near at hand. Of one that opens a range the mirror cannot tell: where a delete is sent
-again, one run may see the delete, a duplicate, and the next one its tombstone alone, long after the row was made anew.
+the middle of a range that is near at hand. Of one that opens a range the mirror cannot tell: where changes are sent
+again, one run may see an old one, a duplicate, and the next one its tombstone alone, long after the row was made anew.
+
+What retention has removed cannot be looked up. It removes only what the mirror's row tells as well, so the row stands
+for its change; and a copied row, with which the mirror began, for the read of it.
 """
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from lakehouse.steps.cdc.fold.lookup import GONE, OF_A_ROW
+from lakehouse.declarations import Changelog
+from lakehouse.declarations.mirror import DELETED_COLUMN, POSITION_COLUMN, TIME_COLUMN
+from lakehouse.engines.spark.naming import quoted_name
+from lakehouse.steps.cdc.fold.lookup import GONE, OF_A_ROW, PLACED
 
 _COORDINATES = ("key", "_kafka_topic", "_kafka_partition", "_kafka_offset")
 
 
-def without_followers(changes: DataFrame, past: DataFrame) -> DataFrame:
-    """Take out tombstones that follow a delete, or nothing, of an earlier range: they say nothing new.
+def placed(changes: DataFrame, past: DataFrame, rows: DataFrame | None) -> DataFrame:
+    """Give tombstones that open a range the position of the change that they follow; `PLACED` is their operation then.
+
+    Those that follow a delete of an earlier range, or nothing, are taken out: they say nothing new.
 
     Args:
         changes: rows of the range.
         past: the changelog at the range's end.
+        rows: key, position and source time of the rows that may stand for changes which `past` has not; None: no row
+            does.
     """
     lone = changes.filter((sql.col("operation") == "tombstone") & sql.col("position").isNull())
     lone = _named(lone, "lone").drop("lone_operation")
@@ -31,20 +41,59 @@ def without_followers(changes: DataFrame, past: DataFrame) -> DataFrame:
     bare = bare.localCheckpoint()
     if bare.isEmpty():
         return changes
-    before = _named(_positioned(past), "past").join(
-        sql.broadcast(bare), _same("past", "lone") & sql.expr("past_offset < lone_offset")
+    of_keys = (
+        _named(_positioned(past), "past", "position", "source_time")
+        .join(sql.broadcast(bare), sql.expr("past_key <=> lone_key"))
+        .localCheckpoint()
     )
-    last_operations = before.groupBy(*bare.columns).agg(
-        sql.max_by("past_operation", "past_offset").alias("last_operation")
+    change = sql.struct("past_operation", "past_position", "past_source_time")
+    last = (
+        of_keys.filter(_same("past", "lone") & sql.expr("past_offset < lone_offset"))
+        .groupBy(*bare.columns)
+        .agg(sql.max_by(change, "past_offset").alias("last"))
+        .select(*bare.columns, "last.*")
+        .toDF(*bare.columns, "operation", "position", "source_time")
+        .localCheckpoint()
     )
-    alive = last_operations.filter(~sql.col("last_operation").isin(*GONE)).select(
-        *(sql.col(name).alias(name.replace("lone", "alive")) for name in bare.columns)
-    )
-    idle = bare.join(alive, _same("lone", "alive") & sql.expr("lone_offset = alive_offset"), "left_anti")
+    followed = last.filter(~sql.col("operation").isin(*GONE)).drop("operation")
+    if rows is not None:
+        unknown = _without(bare, last)
+        followed = followed.unionByName(_by_rows(unknown, rows, of_keys))
     same_record = sql.expr(
         "_kafka_topic = lone_topic AND _kafka_partition = lone_partition AND _kafka_offset = lone_offset"
     )
-    return changes.join(sql.broadcast(idle), same_record, "left_anti")
+    others = changes.join(sql.broadcast(bare), same_record, "left_anti")
+    tombstones = changes.drop("position", "source_time", "operation").join(sql.broadcast(followed), same_record)
+    return others.unionByName(tombstones.withColumn("operation", sql.lit(PLACED)).select(*changes.columns))
+
+
+def standing_rows(rows: DataFrame, log: Changelog, *, soft: bool) -> DataFrame:
+    """Key, position and source time of a mirror's rows, those that are marked as deleted left out."""
+    alive = rows.filter(~sql.col(DELETED_COLUMN.name)) if soft else rows
+    key = (sql.col(quoted_name(column.name)).cast(column.type).alias(column.name) for column in log.key_columns)
+    return alive.select(
+        sql.struct(*key).alias("row_key"),
+        sql.col(POSITION_COLUMN.name).alias("position"),
+        sql.col(TIME_COLUMN.name).alias("source_time"),
+    )
+
+
+def copied_rows(reads: DataFrame) -> DataFrame:
+    """The same of the rows with which a mirror begins, as reads."""
+    return reads.select(sql.col("key").alias("row_key"), "position", "source_time")
+
+
+def _by_rows(unknown: DataFrame, rows: DataFrame, of_keys: DataFrame) -> DataFrame:
+    """Tombstones of rows whose own change is not in the changelog: they delete the row."""
+    of_rows = rows.join(sql.broadcast(unknown), sql.expr("row_key <=> lone_key"))
+    known = of_keys.select(sql.col("past_key").alias("known_key"), sql.col("past_position").alias("known_position"))
+    is_known = sql.expr("known_key <=> lone_key AND known_position = position")
+    return of_rows.join(known, is_known, "left_anti").select(*unknown.columns, "position", "source_time")
+
+
+def _without(bare: DataFrame, last: DataFrame) -> DataFrame:
+    coordinates = ("lone_topic", "lone_partition", "lone_offset")
+    return bare.join(last.select(*coordinates), list(coordinates), "left_anti").select(*bare.columns)
 
 
 def _positioned(changes: DataFrame) -> DataFrame:
@@ -52,11 +101,10 @@ def _positioned(changes: DataFrame) -> DataFrame:
     return changes.filter(sql.col("operation").isin(*OF_A_ROW) & sql.col("position").isNotNull())
 
 
-def _named(changes: DataFrame, prefix: str) -> DataFrame:
+def _named(changes: DataFrame, prefix: str, *more: str) -> DataFrame:
     """Key, coordinates and operation under names of their own: a range is joined with itself."""
-    return changes.select(
-        *(sql.col(name).alias(f"{prefix}_{name.removeprefix('_kafka_')}") for name in (*_COORDINATES, "operation"))
-    )
+    names = (*_COORDINATES, "operation", *more)
+    return changes.select(*(sql.col(name).alias(f"{prefix}_{name.removeprefix('_kafka_')}") for name in names))
 
 
 def _same(left: str, right: str) -> Expression:

@@ -79,7 +79,7 @@ def _placed(events: DataFrame, scope: FoldScope) -> DataFrame:
     events = events.withColumns({"_before": sql.last(positioned, ignorenulls=True).over(before), "_newest": newest})
     same = (sql.col("_before._topic") == sql.col("_topic")) & (sql.col("_before._partition") == sql.col("_partition"))
     position_and_time = sql.when(same, sql.struct("_before._position", "_before._time")).otherwise(sql.col("_newest"))
-    lone = sql.col("_lone")
+    lone = sql.col("_lone") & sql.col("_position").isNull()
     return (
         events.withColumn("_place", position_and_time)
         .withColumns(

@@ -20,6 +20,8 @@ GONE = ("delete", "tombstone")
 OF_A_ROW = ("insert", "update", "read", *GONE)
 MOVED = "_moved"
 """Column of changes: what a change of key left out, where it was looked up."""
+PLACED = "placed"
+"""Operation of tombstones without position that got that of the change which they follow, from before the range."""
 ANEW = "moved"
 """Operation of rows that say that an earlier change of key left out other values than was known then."""
 
@@ -32,15 +34,15 @@ def events_of(changes: DataFrame, scope: FoldScope) -> DataFrame:
         scope: of the fold.
     """
     operation = sql.col("operation")
-    gone = operation.isin(*GONE)
+    gone = operation.isin(*GONE, PLACED)
     image = sql.struct(*(_sent(column.name, scope).alias(column.name) for column in scope.columns))
     unsent = sql.when(sql.col(MOVED).isNull(), sql.col("unavailable")) if scope.moving else sql.col("unavailable")
-    return changes.filter(operation.isin(*OF_A_ROW)).select(
+    return changes.filter(operation.isin(*OF_A_ROW, PLACED)).select(
         *(field("key", name).alias(name) for name in scope.keys),
         sql.lit(False).alias("_stored"),
         sql.lit(False).alias("_row"),
         gone.alias("_gone"),
-        ((operation == "tombstone") & sql.col("position").isNull()).alias("_lone"),
+        ((operation == PLACED) | ((operation == "tombstone") & sql.col("position").isNull())).alias("_lone"),
         sql.col("position").alias("_position"),
         sql.col("source_time").alias("_time"),
         digest_of(scope.log).alias("_digest"),
@@ -65,7 +67,7 @@ def _sent(name: str, scope: FoldScope) -> Expression:
 def digest_of(log: Changelog) -> Expression:
     """Hash of what a change says; where and when it came, and by which record, does not count."""
     operation = sql.col("operation")
-    gone = operation.isin(*GONE)
+    gone = operation.isin(*GONE, PLACED)
     values = [(f"key.{column.name}", field("key", column.name), column.type) for column in log.key_columns]
     values += [(f"after.{c.name}", sql.when(~gone, field("after", c.name)), c.type) for c in log.columns]
     unsent = sql.when(~gone & (sql.size("unavailable") > 0), sql.array_sort("unavailable"))
@@ -74,7 +76,7 @@ def digest_of(log: Changelog) -> Expression:
 
 def keys_of(changes: DataFrame, log: Changelog) -> DataFrame:
     """The keys that a range has changes of, each once: what a caller prunes its tables by."""
-    changed = changes.filter(sql.col("operation").isin(*OF_A_ROW, ANEW))
+    changed = changes.filter(sql.col("operation").isin(*OF_A_ROW, PLACED, ANEW))
     return changed.select(*(field("key", name).alias(name) for name in log.key)).distinct()
 
 

@@ -40,20 +40,29 @@ def recalled(changes: DataFrame, past: DataFrame, refused: DataFrame | None, log
     same = [field("key", name).eqNullSafe(sql.col(quoted_name(f"{_KEY}{name}"))) for name in log.key]
     of_a_row = past.filter(sql.col("operation").isin(*OF_A_ROW))
     of_keys = of_a_row.join(sql.broadcast(keys), reduce(Expression.__and__, same), "left_semi")
-    if refused is not None:
-        same_coordinates = [sql.col(f"_kafka_{name}") == sql.col(f"refused_{name}") for name in _COORDINATES]
-        # In a topic that was made anew offsets come again, and positions go on.
-        position = sql.col("position")
-        same_coordinates.append(position.isNull() | (position == sql.col("refused_position")))
-        names = (*_COORDINATES, "position")
-        coordinates = refused.select(*(sql.col(name).alias(f"refused_{name}") for name in names))
-        of_keys = of_keys.join(sql.broadcast(coordinates), reduce(Expression.__and__, same_coordinates), "left_anti")
+    of_keys = of_keys if refused is None else without_refused(of_keys, refused)
     others = changes.filter(~sql.col("operation").isin(*OF_A_ROW))
-    return _without_idle_tombstones(of_keys).unionByName(others)
+    return _without_followers(of_keys).unionByName(others)
 
 
-def _without_idle_tombstones(changes: DataFrame) -> DataFrame:
-    """Tombstones without position that follow a delete, or nothing, say nothing new."""
+def without_refused(changes: DataFrame, refused: DataFrame) -> DataFrame:
+    """The changes that a build of a mirror has not refused.
+
+    Args:
+        changes: rows of the changelog.
+        refused: rows of the mirror's quarantine.
+    """
+    same_coordinates = [sql.col(f"_kafka_{name}") == sql.col(f"refused_{name}") for name in _COORDINATES]
+    # In a topic that was made anew offsets come again, and positions go on.
+    position = sql.col("position")
+    same_coordinates.append(position.isNull() | (position == sql.col("refused_position")))
+    names = (*_COORDINATES, "position")
+    coordinates = refused.select(*(sql.col(name).alias(f"refused_{name}") for name in names))
+    return changes.join(sql.broadcast(coordinates), reduce(Expression.__and__, same_coordinates), "left_anti")
+
+
+def _without_followers(changes: DataFrame) -> DataFrame:
+    """Tombstones without position that follow a delete say nothing new."""
     lone = (sql.col("operation") == "tombstone") & sql.col("position").isNull()
     before = (
         Window.partitionBy("key", "_kafka_topic", "_kafka_partition")
@@ -61,8 +70,8 @@ def _without_idle_tombstones(changes: DataFrame) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     last_operation = sql.last(sql.when(~lone, sql.col("operation")), ignorenulls=True).over(before)
-    idle = lone & sql.coalesce(last_operation.isin(*GONE), sql.lit(True))
-    return changes.withColumn("_idle", idle).filter(~sql.col("_idle")).drop("_idle")
+    follows = lone & sql.coalesce(last_operation.isin(*GONE), sql.lit(False))
+    return changes.withColumn("_follows", follows).filter(~sql.col("_follows")).drop("_follows")
 
 
 def mirrors_without_history(catalog: LakeCatalog, declarations: Declarations, stream: Stream) -> Sequence[str]:

@@ -12,6 +12,8 @@ from lakehouse.steps.cdc.fold.expressions import literal
 from lakehouse.steps.cdc.fold.scope import SealedFold
 from lakehouse.steps.cdc.position import ChangePosition
 
+COPIED = -1
+"""Stands for the Kafka partition of a copied row."""
 _BEGINNING = ChangePosition(0, 0, 0)
 
 
@@ -47,7 +49,7 @@ def as_reads(initial_rows: DataFrame, log: Changelog) -> DataFrame:
         ),
         "position": literal(_BEGINNING),
         "_kafka_topic": sql.lit(""),
-        "_kafka_partition": sql.lit(-1),
+        "_kafka_partition": sql.lit(COPIED),
         "_kafka_offset": sql.lit(0),
     }
     schema = spark_schema(log.table)

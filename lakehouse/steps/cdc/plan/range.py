@@ -14,13 +14,14 @@ from lakehouse import seal_keys
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit.chain import KIND_REPROCESS
-from lakehouse.proofs.audit.retirement import is_harmless
+from lakehouse.proofs.audit.retirement import is_harmless, retirement_of
 from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, summary_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.refusals import (
     ChangelogReplaced,
     ChangelogRolledBack,
     ChangelogUnsealed,
+    ChangesRetired,
     ForeignChange,
     OtherChangelog,
     RangeExpired,
@@ -138,6 +139,7 @@ def chain(mirror: str, changelog: Table, start: int, end: int | None, *, consume
         RangeExpired: some are not listed any more.
         ChangelogRolledBack: `start` is not in the history of `end`.
         ForeignChange: one of them is neither an append nor a rewrite.
+        ChangesRetired: one of them removed changes that are not in the mirror.
     """
     name = table_name(changelog)
     snapshots: list[Snapshot] = []
@@ -157,6 +159,8 @@ def chain(mirror: str, changelog: Table, start: int, end: int | None, *, consume
     snapshots.reverse()
     for snapshot in snapshots:
         if not (keeps_rows(snapshot) or is_harmless(changelog, snapshot, consumed)):
+            if retirement_of(changelog, snapshot) is not None:
+                raise ChangesRetired(mirror, name, snapshot.snapshot_id)
             operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
             raise ForeignChange(mirror, name, snapshot.snapshot_id, operation)
     return snapshots

@@ -1,13 +1,16 @@
 """Changes that were applied before, read again: all of them for a rebuild, or one range to check its digest."""
 
+from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
+from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit.retirement import retired_of
-from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is
+from lakehouse.protocol.seals.history import MAIN, ancestry, head_of, summary_of
 from lakehouse.steps.cdc.plan.range import Range, appended, chain, keeps_rows, total
-from lakehouse.steps.cdc.refusals import HistoryIncomplete, RangeExpired
+from lakehouse.steps.cdc.refusals import HistoryIncomplete, NoChangelog, RangeExpired
 from lakehouse.steps.cdc.statement import MirrorStatement
 
 
@@ -58,3 +61,24 @@ def require_unretired(mirror: str, whole: Range) -> None:
     retired = sum(tally.count for tally in retired_of(whole.table, whole.end).values())
     if retired:
         raise HistoryIncomplete(mirror, whole.name, f"its retention removed {retired} changes")
+
+
+def still_unretired(catalog: LakeCatalog, mirror: str, whole: Range) -> TableChange:
+    """What the catalog must require of a changelog when the mirror that was made of all of it becomes visible.
+
+    Or the changes would be gone, and with the build before also the checkpoint that stood for them.
+
+    Raises:
+        HistoryIncomplete: retention has removed changes since the range was planned.
+        NoChangelog: it was dropped.
+    """
+    try:
+        changelog = catalog.load_table(whole.table.name())
+    except NoSuchTableError as error:
+        raise NoChangelog(mirror, whole.name) from error
+    head = head_of(changelog)
+    if retired_of(changelog, head):
+        raise HistoryIncomplete(mirror, whole.name, "its retention removed changes while they were folded")
+    return TableChange(
+        whole.table.name(), (AssertTableUUID(uuid=changelog.metadata.table_uuid), ref_is(MAIN, head)), ()
+    )

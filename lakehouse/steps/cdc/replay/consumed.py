@@ -104,6 +104,14 @@ class Consumed:
         snapshot_id, where = self._up_to_the_end(start)
         return read_changes(self._evidence.changelog.table, snapshot_id, self._key, self._columns, where)
 
+    def earlier_changes(self) -> Iterator[pl.DataFrame]:
+        """Changes that are in the checkpoint already and that retention has left, the refused ones included."""
+        if self._checkpoint is None:
+            return iter(())
+        snapshot_id, _ = self._up_to_the_end(None)
+        where = offsets_between(None, self._checkpoint.statement.kafka_end)
+        return read_changes(self._evidence.changelog.table, snapshot_id, self._key, self._columns, where)
+
     def left_out(self, buckets: Buckets, *, soft: bool) -> LeftOut | None:
         """What changes of key left out, as far as the keys in some buckets need it; None: nothing.
 

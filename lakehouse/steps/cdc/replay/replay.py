@@ -20,7 +20,7 @@ _IMAGES = ("insert", "update", "read")
 _ROW_OPERATIONS = (*_IMAGES, "delete", "tombstone")
 _PIECE = 300_000
 STORED = -2
-"""Stands for the partition of what a mirror had stored where the fold begins."""
+"""Stands for the partition of what a mirror had stored where the fold begins; an initial copy's is below 0, too."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,17 @@ class Fold:
         if self._size >= max(_PIECE, 2 * self._kept):
             self._reduce()
 
-    def note_refused_positions(self, refused: pl.DataFrame) -> None:
-        """Take changes that do not count, though a tombstone may go by their position: contradictions."""
-        self._positions.append(self._positions_of(refused.filter(pl.col("_epoch").is_not_null())))
+    def note_positions(self, changes: pl.DataFrame) -> None:
+        """Take changes that do not count, though a tombstone may go by their position.
+
+        Those are contradictions, and changes from before a fold that begins with stored rows.
+        """
+        of_a_row = pl.col("_operation").is_in(_ROW_OPERATIONS) & pl.col("_epoch").is_not_null()
+        self._positions.append(self._positions_of(changes.filter(of_a_row)))
+
+    def lone_tombstones(self) -> pl.DataFrame:
+        """Keys of the tombstones without position that were added."""
+        return pl.concat(self._lone_tombstones).select(self._key).unique() if self._lone_tombstones else pl.DataFrame()
 
     def result(self) -> ReplayedMirror:
         """Everything that was added, folded."""
@@ -139,11 +147,17 @@ class Fold:
         return pl.concat([self._changes[0].clear(), deletes], how="diagonal")
 
     def _by_stored(self, lone: pl.DataFrame, resolved: pl.DataFrame) -> pl.DataFrame:
-        """Where a fold begins with stored rows, tombstones that follow on nothing else go by the newest of those."""
-        stored = pl.concat(self._positions).filter(pl.col(PLACE[0]) == STORED).sort(_ORDER, descending=True)
+        """Where a fold begins with rows, tombstones that follow on nothing else go by those: the newest of their key.
+
+        A row whose own change is in the changelog stands for nothing: that change came in another partition.
+        """
+        positions = pl.concat(self._positions)
+        is_stored = pl.col(PLACE[0]) < 0
+        stored = positions.filter(is_stored).sort(_ORDER, descending=True)
         rest = lone.join(resolved, on=[*self._key, *PLACE], how="anti", nulls_equal=True)
         newest = stored.unique(self._key, keep="first", maintain_order=True).drop(PLACE)
-        return rest.join(newest, on=self._key, nulls_equal=True)
+        unknown = newest.join(positions.filter(~is_stored), on=[*self._key, *_ORDER], how="anti", nulls_equal=True)
+        return rest.join(unknown, on=self._key, nulls_equal=True)
 
     # Telling
 

@@ -159,7 +159,12 @@ class _Check:
             kept = judged.filter(pl.col("_reason").is_null()).drop("_reason")
             self.refused += judged.height - kept.height
             fold.add(self._chosen(left_out.complete(kept) if left_out else kept))
-            fold.note_refused_positions(self._chosen(judged.filter(pl.col("_reason") == "contradiction")))
+            fold.note_positions(self._chosen(judged.filter(pl.col("_reason") == "contradiction")))
+        keys = fold.lone_tombstones()
+        if not keys.is_empty():
+            for piece in self.consumed.earlier_changes():
+                counted = with_reasons(piece, refused).filter(pl.col("_reason").ne_missing("too_late"))
+                fold.note_positions(counted.join(keys, on=self._key, how="semi", nulls_equal=True))
         return fold.result()
 
     def compare(self, folded: ReplayedMirror) -> RowDifference:

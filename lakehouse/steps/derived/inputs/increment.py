@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.declarations import Maintenance
 from lakehouse.engines.spark.naming import quoted_table, rows_at
-from lakehouse.proofs.audit.retirement import is_read_before
+from lakehouse.proofs.audit.retirement import is_read_before, statement_then
 from lakehouse.proofs.lineage.sealed import read_before
 from lakehouse.proofs.lineage.spark_plan.ranges import marked
 from lakehouse.protocol.leases.lease import Lease, lease_until
@@ -96,7 +96,7 @@ def next_increment(
             raise HistoryLost(
                 f"{name} follows {followed.name}, whose snapshot {snapshot.snapshot_id} did more than append: rows "
                 "that were read before may have changed.",
-                remedy=_REBUILD.format(table=name),
+                remedy=_rebuild(name, followed),
             )
         appends += 1
     raise _lost(name, followed, read_up_to)
@@ -112,5 +112,14 @@ def _lost(name: str, followed: Input, read_up_to: int) -> HistoryLost:
     return HistoryLost(
         f"{where}, which is not in the history of snapshot {followed.snapshot_id}: it was rolled back, replaced or "
         "expired.",
-        remedy=_REBUILD.format(table=name),
+        remedy=_rebuild(name, followed),
     )
+
+
+def _rebuild(name: str, followed: Input) -> str:
+    """How to compute it anew, and of how much."""
+    remedy = _REBUILD.format(table=name)
+    statement = statement_then(followed.table, followed.snapshot_id)
+    retired = statement.retired.get(followed.name, {}) if statement else {}
+    rows = sum(tally.count for tally in retired.values())
+    return f"{remedy}; the {rows} changes that retention removed will not be in it" if rows else remedy

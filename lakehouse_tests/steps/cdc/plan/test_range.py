@@ -28,6 +28,7 @@ from lakehouse.steps.cdc.refusals import (
     ChangelogReplaced,
     ChangelogRolledBack,
     ChangelogUnsealed,
+    ChangesRetired,
     ForeignChange,
     HistoryIncomplete,
     OtherChangelog,
@@ -226,8 +227,9 @@ def test_retention_of_what_is_in_the_mirror_is_no_loss(feed: Feed) -> None:
     found = next_range(NAME, consumed, _log(feed), max_changes=9)
     assert found is not None
     assert (found.end, found.changes) == (retired, 2)  # the row that was written anew is none of them
-    with pytest.raises(ForeignChange):
+    with pytest.raises(ChangesRetired) as refused:
         next_range(NAME, replace(consumed, kafka_end={0: 1}), _log(feed), max_changes=9)
+    assert str(refused.value.remedy).startswith("roll all three tables of the mirror forward")
     whole = whole_range(NAME, _log(feed))
     assert whole is not None
     with pytest.raises(HistoryIncomplete, match="its retention removed 2 changes"):

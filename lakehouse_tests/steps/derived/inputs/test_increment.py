@@ -1,5 +1,6 @@
 """What an incremental table may pass over: a retention of its changelog of which it had read everything."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -54,8 +55,9 @@ def test_who_has_not_read_all_that_went_is_told(lake: MirroredLake) -> None:
     lake.apply()
     make_checkpoint(lake.catalog, lake.tables)
     assert retire(lake, followers=()) is not None
-    with pytest.raises(HistoryLost, match=r"did more than append.*--rebuild"):
+    with pytest.raises(HistoryLost, match=r"did more than append.*--rebuild") as lost:
         increment(lake)
+    assert re.search(r"the \d changes that retention removed will not be in it", str(lost.value.remedy))
 
 
 def test_what_was_reprocessed_after_the_reading_is_not_read_by_its_offsets(lake: MirroredLake) -> None:
