@@ -45,6 +45,16 @@ class TableReplaced(CommitError):
     """The table was dropped and created anew between stage and publish."""
 
 
+class TableGone(CommitError):
+    """The catalog has the table no longer under the name that it had when the attempt began."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} was dropped or renamed during this attempt.",
+            remedy="if it was renamed, give it its name again; then run the step again",
+        )
+
+
 class ClockSkew(CommitError):
     """The table's history is ahead of this machine's clock."""
 
@@ -70,19 +80,20 @@ class SealBroken(LakehouseError):
 
 
 class MetadataFileDamaged(LakehouseError):
-    """The document that the catalog names for a table is gone, or is no JSON.
+    """The document that the catalog names for a table is gone, or is no JSON; or it names none.
 
     Attributes:
         table: whose it is.
-        path: of the document.
+        path: of the document; empty where the catalog names none.
         gone: it is not in storage; otherwise it is there, and cannot be read.
     """
 
     def __init__(self, table: str, path: str, reason: str = "") -> None:
         defect = f"cannot be read ({reason})" if reason else "is in the catalog, and not in storage"
+        document = f"metadata file {path.rpartition('/')[2]} {defect}" if path else "the catalog names no metadata file"
         super().__init__(
-            f"{table}: metadata file {path.rpartition('/')[2]} {defect}.",
+            f"{table}: {document}.",
             remedy="restore the file from a backup; or drop the table without purging it, and register it with the "
             "newest metadata file of its folder that is whole",
         )
-        self.table, self.path, self.gone = table, path, not reason
+        self.table, self.path, self.gone = table, path, bool(path) and not reason

@@ -21,7 +21,8 @@ from pyiceberg.typedef import Identifier
 from lakehouse.protocol.catalog.entry import Entry
 from lakehouse.protocol.errors import MetadataFileDamaged
 
-_FOREVER_MS = 2**63 - 1
+FOREVER_MS = 2**63 - 1
+"""The age of a tag that stays until it is removed."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def set_tag(tag: str, snapshot_id: int) -> TableUpdate:
             "type": SnapshotRefType.TAG,
             "snapshot-id": snapshot_id,
             # An explicit age, so that no `history.expire.max-ref-age-ms` of the table ends it.
-            "max-ref-age-ms": _FOREVER_MS,
+            "max-ref-age-ms": FOREVER_MS,
         }
     )
 

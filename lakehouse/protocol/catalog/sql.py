@@ -252,6 +252,9 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         locations = dict(self.locations(identifiers).known)
         if missing := [name_of(identifier) for identifier in identifiers if identifier not in locations]:
             raise NoSuchTableError(f"Table does not exist: {', '.join(missing)}")
+        for identifier, location in locations.items():
+            if not location:
+                raise MetadataFileDamaged(name_of(identifier), "")
         return locations
 
     @override

@@ -8,7 +8,7 @@ A table that has landed already is left out: so a catalog that shows, or made, h
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pyiceberg.exceptions import CommitFailedException, ServerError, ServiceUnavailableError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, ServerError, ServiceUnavailableError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import AssertCurrentSchemaId, AssertTableUUID, TableRequirement
@@ -23,7 +23,7 @@ from lakehouse.protocol.commit.durability import secure_staged_files
 from lakehouse.protocol.commit.rebase import rebase
 from lakehouse.protocol.commit.staged import Staged
 from lakehouse.protocol.commit.trim import outdated_snapshots
-from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, PublishUnresolved
+from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, PublishUnresolved, TableGone
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.leases.lease import Lease, lease_change
 from lakehouse.protocol.seals.history import MAIN, head_of
@@ -75,6 +75,7 @@ def publish(
         Superseded: another attempt published first.
         StagedFilesLost: a manifest of the attempt is gone; a data file where it is on this machine's disk.
         CommitError: one of its other kinds; see `lakehouse.protocol.commit.conflict_check`.
+        TableGone: a table was dropped or renamed since it was staged.
         PublishUnresolved: the catalog never gave a clear answer.
     """
     failpoint("publish.before")
@@ -106,7 +107,7 @@ def publish(
             moved = [change for lease in leases if (change := lease_change(catalog, lease)) is not None]
             required = [condition() for condition in conditions]
             catalog.commit_tables([*changes, *_together(moved, required)])
-        except CommitFailedException as error:
+        except (CommitFailedException, NoSuchTableError) as error:
             # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
             last_error = error
             pause(2 * OTHERS_FIRST)
@@ -150,6 +151,9 @@ def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifie
     )
     try:
         return patient(catalog.load_tables, identifiers)
+    except NoSuchTableError as error:
+        gone = [name_of(identifier) for identifier in identifiers if not catalog.table_exists(identifier)]
+        raise TableGone(", ".join(gone or map(name_of, identifiers))) from error
     except RetryError as error:
         names = ", ".join(name_of(identifier) for identifier in identifiers)
         last = error.last_attempt.exception()

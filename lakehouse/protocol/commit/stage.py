@@ -6,7 +6,7 @@ Nothing here is visible to a reader of `main`. A failure leaves a branch for aut
 import time
 from collections.abc import Callable, Sequence
 
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation
@@ -20,7 +20,7 @@ from lakehouse.iceberg.summary import AppendFiles
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, UnsafeCatalog, ref_is
 from lakehouse.protocol.catalog.clock import require_clock
 from lakehouse.protocol.commit.staged import Staged
-from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, SchemaChanged, TableReplaced
+from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, SchemaChanged, TableGone, TableReplaced
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
@@ -157,6 +157,7 @@ def commit_on_branch(
     Raises:
         TableReplaced: the table is another one now.
         ClockSkew: this machine's clock is ahead of the storage's.
+        TableGone: it was dropped or renamed.
         UnwritableVersion: the table was upgraded to a format version that PyIceberg cannot write.
         UnsafeCatalog: the commit moved `main`.
         CommitFailedException: other commits came first too often.
@@ -165,8 +166,7 @@ def commit_on_branch(
 
     def build_and_send() -> int | None:
         nonlocal last_error
-        table = catalog.load_table(base.identifier)
-        _require_same(table, base)
+        table = _load(catalog, base)
         if not refs_alone:
             require_writable(table)
         transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()
@@ -217,11 +217,17 @@ def _send(catalog: LakeCatalog, change: TableChange, branch: str, head: int) -> 
     return None
 
 
-def _require_same(table: Table, base: Base) -> None:
+def _load(catalog: LakeCatalog, base: Base) -> Table:
+    """The table of an attempt as it is now."""
+    try:
+        table = catalog.load_table(base.identifier)
+    except NoSuchTableError as error:
+        raise TableGone(base.name) from error
     if str(table.metadata.table_uuid) != base.uuid:
         raise TableReplaced(
             f"{base.name} was dropped and created anew during this attempt.", remedy="run the step again"
         )
+    return table
 
 
 def _require_apart(table: Table, base: Base, head: int) -> None:

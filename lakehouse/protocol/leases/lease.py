@@ -176,23 +176,41 @@ def release_lease(
         give_up: the snapshot that the owner has read up to, if it has to read on and what follows may go all the same.
 
     Raises:
-        CommitFailedException: it was moved or renewed meanwhile, so its owner is at work.
+        CommitFailedException: it was moved or renewed meanwhile, so its owner is at work; or the catalog gave no clear
+            answer, again and again.
     """
-    table = catalog.load_table(identifier)
-    if seen is not None and seen not in held_leases(table):
-        raise CommitFailedException(f"{name_of(identifier)}: {owner} has moved or renewed its lease meanwhile")
-    had_lease = any(lease.owner == owner for lease in held_leases(table))
-    tags, key = _tags(table, owner), LEASE_PROPERTY + owner
-    updates: list[TableUpdate] = [remove_ref(tag) for tag in tags]
-    if give_up is not None:
-        updates.append(SetPropertiesUpdate(updates=_property(_Terms(owner, given_up=give_up))))
-    elif key in table.properties:
-        updates.append(RemovePropertiesUpdate(removals=[key]))
-    if updates:
-        requirements = [ref_is(tag, head_of(table, tag)) for tag in {lease_tag(owner), *tags}]
+    own_leases = _leases_of(catalog.load_table(identifier), owner)
+    moved = CommitFailedException(f"{name_of(identifier)}: {owner} has moved or renewed its lease meanwhile")
+    if seen is not None and seen not in own_leases:
+        raise moved
+
+    def missing() -> list[TableChange]:
+        table = catalog.load_table(identifier)
+        if not (updates := _ending(table, owner, give_up)):
+            return []
+        if _leases_of(table, owner) != own_leases:
+            raise moved
+        requirements = [ref_is(tag, head_of(table, tag)) for tag in {lease_tag(owner), *_tags(table, owner)}]
         uuid = AssertTableUUID(uuid=table.metadata.table_uuid)
-        catalog.commit_tables([TableChange(identifier, (uuid, *requirements), tuple(updates))])
-    return had_lease
+        return [TableChange(identifier, (uuid, *requirements), tuple(updates))]
+
+    commit_missing(catalog, missing, what=f"{name_of(identifier)}: the end of {owner}'s lease")
+    return bool(own_leases)
+
+
+def _leases_of(table: Table, owner: str) -> list[Lease]:
+    return [lease for lease in held_leases(table) if lease.owner == owner]
+
+
+def _ending(table: Table, owner: str, give_up: int | None) -> list[TableUpdate]:
+    """What has to be changed so that an owner has no lease; nothing where that is so."""
+    updates: list[TableUpdate] = [remove_ref(tag) for tag in _tags(table, owner)]
+    terms, key = {} if give_up is None else _property(_Terms(owner, given_up=give_up)), LEASE_PROPERTY + owner
+    if terms and not terms.items() <= table.properties.items():
+        updates.append(SetPropertiesUpdate(updates=terms))
+    elif not terms and key in table.properties:
+        updates.append(RemovePropertiesUpdate(removals=[key]))
+    return updates
 
 
 def release_command(table: str, owner: str) -> str:

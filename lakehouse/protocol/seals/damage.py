@@ -21,7 +21,7 @@ from lakehouse.iceberg.manifests import manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import MetadataFileDamaged
 
-DamageKind = Literal["missing_file", "unreadable_file", "equality_delete"]
+DamageKind = Literal["missing_file", "unreadable_file", "equality_delete", "unread_format"]
 Heads = Sequence[tuple[Table, int | None]]
 """Tables, and the snapshot of each that is read."""
 _Result = TypeVar("_Result")
@@ -32,8 +32,8 @@ class Damage:
     """A file that cannot be read.
 
     Args:
-        kind: `missing_file` and `unreadable_file` mean that rows are lost; an `equality_delete` is sound, and needs
-            another reader.
+        kind: `missing_file` and `unreadable_file` mean that rows are lost; an `equality_delete`, or a file of an
+            `unread_format`, is sound, and needs another reader.
     """
 
     kind: DamageKind
@@ -44,7 +44,7 @@ class Damage:
     @property
     def lost(self) -> bool:
         """Whether what the file held is lost."""
-        return self.kind != "equality_delete"
+        return self.kind in ("missing_file", "unreadable_file")
 
 
 @dataclass
@@ -169,6 +169,12 @@ class _Inspection:
         """Whether all of its rows can be read."""
         if reader := _contents().get(file.file_format):
             self.read(_kind(file), file.file_path, lambda path: self._opened(path, reader))
+        else:
+            reason = (
+                f"is {file.file_format.value}, which no proof can read. Remedy: set write.format.default of the table "
+                "to parquet, and have its rows written anew (a mirror by a rebuild)"
+            )
+            self._add("unread_format", _kind(file), file.file_path, reason)
 
     def _require_file(self, path: str) -> None:
         if not self._io.new_input(path).exists():

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
 from tenacity import retry_if_result
 
 from lakehouse.declarations import Release
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.proofs.lineage.vintage import Vintage, check_vintage
 from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.catalog.change import FOREVER_MS
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import head_of, seals
@@ -24,6 +26,7 @@ from lakehouse.steps.release.pointer import Pointer, moves, read_pointer
 from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement, ReleaseMember
 
 _TRIES = 5
+_MAX_AGE = "history.expire.max-ref-age-ms"
 
 
 @dataclass(frozen=True)
@@ -147,11 +150,27 @@ def _tag(release_id: str, member: ReleaseMember, table: Table | None) -> Finding
         return Finding("member_replaced", f"{member.table} {fate} after {release_id} was made.", member.table)
     tagged_snapshot = head_of(table, tag)
     if tagged_snapshot == member.snapshot_id:
-        return None
+        return _passing(tag, table)
     if tagged_snapshot is None:
         return Finding("tag_missing", f"{member.table} has no tag {tag}.", member.table)
     message = f"{member.table}: the tag {tag} names snapshot {tagged_snapshot}, and {member.snapshot_id} was released."
     return Finding("tag_moved", message, member.table)
+
+
+def _passing(tag: str, table: Table) -> Finding | None:
+    """A reference that names what was released, and need not go on doing so: a branch, or a tag of a limited age."""
+    name, ref = table_name(table), table.metadata.refs[tag]
+    remedy = f"Remedy: drop it, and set it again as a tag on snapshot {ref.snapshot_id}, without `RETAIN`."
+    if ref.snapshot_ref_type != SnapshotRefType.TAG:
+        return Finding("tag_replaced", f"{name}: {tag} is a branch, which any write moves. {remedy}", name)
+    if ref.max_ref_age_ms is None and _MAX_AGE in table.properties:
+        age, remedy = table.properties[_MAX_AGE], f"Remedy: unset {_MAX_AGE} of the table."
+    else:
+        age = str(ref.max_ref_age_ms or FOREVER_MS)
+    if age == str(FOREVER_MS):
+        return None
+    message = f"{name}: the tag {tag} ends at an age of {age} ms, though the release is kept. {remedy}"
+    return Finding("tag_expires", message, name)
 
 
 def _agreement(now: PointerStatement, vintage: Vintage) -> Iterator[Finding]:

@@ -187,11 +187,10 @@ def _nothing_new(step: ReleaseStep, pointer: Pointer, by_name: Mapping[str, Cand
 def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outcome: Outcome, began: float) -> Released:
     """Move the pointer to a release whose tags are set, then drop what is not kept any more."""
     before, moved_at = pointer.statement, pointer.next_move()
-    kept = sorted({content.id, *(before.kept if before else ())}, reverse=True)[: step.release.keep]
     statement = PointerStatement(
         current=content.id,
         members=content.members,
-        kept=tuple(kept),
+        kept=_kept(content.id, before, step.release.keep),
         tables=tuple(sorted({*step.release.members, *_former_members(step, before)})),
         newest=content.id,
         newest_members=content.members,
@@ -226,6 +225,14 @@ def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outco
         dropped=tuple(_let_go(step, statement)),
         seconds=round(time.monotonic() - began, 3),
     )
+
+
+def _kept(newest: str, before: PointerStatement | None, keep: int) -> tuple[str, ...]:
+    """The releases that readers can still get, newest first: this one, what was current until now, then the newest."""
+    former = before.kept if before else ()
+    current = [release for release in former if before is not None and release == before.current]
+    by_worth = dict.fromkeys((newest, *current, *sorted(former, reverse=True)))
+    return tuple(sorted(list(by_worth)[:keep], reverse=True))
 
 
 def _former_members(step: ReleaseStep, before: PointerStatement | None) -> list[str]:

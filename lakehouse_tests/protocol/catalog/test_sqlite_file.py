@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 from lakehouse.protocol.catalog import open_catalog, sqlite_file
 from lakehouse.protocol.catalog.sql import SqlLakeCatalog
 from lakehouse.protocol.catalog.sqlite_file import CatalogUnusable
+from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 
 
@@ -74,3 +75,10 @@ def test_a_lock_is_waited_for_and_named(file: Path, monkeypatch: pytest.MonkeyPa
             open_catalog(sql_settings(file.parent))
         assert [entry["event"] for entry in logs] == ["catalog_locked"]
     assert open_catalog(sql_settings(file.parent)).list_namespaces()
+
+
+def test_a_row_without_a_metadata_file_is_named(file: Path, sql_lake: Lake) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE iceberg_tables SET metadata_location = NULL")
+    with pytest.raises(MetadataFileDamaged, match=rf"^{sql_lake.namespace}.a: the catalog names no metadata file\."):
+        sql_lake.load(f"{sql_lake.namespace}.a")

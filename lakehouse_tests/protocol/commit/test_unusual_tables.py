@@ -11,7 +11,7 @@ from lakehouse.protocol.catalog import TableChange, remove_ref
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.protocol.commit import open_branch, publish, seal_branch, stage_files
 from lakehouse.protocol.commit.rebase import rebase
-from lakehouse.protocol.errors import MainMoved, RolledBack, SchemaChanged, Superseded
+from lakehouse.protocol.errors import MainMoved, RolledBack, SchemaChanged, Superseded, TableGone
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse_tests.fixtures.lakes import Lake
@@ -50,6 +50,20 @@ def test_a_base_that_was_trimmed_away_before_we_staged(lake: Lake) -> None:
     with pytest.raises(MainMoved, match="no longer in the table"):
         lake.stage(base, attempt(), [9])
     assert Oracle.of(lake).refs("a") == {"main"}
+
+
+def test_a_table_that_is_renamed_while_staged_is_named_and_goes_on_under_its_name(sql_lake: Lake) -> None:
+    names = [sql_lake.create("a"), sql_lake.create("b")]
+    bases = sql_lake.bases(*names)
+    staged = [sql_lake.stage(bases[name], attempt(), [1]) for name in names]
+    sql_lake.catalog.rename_table(names[1], f"{names[1]}_away")
+    with pytest.raises(TableGone, match=rf"^{names[1]} was dropped or renamed during this attempt.*Remedy"):
+        publish(sql_lake.catalog, staged)
+    with pytest.raises(TableGone, match=f"^{names[1]} "):
+        sql_lake.stage(bases[names[1]], attempt("other"), [])
+    sql_lake.catalog.rename_table(f"{names[1]}_away", names[1])
+    publish(sql_lake.catalog, staged)
+    assert [sql_lake.rows(name) for name in names] == [[1], [1]]
 
 
 def test_main_removed_while_staged(lake: Lake) -> None:

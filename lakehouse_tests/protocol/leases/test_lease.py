@@ -37,6 +37,7 @@ from lakehouse.protocol.leases.lease import (
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lost_answers import lose_one_answer
 from lakehouse_tests.protocol.commit.oracle import Oracle
 from lakehouse_tests.protocol.commit.test_trim import EVENTS, History
 
@@ -292,3 +293,33 @@ def test_how_long_a_hold_lasts_is_a_tables_policy() -> None:
     assert until is not None
     assert now + week <= until <= now + week + timedelta(minutes=1)
     assert lease_until(Maintenance(expire=None)) is None
+
+
+@pytest.mark.parametrize("landed", [True, False])
+@pytest.mark.parametrize("give_up", [False, True])
+def test_a_lease_ends_also_where_the_answer_is_lost(
+    sql_lake: Lake, monkeypatch: pytest.MonkeyPatch, *, landed: bool, give_up: bool
+) -> None:
+    sql_lake.create("log")
+    sql_lake.write("first", log=[1])
+    lease = _lease(sql_lake, "log")
+    assert take_lease(sql_lake.catalog, lease)
+    lose_one_answer(sql_lake.catalog, monkeypatch, landed=landed)
+    read = lease.snapshot_id if give_up else None
+    assert release_lease(sql_lake.catalog, lease.identifier, OWNER, seen=lease, give_up=read)
+    after = sql_lake.load(f"{sql_lake.namespace}.log")
+    assert (held_leases(after), given_up(after)) == ((), {OWNER: read} if give_up else {})
+
+
+def test_a_lease_that_is_renewed_while_it_is_ended_stays(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    sql_lake.create("log")
+    sql_lake.write("first", log=[1])
+    lease = _lease(sql_lake, "log")
+    assert take_lease(sql_lake.catalog, lease)
+    renewed = replace(lease, until=datetime.now(UTC) + timedelta(days=1))
+    lose_one_answer(
+        sql_lake.catalog, monkeypatch, landed=False, meanwhile=lambda: take_lease(sql_lake.catalog, renewed)
+    )
+    with pytest.raises(CommitFailedException, match="has moved or renewed its lease meanwhile"):
+        release_lease(sql_lake.catalog, lease.identifier, OWNER)
+    assert held_leases(sql_lake.load(f"{sql_lake.namespace}.log")) == (renewed,)

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyiceberg.manifest import FileFormat
 
-from lakehouse.protocol.commit import publish
+from lakehouse.protocol.commit import publish, stage_files
 from lakehouse.protocol.errors import CommitError
+from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.damage import Attempted, damages
 from lakehouse.protocol.seals.history import head_of
 from lakehouse_tests.fixtures.lakes import Lake
@@ -115,3 +117,17 @@ def test_a_part_that_fails_ends_no_other(sql_lake: Lake, name: str) -> None:
     assert attempted.part("four", at, fails, 0) == 0
     assert [one.kind for one in attempted.damages] == ["unreadable_file"]
     assert len(attempted.errors) == 2, "the file is the reason"
+
+
+def test_a_format_that_no_proof_reads_is_named_and_is_no_loss(sql_lake: Lake, name: str) -> None:
+    base = sql_lake.bases(name)[name]
+    (file,) = sql_lake.files(name, [9])
+    file[2] = FileFormat.AVRO
+    attempt = Attempt(run_id="r", step="avro")
+    stage_files(sql_lake.catalog, base, attempt, [file])
+    publish(sql_lake.catalog, [sql_lake.stage(base, attempt, [])])
+    table = sql_lake.load(name)
+    (damage,) = damages(table, head_of(table))
+    assert (damage.kind, damage.table, damage.lost) == ("unread_format", name, False)
+    assert f"{file.file_path.rpartition('/')[2]} is AVRO, which no proof can read. Remedy: set" in damage.message
+    assert damages(table, head_of(table), content=False) == []

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyiceberg.table.update import SetSnapshotRefUpdate
+from pyiceberg.table.update import SetPropertiesUpdate, SetSnapshotRefUpdate
 
 from lakehouse.protocol.catalog import remove_ref
 from lakehouse.protocol.seals.attempt import Attempt
@@ -38,6 +38,16 @@ def move(group: Group, release_id: str, snapshot_id: int) -> None:
     group.change("a", SetSnapshotRefUpdate.model_validate(tag))
 
 
+def put_again(group: Group, reference: dict[str, object], *, age: str | None = None) -> None:
+    """The tag of the current release, dropped and set anew where it was."""
+    tag = tag_of(current(group))
+    again = {"ref-name": tag, "type": "tag", "snapshot-id": group.load("a").metadata.refs[tag].snapshot_id}
+    group.change("a", remove_ref(tag))
+    group.change("a", SetSnapshotRefUpdate.model_validate(again | reference))
+    if age is not None:
+        group.change("a", SetPropertiesUpdate(updates={"history.expire.max-ref-age-ms": age}))
+
+
 def current(group: Group) -> str:
     return group.open().id
 
@@ -60,6 +70,13 @@ WRONG: dict[str, tuple[Callable[[Group], None], str, str]] = {
     "tag moved": (lambda g: move(g, current(g), first(g)), "tag_moved", "names snapshot"),
     "older tag moved": (lambda g: move(g, older(g), g.head("a")), "tag_moved", "names snapshot"),
     "tag removed": (lambda g: g.change("c", remove_ref(tag_of(current(g)))), "tag_missing", "has no tag"),
+    "tag that is a branch": (
+        lambda g: put_again(g, {"type": "branch"}),
+        "tag_replaced",
+        "is a branch, which any write",
+    ),
+    "tag of an age": (lambda g: put_again(g, {"max-ref-age-ms": 5}), "tag_expires", "ends at an age of 5 ms"),
+    "tag of the table's age": (lambda g: put_again(g, {}, age="7"), "tag_expires", "Remedy: unset history.expire.max-"),
     "member dropped": (
         lambda g: g.catalog.drop_table((g.lake.namespace, "b")),
         "member_replaced",

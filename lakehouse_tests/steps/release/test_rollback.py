@@ -65,7 +65,7 @@ def test_the_current_release_is_kept_while_it_is_current(sql_group: MakeGroup) -
     assert group.vintages() == [1, 1, 1]
     group.make()
     third = group.release("next").id
-    assert group.tags() == [tag_of(second), tag_of(third)]
+    assert group.tags() == [tag_of(first), tag_of(third)], "what readers had until now, and not what was taken back"
 
 
 def test_what_cannot_be_read_cannot_be_current(sql_group: MakeGroup) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import polars as pl
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -19,6 +20,7 @@ from pyiceberg.table.update import AssertTableUUID
 from lakehouse.declarations.mirror import BEHIND_COLUMN, DELETED_COLUMN, POSITION_COLUMN, TIME_COLUMN
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, set_tag
+from lakehouse.protocol.leases.references import commit_missing
 from lakehouse.protocol.seals.history import ancestry, head_of, is_rewrite, seals
 from lakehouse.steps.cdc.evidence import Evidence
 from lakehouse.steps.cdc.replay.changes import Types
@@ -121,7 +123,8 @@ def set_tags(catalog: LakeCatalog, evidence: Evidence) -> Checkpoint:
     """Tag the three tables where they were loaded, in one commit; the caller has proven them.
 
     Raises:
-        CommitFailedException: a table was replaced, or the checkpoint is there already and names something else.
+        CommitFailedException: a table was replaced, or the checkpoint is there already and names something else; or
+            the catalog gave no clear answer, again and again.
     """
     assert evidence.newest is not None
     tag = f"{CHECKPOINT_PREFIX}{evidence.newest.sealed.seal.attempt}"
@@ -133,17 +136,28 @@ def set_tags(catalog: LakeCatalog, evidence: Evidence) -> Checkpoint:
         name: pinned_table.snapshot_id for name, pinned_table in pinned.items() if pinned_table.snapshot_id is not None
     }
     tagged = {name: head_of(pinned_table.table, tag) for name, pinned_table in pinned.items()}
-    if tagged != snapshots:
-        catalog.commit_tables(
-            [
-                TableChange(
-                    pinned_table.table.name(),
-                    (AssertTableUUID(uuid=pinned_table.table.metadata.table_uuid), ref_is(tag, tagged[name])),
-                    (set_tag(tag, snapshots[name]),),
-                )
-                for name, pinned_table in pinned.items()
-            ]
+    changes = [
+        TableChange(
+            pinned_table.table.name(),
+            (AssertTableUUID(uuid=pinned_table.table.metadata.table_uuid), ref_is(tag, tagged[name])),
+            (set_tag(tag, snapshots[name]),),
         )
+        for name, pinned_table in pinned.items()
+    ]
+
+    def missing() -> list[TableChange]:
+        tables = catalog.load_tables([change.identifier for change in changes])
+        heads = {table_name(table): head_of(table, tag) for table in tables.values()}
+        uuids = {table_name(table): table.metadata.table_uuid for table in tables.values()}
+        if uuids != {name: pinned_table.table.metadata.table_uuid for name, pinned_table in pinned.items()}:
+            raise CommitFailedException(f"{', '.join(pinned)}: one of them was dropped and created anew meanwhile")
+        if heads == snapshots:
+            return []
+        if heads != tagged:
+            raise CommitFailedException(f"{', '.join(pinned)}: the tag {tag} was set or removed by another meanwhile")
+        return changes
+
+    commit_missing(catalog, missing, what=f"{', '.join(pinned)}: the tag {tag}")
     return Checkpoint(tag, evidence.newest.statement, snapshots, evidence.newest.sealed.timestamp_ms)
 
 

@@ -32,6 +32,22 @@ class CannotFold(LakehouseError):
     """What would be needed to fold the changelog again is not there any more."""
 
 
+class CheckpointRemoved(CannotFold):
+    """Somebody removed the tag of the checkpoint from which alone the changelog can be folded.
+
+    Attributes:
+        table: the mirror.
+    """
+
+    def __init__(self, table: str, missing: str, removed: Checkpoint) -> None:
+        places = (f"{name} at snapshot {snapshot_id}" for name, snapshot_id in removed.snapshots.items())
+        super().__init__(
+            f"{missing} Its fold begins with a checkpoint then, and {table} has none.",
+            remedy=f"somebody removed the tag {removed.tag}: set it again (`CREATE TAG`), on {', '.join(places)}",
+        )
+        self.table = table
+
+
 class Consumed:
     """Reads it, piece by piece."""
 
@@ -163,15 +179,14 @@ class Consumed:
             if not missing:
                 message = f"{self._mirror} has no checkpoint of this build."
                 raise CannotFold(message, remedy=f"`lakehouse checkpoint {self._mirror}`")
+            if removed := removed_checkpoint(self._evidence):
+                raise CheckpointRemoved(self._mirror, missing, removed)
             message = f"{missing} Its fold begins with a checkpoint then, and {self._mirror} has none."
             raise CannotFold(message, remedy=self._way_back())
         return checkpoint
 
     def _way_back(self) -> str:
         """What helps where neither the beginning nor a checkpoint is there: no command can make either anew."""
-        if removed := removed_checkpoint(self._evidence):
-            places = (f"{name} at snapshot {snapshot_id}" for name, snapshot_id in removed.snapshots.items())
-            return f"somebody removed the tag {removed.tag}: set it again (`CREATE TAG`), on {', '.join(places)}"
         if self._statement.initial and self._initial is None:
             begin = f"restore {self._statement.initial}, or take `initial` out of the declaration and rebuild"
             return f"{begin} (`lakehouse rebuild {self._mirror} --yes`)"

@@ -14,6 +14,7 @@ from lakehouse.protocol.seals.damage import Attempted, Heads
 from lakehouse.protocol.seals.partial_group import PartialGroup, read_partial_group
 from lakehouse.steps.cdc.evidence import Evidence, evidence_of, judge_seals
 from lakehouse.steps.cdc.replay.checkpoints import newest_checkpoint
+from lakehouse.steps.cdc.replay.consumed import CheckpointRemoved
 from lakehouse.steps.cdc.verify.counters import BalanceProof, check_balance
 from lakehouse.steps.cdc.verify.doubt import Doubt, find_doubt
 from lakehouse.steps.cdc.verify.ordering import OrderProof, check_order
@@ -26,7 +27,7 @@ class MirrorProof:
     """The proof of one mirror.
 
     Args:
-        lost: files of its tables that cannot be read any more.
+        lost: files of its tables that cannot be read any more, and tags that were removed.
         errors: what kept a part of the proof from being carried out; what the other parts found is in `findings`.
     """
 
@@ -113,7 +114,15 @@ def audit_mirror(
     limit = 2**62 if full else None
     own = [(pinned.table, pinned.snapshot_id) for pinned in (evidence.mirror, evidence.tombstones, evidence.quarantine)]
     tables_read = [*own, (evidence.changelog.table, evidence.changelog.snapshot_id)]
-    attempted = Attempted()
+    attempted, removed = Attempted(), list[Finding]()
+
+    def fold_again() -> FoldProof | None:
+        try:
+            return check_fold(catalog, tables, evidence=evidence, limit=limit)
+        except CheckpointRemoved as error:
+            removed.append(Finding("checkpoint_removed", str(error), error.table))
+            return None
+
     balance, keys, order, doubt, fold = (
         attempted.part(
             f"{name}: the balance of its seals", tables_read, partial(check_balance, tables, evidence), None
@@ -129,7 +138,7 @@ def audit_mirror(
         attempted.part(
             f"{name}: that it is what its changelog makes",
             [*tables_read, *_checkpointed(evidence)],
-            partial(check_fold, catalog, tables, evidence=evidence, limit=limit),
+            fold_again,
             None,
         ),
     )
@@ -141,7 +150,7 @@ def audit_mirror(
         doubt=doubt or Doubt(name),
         fold=fold or FoldProof(name, evidence.mirror.snapshot_id, findings=evidence.findings),
         seconds=round(time.monotonic() - began, 3),
-        lost=tuple(Finding.of(damage) for damage in attempted.damages if damage.lost),
+        lost=(*removed, *(Finding.of(damage) for damage in attempted.damages if damage.lost)),
         errors=tuple(attempted.errors),
     )
 

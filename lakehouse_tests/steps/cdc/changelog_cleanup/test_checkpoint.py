@@ -13,6 +13,7 @@ from lakehouse.steps.cdc.replay.checkpoints import CHECKPOINT_PREFIX, checkpoint
 from lakehouse.steps.cdc.replay.consumed import CannotFold
 from lakehouse.steps.cdc.verify.verify import FoldProof, check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
+from lakehouse_tests.fixtures.lost_answers import lose_one_answer
 from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, change, insert
 
 pytestmark = pytest.mark.slow
@@ -138,3 +139,14 @@ def test_a_checkpoint_survives_what_publishing_trims(tmp_path: Path) -> None:
     proof = check(lake, begin="checkpoint")
     assert proof.holds, proof.findings
     assert proof.changes == 4
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_a_checkpoint_is_made_also_where_the_answer_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, landed: bool
+) -> None:
+    lake = made(tmp_path)
+    fill(lake)
+    lose_one_answer(lake.catalog, monkeypatch, landed=landed)
+    checkpoint = make_checkpoint(lake.catalog, lake.tables)
+    assert [found.tag for found in checkpoints(read_evidence(lake.catalog, lake.tables))] == [checkpoint.tag]

@@ -166,6 +166,10 @@ def test_the_tag_of_a_checkpoint_that_is_gone_can_be_set_again(lake: MirroredLak
         with pytest.raises(CannotFold, match=f"set it again .*{BIRDS} at snapshot {places[BIRDS]}") as refused:
             attempted(lake.catalog, lake.tables)
     assert tag in str(refused.value.remedy)
+    proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
+    assert [(finding.kind, finding.table) for finding in proof.findings] == [("checkpoint_removed", BIRDS)]
+    assert tag in proof.findings[0].message
+    assert not proof.errors
     for name, snapshot_id in re.findall(r"(\S+) at snapshot (\d+)", str(refused.value.remedy)):
         lake.load(name).manage_snapshots().create_tag(int(snapshot_id), tag).commit()
         places.pop(name)
