@@ -16,6 +16,7 @@ from lakehouse.declarations import DeclarationError, load_declarations
 from lakehouse.orchestration.assets.specs import declaration_digest, owner_of
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse_tests.fixtures.broker import REPOSITORY
+from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 from lakehouse_tests.orchestration.assets.house import NESTS, STREAM, TABLE, write_conf
 
 NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
@@ -34,7 +35,8 @@ def conf(tmp_path: Path, jars: Path) -> Path:
 
 
 def demo() -> dg.Definitions:
-    return build_defs(load_settings(REPOSITORY / "conf", {}))
+    settings = load_settings(REPOSITORY / "conf", {})
+    return build_defs(settings.model_copy(update={"declarations": (demo_declarations(),)}))
 
 
 def test_the_demo_is_complete() -> None:

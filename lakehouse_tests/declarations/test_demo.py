@@ -12,7 +12,7 @@ from polars.testing import assert_series_equal
 from lakehouse.declarations import ByField, Declarations, arrow_schema, load_declarations
 from lakehouse.declarations.columns.column import Column
 from lakehouse.demo.sources import flights, reference
-from lakehouse_tests.settings.test_loading import REPOSITORY
+from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 
 # Broken by the real data, and declared as warnings: column → rows.
 WARNINGS = {("raw.weather", "wind_speed"): 1}
@@ -30,7 +30,7 @@ RULES: dict[str, Callable[..., pl.Expr]] = {
 
 @pytest.fixture(scope="module")
 def declared() -> Declarations:
-    return load_declarations([REPOSITORY / "conf" / "declarations"])
+    return load_declarations([demo_declarations()])
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,8 @@ import pytest
 
 from lakehouse.declarations import Declarations, load_declarations
 from lakehouse.declarations.registry.derived_rules import check_expectations
+from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 from lakehouse_tests.settings.test_loading import REPOSITORY
-
-DEMO = REPOSITORY / "conf" / "declarations"
 
 
 def shown(page: str, *, of: str) -> list[str]:
@@ -25,7 +24,7 @@ def declared(folder: Path, *examples: str) -> Declarations:
     """The demo's declarations with some of the user's own."""
     for number, text in enumerate(examples):
         (folder / f"example_{number}.py").write_text(text)
-    return load_declarations([DEMO, folder])
+    return load_declarations([demo_declarations(), folder])
 
 
 @pytest.mark.parametrize(
@@ -55,7 +54,7 @@ def test_documented_expectations_can_be_declared_for_the_table_that_they_speak_o
     [example] = shown("docs/how-to/rules.md", of="expects = (")
     names: dict[str, Any] = {}
     exec(example, names)
-    demo = load_declarations([DEMO])
+    demo = load_declarations([demo_declarations()])
     training = replace(demo.tables["features.training"], expects=names["expects"])
     assert len(training.expects) == 6
     check_expectations(replace(demo, tables={**demo.tables, training.name: training}))

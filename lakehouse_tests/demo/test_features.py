@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from lakehouse.declarations import Declarations, Derived, load_declarations, spark_schema
-from lakehouse_tests.fixtures.spark import REPOSITORY
+from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 
 pytestmark = pytest.mark.spark
 HOUR = datetime(2013, 2, 5, 12, tzinfo=UTC)
@@ -37,7 +37,7 @@ Frame = Callable[..., DataFrame]
 
 @cache
 def declared() -> Declarations:
-    return load_declarations([REPOSITORY / "conf" / "declarations"])
+    return load_declarations([demo_declarations()])
 
 
 def feature(name: str) -> Derived:

@@ -11,8 +11,8 @@ from lakehouse.orchestration.checks.mirror.definition import mirror_check_specs
 from lakehouse.orchestration.checks.profile.definition import distribution_judges
 from lakehouse.orchestration.checks.rules.definition import rule_judges
 from lakehouse.orchestration.checks.stream.definition import check_specs
+from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 from lakehouse_tests.reference.lines import head, wrapped
-from lakehouse_tests.rooms import ROOT
 
 Described = tuple[str, str, bool]  # name, description, whether it blocks
 _NAMED = (("references", "table"), *((kind, "column") for kind in ("drift", "sample", "same_values", "histogram")))
@@ -74,7 +74,7 @@ def _lines() -> Iterator[str]:
         "Every asset check, as Dagster shows it. Where a declaration has a part in the text, it is the demo's. A check "
         "that blocks stops what is computed from its table in the same run, and its releases.",
     )
-    for title, found in sections(load_declarations([ROOT / "conf" / "declarations"])).items():
+    for title, found in sections(load_declarations([demo_declarations()])).items():
         yield from ("", f"## {title}")
         for name, description, blocking in found:
             yield from (

@@ -6,9 +6,9 @@ import pytest
 
 from lakehouse.declarations import OWN_TABLES, DeclarationError, load_declarations
 from lakehouse.settings import load_settings
+from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 from lakehouse_tests.settings.test_loading import REPOSITORY
 
-DEMO = REPOSITORY / "conf" / "declarations"
 OWN = """
 import pandera.pyspark as pa
 from lakehouse import Stream, Table, ToTable
@@ -26,9 +26,9 @@ READS_THE_DEMO = OWN.replace(
 
 def test_only_what_is_ones_own_is_left(tmp_path: Path) -> None:
     (tmp_path / "things.py").write_text(OWN)
-    whole = load_declarations([DEMO, tmp_path])
+    whole = load_declarations([demo_declarations(), tmp_path])
     assert {"flights", "reference", "flight_changes", "things"} == set(whole.streams)
-    left = load_declarations([DEMO, tmp_path], demo=False)
+    left = load_declarations([demo_declarations(), tmp_path], demo=False)
     assert set(left.streams) == {"things"}
     assert set(left.tables) - OWN_TABLES == {"mine.things", "quarantine.things"}
     assert (left.changelogs, left.mirrors, left.derived, left.releases) == ({}, {}, {}, {})
@@ -37,7 +37,7 @@ def test_only_what_is_ones_own_is_left(tmp_path: Path) -> None:
 def test_what_reads_the_demo_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "things.py").write_text(READS_THE_DEMO)
     with pytest.raises(DeclarationError, match=r"stream things goes to raw\.planes, which is not declared"):
-        load_declarations([DEMO, tmp_path], demo=False)
+        load_declarations([demo_declarations(), tmp_path], demo=False)
 
 
 def test_it_is_a_setting_and_on_as_shipped() -> None:
