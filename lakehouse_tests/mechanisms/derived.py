@@ -123,6 +123,13 @@ DERIVED = (
         guard="proofs/audit/test_accounted_tables.py::test_a_table_that_was_dropped_hides_nothing_of_its_siblings",
     ),
     Mechanism(
+        name="branch that was removed",
+        promise="P1: Somebody removes `main`, so that readers find a table empty, and every audit holds.",
+        keeps="lakehouse.protocol.seals.lost_main:lost_main",
+        lets_pass=gives(""),
+        guard="cli/commands/prove/test_audit_commits.py::test_a_main_that_somebody_removed",
+    ),
+    Mechanism(
         name="columns that were dropped",
         promise="P1: Somebody drops a column with all its values, and every audit holds.",
         keeps="lakehouse.proofs.audit.columns:audit_columns",

@@ -19,6 +19,7 @@ from lakehouse.proofs.lineage.vintage import check_vintage
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import head_of
+from lakehouse.protocol.seals.lost_main import lost_main
 from lakehouse.protocol.seals.row_count import rows_by_summary
 
 
@@ -27,7 +28,7 @@ class Broken:
     """A promise that a derived table does not keep.
 
     Args:
-        kind: short and stable, for machines: `date_…`, `input_…`, `vintage`, `lineage_…`, `rows_differ`,
+        kind: short and stable, for machines: `date_…`, `input_…`, `vintage`, `lineage_…`, `rows_differ`, `no_main`,
             `missing_file` or `unreadable_file`.
     """
 
@@ -107,7 +108,8 @@ def audit_derived(load: Callable[[str], Table], declared: Derived) -> DerivedPro
     loaded = cache(load)
     table = loaded(declared.name)
     if (snapshot_id := head_of(table)) is None:
-        return DerivedProof(declared.name)
+        lost = lost_main(table)
+        return DerivedProof(declared.name, findings=(Broken("no_main", lost),) if lost else ())
     attempted, heads = Attempted(), [(table, snapshot_id)]
     step = cache(partial(made, table, snapshot_id))
     foreign = attempted.part("its commits", heads, partial(foreign_commits, table, snapshot_id), [])

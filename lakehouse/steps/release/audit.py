@@ -18,6 +18,7 @@ from lakehouse.protocol.catalog.change import FOREVER_MS
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import head_of, seals
+from lakehouse.protocol.seals.lost_main import lost_main
 from lakehouse.protocol.seals.partial_group import read_partial_group
 from lakehouse.retry import retrying
 from lakehouse.steps.release.errors import PointerDamaged
@@ -76,6 +77,8 @@ def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | 
     began = time.monotonic()
     table = catalog.load_table(release.table.identifier)
     head = head_of(table)
+    if lost := lost_main(table):
+        return ReleaseProof(release.name, findings=(Finding("no_main", lost, release.pointer),)), head
     try:
         for _ in seals(table, head):  # each is verified on the way
             pass

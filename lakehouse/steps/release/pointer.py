@@ -19,6 +19,7 @@ from lakehouse.protocol.commit import publish, stage_rows
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import head_of
+from lakehouse.protocol.seals.lost_main import lost_main
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.release.errors import NothingReleased, PointerDamaged, ReleaseGone, ReleaseUnknown
 from lakehouse.steps.release.names import group_of
@@ -101,8 +102,12 @@ def read_pointer(table: Table) -> Pointer:
 
     Raises:
         SealBroken: the newest seal was changed after it was written.
-        PointerDamaged: the table has rows, and its newest seal is not about a release, or cannot be read as such.
+        PointerDamaged: its `main` is gone; or the table has rows, and its newest seal is not about a release, or
+            cannot be read as such.
     """
+    if lost := lost_main(table):
+        message, _, remedy = lost.partition(". ")
+        raise PointerDamaged(f"{message}.", remedy=remedy)
     base = Base.of(table)
     try:
         statement = PointerStatement.from_keys(base.sealed.seal.statement) if base.sealed else None

@@ -14,6 +14,7 @@ from lakehouse.steps.release.names import tag_of
 from lakehouse.steps.release.rollback import rollback
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.proofs.audit.document import Document, edit_document, redigest, seals
+from lakehouse_tests.protocol.seals.test_lost_main import remove_main
 from lakehouse_tests.steps.release.conftest import DATE, Group, MakeGroup, make_group
 
 pytestmark = pytest.mark.slow
@@ -66,7 +67,7 @@ def append_by_hand(group: Group) -> None:
     pointer.append(pointer.scan().to_arrow())
 
 
-WRONG: dict[str, tuple[Callable[[Group], None], str, str]] = {
+WRONG: dict[str, tuple[Callable[[Group], object], str, str]] = {
     "tag moved": (lambda g: move(g, current(g), first(g)), "tag_moved", "names snapshot"),
     "older tag moved": (lambda g: move(g, older(g), g.head("a")), "tag_moved", "names snapshot"),
     "tag removed": (lambda g: g.change("c", remove_ref(tag_of(current(g)))), "tag_missing", "has no tag"),
@@ -83,6 +84,7 @@ WRONG: dict[str, tuple[Callable[[Group], None], str, str]] = {
         "was dropped after",
     ),
     "member recreated": (recreate, "member_replaced", "was dropped and created anew after"),
+    "main removed": (lambda g: remove_main(g.lake, g.declared.pointer), "no_main", "set_current_snapshot"),
     "row without a seal": (append_by_hand, "unsealed_commit", "nobody sealed snapshot"),
 }
 
@@ -128,6 +130,14 @@ def test_what_somebody_did_is_named(made: Group, what: str) -> None:
     assert not proof.holds
     assert kind in {finding.kind for finding in proof.findings}
     assert any(told in finding.message for finding in proof.findings)
+
+
+def test_no_release_begins_anew_where_its_pointer_was_emptied(made: Group) -> None:
+    remove_main(made.lake, made.declared.pointer)
+    with pytest.raises(PointerDamaged, match="its branch `main` is gone"):
+        made.open()
+    with pytest.raises(PointerDamaged, match="its branch `main` is gone"):
+        made.release("third")
 
 
 def test_a_release_of_two_vintages_is_named_though_every_tag_is_right(

@@ -13,6 +13,7 @@ from lakehouse.declarations import Declarations
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.proofs.audit.chain import unsealed_findings
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
+from lakehouse.protocol.seals.lost_main import lost_main
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class CommitsProof(FindingsDecide):
 def _prove(auditing: Auditing, name: str) -> CommitsProof:
     if (table := auditing.load(name)) is None:
         return CommitsProof(name)
+    if lost := lost_main(table):
+        return CommitsProof(name, (Finding("no_main", lost, name),))
     head = head_of(table)
     if not any(seal_keys.VERSION in summary_of(snapshot) for snapshot in ancestry(table, head)):
         return CommitsProof(name)
