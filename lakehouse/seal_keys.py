@@ -99,6 +99,12 @@ DERIVED_COLUMN_LINEAGE: Final = "derived.column_lineage"
 # Of a rewrite whose snapshots bear no mark of their attempt (tables of version 3).
 REWRITE_CLAIMED: Final = "rewrite.claimed"
 
+# Of what came from outside the protocol: carried from seal to seal until one settles it; proven by maintenance.
+FOREIGN_COMMITS: Final = "foreign.commits"
+FOREIGN_REWRITES: Final = "foreign.rewrites"
+FOREIGN_COLUMNS: Final = "foreign.columns"
+FOREIGN_PROVEN: Final = "foreign.proven"
+
 # Of a table that an asset writes by itself (`Lake.append`, `Lake.overwrite`).
 WRITE_MODE: Final = "write.mode"
 WRITE_ADDED: Final = "write.added"

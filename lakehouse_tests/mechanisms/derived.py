@@ -42,6 +42,7 @@ def _from_now(original: Function) -> Function:
 
 
 _RUNTIME = "orchestration/test_run_context.py::"
+_CARRIED = "protocol/seals/test_carried.py::"
 _INPUTS = "steps/derived/test_plan.py::"
 _RELEASE = "steps/release/test_pointer.py::"
 DERIVED = (
@@ -114,6 +115,20 @@ DERIVED = (
         keeps="lakehouse.steps.maintenance.verify.foreign_rewrites:_judged",
         lets_pass=gives(_Verdict()),
         guard="steps/maintenance/verify/test_foreign_rewrites.py::test_a_value_that_was_changed_is_named_also_below_newer_seals",
+    ),
+    Mechanism(
+        name="open matters in seals",
+        promise="P5: A red audit turns green by itself, as publishing trims the history that shows why.",
+        keeps="lakehouse.protocol.seals.carried:carry_on",
+        lets_pass=lambda _: lambda seal, base: seal,
+        guard=_CARRIED + "test_a_finding_outlives_what_publishing_trims_and_expiry_deletes",
+    ),
+    Mechanism(
+        name="evidence that is kept",
+        promise="P5: The snapshots that prove a rewrite wrong are trimmed, and its rows are released.",
+        keeps="lakehouse.protocol.seals.carried:evidence",
+        lets_pass=gives({}),
+        guard="protocol/seals/test_foreign_rewrites.py::test_rows_that_a_rewrite_changed_are_not_released_after_its_history_has_gone",
     ),
     Mechanism(
         name="table that was dropped",

@@ -4,18 +4,16 @@
 seen under another name, and most proofs end before they can say so.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Table as DeclaredTable
 from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit.proof import Finding, FindingsDecide
-from lakehouse.protocol.seals.covered import settles
-from lakehouse.protocol.seals.history import ancestry, head_of
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.protocol.seals.written_fields import field_ids, written_fields
 
 
 @dataclass(frozen=True)
@@ -57,24 +55,8 @@ def _dropped(table: Table, wanted: list[str]) -> list[str]:
 
 def _other_fields(table: Table, wanted: list[str]) -> list[str]:
     """Names under which the snapshots that rows came with had another field, as far as nothing settled the matter."""
-    current = _field_ids(table.schema())
-    written = [_field_ids(schema) for schema in _schemas_of_rows(table)]
-    former = {field: {ids[field] for ids in written if field in ids} for field in wanted if field in current}
-    return _outermost([field for field, ids in former.items() if ids - {current[field]}])
-
-
-def _schemas_of_rows(table: Table) -> Iterator[Schema]:
-    schemas, used = table.schemas(), set[int]()
-    for snapshot in ancestry(table, head_of(table)):
-        if snapshot.schema_id is not None and snapshot.schema_id in schemas:
-            used.add(snapshot.schema_id)
-        if settles(snapshot):
-            break
-    return (schemas[schema_id] for schema_id in sorted(used))
-
-
-def _field_ids(schema: Schema) -> dict[str, int]:
-    return {name: schema.find_field(name).field_id for name in schema.column_names}
+    current, written = field_ids(table.schema()), written_fields(table, head_of(table))
+    return _outermost([name for name in wanted if name in current and written.get(name, set()) - {current[name]}])
 
 
 def _outermost(fields: list[str]) -> list[str]:

@@ -104,7 +104,7 @@ def stage_rows(
 
     def write(transaction: Transaction) -> None:
         transaction.append(data, snapshot_properties=attempt.marks, branch=attempt.branch)
-        seal_on(transaction, attempt.branch, seal)
+        seal_on(transaction, base, attempt.branch, seal)
 
     open_branch(catalog, base, attempt)
     failpoint("seal.before")

@@ -39,7 +39,7 @@ def rebase(catalog: LakeCatalog, staged: Staged, table: Table) -> Staged:
         ManageSnapshots(transaction).create_branch(snapshot_id, branch).commit()
         if files:
             append_to(transaction, staged.base, staged.attempt, branch, files)
-        seal_on(transaction, branch, seal)
+        seal_on(transaction, base, branch, seal)
 
     # While the retired branch is there, housekeeping sees whose the files are; once it is gone, so may be the files.
     head = commit_on_branch(catalog, base, branch, build, require=[ref_is(staged.branch, staged.head)])

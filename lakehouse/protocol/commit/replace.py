@@ -100,6 +100,6 @@ def _commit(
     def build(transaction: Transaction) -> None:
         ManageSnapshots(transaction).create_branch(snapshot_id, branch).commit()
         ReplaceFiles(transaction, base.table, replacement, marks, branch, regrouped=regrouped).commit()
-        seal_on(transaction, branch, seal)
+        seal_on(transaction, base, branch, seal)
 
     return commit_on_branch(catalog, base, branch, build, require=require), seal

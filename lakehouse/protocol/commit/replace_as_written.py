@@ -14,6 +14,7 @@ from lakehouse.protocol.errors import ForeignCommit, MainMoved
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
+from lakehouse.protocol.seals.carried import carry_on
 from lakehouse.protocol.seals.history import head_of, is_seal_only
 from lakehouse.protocol.seals.seal import Seal
 
@@ -46,7 +47,7 @@ def stage_as_written(catalog: LakeCatalog, spark: SparkSession, base: Base, atte
             remedy="run the table's step, which says what to do about it",
         )
     claimed = frozenset(snapshot.snapshot_id for snapshot in rewrites_between(table, base.snapshot_id, head))
-    seal = Seal.repeated(base.sealed.seal, attempt, claimed=claimed)
+    seal = carry_on(Seal.repeated(base.sealed.seal, attempt, claimed=claimed), base)
     failpoint("seal.before")
     no_rows = spark.table(branch_table(base, attempt)).limit(0)
     writer = no_rows.writeTo(branch_table(base, attempt))

@@ -24,6 +24,7 @@ from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, SchemaChanged,
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
+from lakehouse.protocol.seals.carried import carry_on
 from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, retrying
@@ -86,7 +87,7 @@ def seal_branch(catalog: LakeCatalog, base: Base, attempt: Attempt, seal: Seal) 
 
     def build(transaction: Transaction) -> None:
         _open(transaction, base, attempt)
-        seal_on(transaction, attempt.branch, seal)
+        seal_on(transaction, base, attempt.branch, seal)
 
     head = commit_on_branch(catalog, base, attempt.branch, build)
     failpoint("seal.after")
@@ -127,9 +128,10 @@ def append_to(transaction: Transaction, base: Base, attempt: Attempt, branch: st
             append.append_data_file(file)
 
 
-def seal_on(transaction: Transaction, branch: str, seal: Seal) -> None:
-    """Add the commit without files that carries the seal."""
-    with transaction.update_snapshot(snapshot_properties=seal.to_summary(), branch=branch).fast_append():
+def seal_on(transaction: Transaction, base: Base, branch: str, seal: Seal) -> None:
+    """Add the commit without files that carries the seal, and what is open in the history of its base."""
+    keys = carry_on(seal, base).to_summary()
+    with transaction.update_snapshot(snapshot_properties=keys, branch=branch).fast_append():
         pass
 
 

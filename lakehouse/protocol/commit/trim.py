@@ -18,6 +18,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.leases.lease import held_leases
+from lakehouse.protocol.seals.carried import evidence
 from lakehouse.protocol.seals.history import MAIN, ancestry, attempt_of, head_of
 
 KEEP_PROPERTY = "lakehouse.publish.keep-snapshots"
@@ -32,7 +33,8 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     """Ids that the next publish may drop: older than the newest `lakehouse.publish.keep-snapshots` of `main`.
 
     Never one that a branch or tag names, nor one on the way from another branch to `main`, nor one that the retention
-    of `main` itself keeps, nor one that is newer than a lease: its owner reads from there on. Snapshots outside every
+    of `main` itself keeps, nor one that is newer than a lease: its owner reads from there on. Nor a commit from outside
+    that nothing has settled yet, with the one before it. Snapshots outside every
     reference stay, as they may be on their way to one, or were rolled back; but for those of an attempt that was
     published long ago from another branch, on a newer base.
     """
@@ -46,6 +48,7 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     kept_ids.update(_on_the_way(table, position_of))
     if (main := head_of(table)) is not None:
         kept_ids.add(main)
+    kept_ids.update(evidence(table, next_head))
     return [
         *(snapshot_id for snapshot_id in position_of if snapshot_id not in kept_ids),
         *_left_behind(table, position_of.keys() | kept_ids, position_of),

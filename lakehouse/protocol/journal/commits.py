@@ -82,7 +82,7 @@ def _event(table: Table, snapshot: Snapshot, rows: Mapping[str, Moved]) -> Event
     if attempt_of(snapshot) is not None:
         return None  # the seal on top of it tells of it
     if is_rewrite(snapshot):
-        return _unsealed(table, snapshot, "rewritten", "the same rows in other files", "")
+        return _unsealed(table, snapshot, "rewritten", "by its own word the same rows in other files", "")
     return _unsealed(table, snapshot, "foreign", "written outside the protocol: no seal says by whom", "ERROR")
 
 

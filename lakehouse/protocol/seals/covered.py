@@ -5,6 +5,10 @@ came from outside the protocol, also one that bears the mark of an attempt elsew
 that they only rearrange files are another matter: what they have done can be proven.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
@@ -12,27 +16,48 @@ from lakehouse import seal_keys
 from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, is_seal_only, summary_of
 
 
-def unsealed_commits(table: Table, snapshot_id: int | None) -> list[Snapshot]:
-    """The commits that led to a snapshot and that no seal accounts for, newest first, as far as history goes.
+@dataclass(frozen=True)
+class UncoveredCommit:
+    """A commit from outside the protocol. For a person it is `snapshot 7 (append, 2 rows added, 0 deleted)`.
 
-    What lies below a seal that settles the matter is left out: a person adopted the rows, or the step replaced them
-    all. Whether seals are what they were is not asked here.
+    Args:
+        snapshot_id: its snapshot, whose entry may have gone.
+        description: what it did, by its own summary.
     """
-    commits: list[Snapshot] = []
+
+    snapshot_id: int
+    description: str
+
+    def __str__(self) -> str:
+        return f"snapshot {self.snapshot_id} ({self.description})"
+
+
+def unsealed_commits(table: Table, snapshot_id: int | None) -> list[UncoveredCommit]:
+    """The commits that led to a snapshot and that no seal accounts for, newest first.
+
+    Where history does not go so far any more, the seals that are left name them. What lies below a seal that settles
+    the matter is left out: a person adopted the rows, or the step replaced them all. Whether seals are what they were
+    is not asked here.
+    """
+    commits: dict[int, str] = {}
+    recorded: dict[int, str] = {}
     sealed_by: str | None = None
     for snapshot in ancestry(table, snapshot_id):
         summary = summary_of(snapshot)
         if seal_keys.VERSION in summary:
             sealed_by = summary.get(seal_keys.ATTEMPT)
             if not is_seal_only(snapshot):  # its keys were copied to a commit of rows
-                commits.append(snapshot)
-            elif settles(snapshot):
-                return commits
+                commits[snapshot.snapshot_id] = _describe(snapshot)
+                continue
+            if settles(snapshot):
+                break
+            recorded |= _recorded(summary)
         elif attempt_of(snapshot) is not None and attempt_of(snapshot) == sealed_by:
             continue
         elif not is_rewrite(snapshot):
-            commits.append(snapshot)
-    return commits
+            commits[snapshot.snapshot_id] = _describe(snapshot)
+    older = {snapshot_id: words for snapshot_id, words in recorded.items() if snapshot_id not in commits}
+    return [UncoveredCommit(snapshot_id, words) for snapshot_id, words in (commits | older).items()]
 
 
 def settles(snapshot: Snapshot) -> bool:
@@ -40,23 +65,35 @@ def settles(snapshot: Snapshot) -> bool:
     summary = summary_of(snapshot)
     if seal_keys.VERSION not in summary:
         return False
-    match summary.get(seal_keys.KIND):
+    return is_settling(
+        summary.get(seal_keys.KIND, ""),
+        {key.removeprefix(seal_keys.PREFIX): text for key, text in summary.items()},
+    )
+
+
+def is_settling(kind: str, statement: Mapping[str, str]) -> bool:
+    """The same of a seal that is still to be written."""
+    match kind:
         case "adopt" | "rebuild":
             return True
         case "write":
-            return summary.get(seal_keys.PREFIX + seal_keys.WRITE_MODE) == "overwrite"
+            return statement.get(seal_keys.WRITE_MODE) == "overwrite"
         case "derive":
-            return (
-                summary.get(seal_keys.PREFIX + seal_keys.DERIVED_MODE),
-                summary.get(seal_keys.PREFIX + seal_keys.DERIVED_PARTITION),
-            ) == ("full", "[]")
+            return (statement.get(seal_keys.DERIVED_MODE), statement.get(seal_keys.DERIVED_PARTITION)) == ("full", "[]")
         case _:
             return False
 
 
-def in_words(snapshot: Snapshot) -> str:
-    """A commit for a person: `snapshot 7 (append, 2 rows added, 0 deleted)`."""
+def _describe(snapshot: Snapshot) -> str:
     summary = summary_of(snapshot)
     operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
-    counts = f"{summary.get('added-records', 0)} rows added, {summary.get('deleted-records', 0)} deleted"
-    return f"snapshot {snapshot.snapshot_id} ({operation}, {counts})"
+    return f"{operation}, {summary.get('added-records', 0)} rows added, {summary.get('deleted-records', 0)} deleted"
+
+
+def _recorded(summary: Mapping[str, str]) -> dict[int, str]:
+    """What a seal carries on, newest first. That it is as it was written is for other proofs to say."""
+    text = summary.get(seal_keys.PREFIX + seal_keys.FOREIGN_COMMITS, "{}")
+    try:
+        return msgspec.json.decode(text, type=dict[int, str])
+    except msgspec.MsgspecError:
+        return {}

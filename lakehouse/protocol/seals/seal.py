@@ -69,7 +69,9 @@ class Seal:
         )
 
     @classmethod
-    def repeated(cls, previous: "Seal", attempt: Attempt, *, claimed: Collection[int] = ()) -> "Seal":
+    def repeated(
+        cls, previous: "Seal", attempt: Attempt, *, claimed: Collection[int] = (), proven: Collection[int] = ()
+    ) -> "Seal":
         """The seal of an attempt that only maintains the table: it says again what the seal before it says.
 
         Date, parameters, code and inputs too, since they are the content's and not the run's that rearranged it: when
@@ -79,10 +81,11 @@ class Seal:
             previous: the seal before.
             attempt: who maintains.
             claimed: snapshots below that are the attempt's own and bear no mark of it.
+            proven: rewrites from outside that hold the same rows as what was before them.
         """
-        statement = {key: text for key, text in previous.statement.items() if key != seal_keys.REWRITE_CLAIMED}
-        if claimed:
-            statement[seal_keys.REWRITE_CLAIMED] = msgspec.json.encode(sorted(claimed)).decode()
+        lists = {seal_keys.REWRITE_CLAIMED: claimed, seal_keys.FOREIGN_PROVEN: proven}
+        statement = {key: text for key, text in previous.statement.items() if key not in lists}
+        statement |= {key: msgspec.json.encode(sorted(ids)).decode() for key, ids in lists.items() if ids}
         return replace(
             previous,
             kind=MAINTENANCE,

@@ -18,7 +18,7 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.leases.lease import lease_tag, leases, take_lease
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
-from lakehouse.protocol.seals.covered import in_words, unsealed_commits
+from lakehouse.protocol.seals.covered import unsealed_commits
 from lakehouse.settings import Parameter, Parameters
 from lakehouse.steps.derived.inputs.agreement import RunRequest, agree
 from lakehouse.steps.derived.inputs.increment import Increment, next_increment
@@ -105,7 +105,7 @@ def prepare(step: DeriveStep) -> DerivedPlan:
     base = read_bases(step.catalog, [step.name])[step.name]
     if not step.whole and (foreign := unsealed_commits(base.table, base.snapshot_id)):
         raise RowsOfOthers(
-            f"{step.name}: {in_words(foreign[0])} was written outside the protocol, and what this run computes would "
+            f"{step.name}: {foreign[0]} was written outside the protocol, and what this run computes would "
             "stand beside its rows.",
             remedy="roll it back, or compute the whole table anew.",
         )

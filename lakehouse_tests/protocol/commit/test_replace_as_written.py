@@ -50,7 +50,7 @@ class Writer:
         assert seal
         if self._writes:
             branch = self._attempt.branch
-            commit_on_branch(self._lake.catalog, self._base, branch, lambda t: seal_on(t, branch, seal))
+            commit_on_branch(self._lake.catalog, self._base, branch, lambda t: seal_on(t, self._base, branch, seal))
 
 
 def rewritten(lake: Lake, name: str) -> tuple[Base, Attempt, int]:

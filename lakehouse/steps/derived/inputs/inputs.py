@@ -11,7 +11,7 @@ from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.lineage.computations import Computation, computations_of
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.seals.covered import in_words, unsealed_commits
+from lakehouse.protocol.seals.covered import unsealed_commits
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.derived.inputs.component import component_of, external_inputs
@@ -105,7 +105,7 @@ def require_sealed(table: str, inputs: Iterable[Input], declarations: Declaratio
         writer = declarations.writer(input_.name)
         foreign = unsealed_commits(input_.table, input_.snapshot_id)
         if foreign and (input_.seal is not None or writer is not None):
-            commits.append(f"{input_.name}: {', '.join(map(in_words, foreign))}")
+            commits.append(f"{input_.name}: {', '.join(map(str, foreign))}")
             remedies.append(_remedy(input_.name, writer))
     if commits:
         raise InputWrittenTo(

@@ -28,6 +28,7 @@ from lakehouse.protocol.seals.history import head_of
 from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, pause
 from lakehouse.steps.maintenance.expire.consumers import can_plan, newly_cut_off
 from lakehouse.steps.maintenance.expire.expired import Expired, blocked_words
+from lakehouse.steps.maintenance.expire.foreign_rewrites import seal_proven_rewrites
 from lakehouse.steps.maintenance.expire.holds import holders_of
 from lakehouse.steps.maintenance.expire.snapshot_selection import SnapshotSelection, select_snapshots
 from lakehouse.steps.maintenance.measure.history import MAINTAINS, history_of, refs_of
@@ -67,13 +68,14 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         before = TableMeasure(snapshots=len(table.metadata.snapshots))
         return ActionOutcome(action=action, result="dry_run", before=before, message=message)
     began = time.monotonic()
+    proven = seal_proven_rewrites(work)
     expired = expire(work.catalog, work.declarations, work.base.name, policy)
     return ActionOutcome(
         action=action,
         result="failed" if expired.broken else "done",
         before=TableMeasure(files=expired.files + expired.metadata_files, snapshots=expired.before),
         after=TableMeasure(seconds=time.monotonic() - began, snapshots=expired.after),
-        message=str(expired),
+        message="; ".join(filter(None, (proven, str(expired)))),
         effect=ActionEffect(
             snapshots=len(expired.selection.snapshot_ids), files=expired.files, metadata_files=expired.metadata_files
         ),

@@ -18,6 +18,7 @@ from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN
 from lakehouse.protocol.commit.trim import retained
 from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases, release_command
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
+from lakehouse.protocol.seals.carried import evidence
 from lakehouse.protocol.seals.history import MAIN, ancestry, head_of
 from lakehouse.steps.cdc.plan.initial_tag import is_initial
 from lakehouse.steps.cdc.replay.checkpoints import CHECKPOINT_PREFIX
@@ -67,6 +68,7 @@ def holders(
         now: up to when its own retention counts back.
     """
     holds = [*_by_lease(table, consumers), *_by_reference(table, orphaned), *_by_main(table, now or datetime.now(UTC))]
+    holds += _by_evidence(table)
     leased = {(holder.owner, holder.snapshot_id) for holder in holds}
     by_seal = [holder for holder in _by_seal(table, consumers) if (holder.owner, holder.snapshot_id) not in leased]
     return _sorted((*holds, *by_seal))
@@ -179,6 +181,18 @@ def _by_main(table: Table, now: datetime) -> Iterator[SnapshotHold]:
         command=f"ALTER TABLE {table_name(table)} REPLACE BRANCH `{MAIN}` {shorter}",
         reason=f"its own retention keeps {' and '.join(limits)}",
     )
+
+
+def _by_evidence(table: Table) -> Iterator[SnapshotHold]:
+    """What came from outside and nothing has settled: without it a finding could be neither explained nor undone."""
+    for snapshot_id, foreign_id in evidence(table, head_of(table)).items():
+        yield SnapshotHold(
+            kind="evidence",
+            owner=f"of foreign snapshot {foreign_id}",
+            snapshot_id=snapshot_id,
+            command="`lakehouse audit` says more; take the rows over by `lakehouse adopt`, or replace them all",
+            reason="a commit from outside the protocol that nothing has proven, taken over or replaced",
+        )
 
 
 def _first_needed(table: Table, read: int) -> int | None:

@@ -68,8 +68,8 @@ def select_snapshots(state: MeasuredState, policy: Expire) -> SnapshotSelection:
         )
         for index in indexes:
             reasons.setdefault(line[index], f"{_name(holder)} holds it")
-        if indexes:
-            blocked[holder] = len(indexes)
+        if indexes or (holder.kind == "evidence" and root < 0):  # publishing has left it apart from the history
+            blocked[holder] = len(indexes) or 1
         if holder.since_on:
             boundary = max(boundary, root + 1)
         else:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-HolderKind = Literal["mirror", "incremental", "lease", "pin", "release", "checkpoint", "tag", "attempt", "branch"]
+HolderKind = Literal[
+    "mirror", "incremental", "lease", "pin", "release", "checkpoint", "tag", "attempt", "branch", "evidence"
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,24 +5,22 @@ before they were published. One that somebody else has put on `main`, such as a 
 in the same way here, as long as the snapshot before it is there.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse import seal_keys
 from lakehouse.iceberg.entries import is_data
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.commit import Replacement
 from lakehouse.protocol.commit.replacement import listed_otherwise
-from lakehouse.protocol.seals.covered import settles
 from lakehouse.protocol.seals.damage import Attempted
-from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, summary_of
+from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites, recorded_rewrites, unproven_rewrites
+from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.verify.proof import Prover, RowsDiffer
 
 
@@ -60,14 +58,14 @@ def audit_rewrites(table: Table, *, in_process: int) -> RewritesProof:
         table: as it was loaded.
         in_process: so many bytes of one rewrite are read, both sides together.
     """
-    rewrites = {snapshot.snapshot_id: snapshot for snapshot in foreign_rewrites(table, head_of(table))}
+    rewrites = dict.fromkeys(unproven_rewrites(table, head_of(table)))
     for ref in table.refs().values():
         if ref.snapshot_ref_type is SnapshotRefType.TAG:
             # A tag outlives the snapshots before its own, and a release was proven before it was made.
             for snapshot in foreign_rewrites(table, ref.snapshot_id):
                 if _parent(table, snapshot) is not None:
-                    rewrites.setdefault(snapshot.snapshot_id, snapshot)
-    return _prove(table, rewrites.values(), in_process)
+                    rewrites.setdefault(snapshot.snapshot_id)
+    return prove_rewrites(table, rewrites, in_process)
 
 
 def prove_release(table: Table, snapshot_id: int, released: Collection[int], *, in_process: int) -> RewritesProof:
@@ -79,21 +77,33 @@ def prove_release(table: Table, snapshot_id: int, released: Collection[int], *, 
         released: snapshots whose history was proven.
         in_process: so many bytes of one rewrite are read, both sides together.
     """
-    return _prove(table, foreign_rewrites(table, snapshot_id, until=released), in_process)
+    listed = [snapshot.snapshot_id for snapshot in foreign_rewrites(table, snapshot_id, until=released)]
+    recorded = recorded_rewrites(table, snapshot_id, until=released)
+    return prove_rewrites(table, dict.fromkeys([*listed, *sorted(recorded)]), in_process)
 
 
-def _prove(table: Table, rewrites: Iterable[Snapshot], in_process: int) -> RewritesProof:
+def prove_rewrites(table: Table, rewrites: Iterable[int], in_process: int) -> RewritesProof:
+    """Prove some rewrites.
+
+    Args:
+        table: as it was loaded.
+        rewrites: their snapshots, whose entries may have gone.
+        in_process: so many bytes of one rewrite are read, both sides together.
+    """
     name = table_name(table)
     proven: list[int] = []
     findings: list[Finding] = []
     unproven: list[str] = []
     attempted = Attempted()
-    for snapshot in rewrites:
-        snapshots = [(table, snapshot.snapshot_id), (table, snapshot.parent_snapshot_id)]
-        which = f"{name}: snapshot {snapshot.snapshot_id}, a rewrite from outside the protocol,"
+    for snapshot_id in rewrites:
+        which = f"{name}: snapshot {snapshot_id}, a rewrite from outside the protocol,"
+        if (snapshot := table.metadata.snapshot_by_id(snapshot_id)) is None:
+            unproven.append(f"{which} is not proven to hold the same rows as the one before it: its entry has expired.")
+            continue
+        snapshots = [(table, snapshot_id), (table, snapshot.parent_snapshot_id)]
         verdict = attempted.part(which, snapshots, partial(_judged, table, snapshot, in_process), None)
         if verdict == _SAME:
-            proven.append(snapshot.snapshot_id)
+            proven.append(snapshot_id)
         elif verdict is not None and verdict.changed:
             message = f"{which} does not hold the same rows as the one before it ({verdict.why})."
             findings.append(Finding("rewrite_changed_rows", message, name))
@@ -101,37 +111,6 @@ def _prove(table: Table, rewrites: Iterable[Snapshot], in_process: int) -> Rewri
             unproven.append(f"{which} is not proven to hold the same rows as the one before it: {verdict.why}.")
     findings += [Finding.of(damage) for damage in attempted.damages if damage.lost]
     return RewritesProof(name, tuple(proven), tuple(findings), (*unproven, *attempted.errors))
-
-
-def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection[int] = ()) -> Iterator[Snapshot]:
-    """Rewrites that led to a snapshot and that are not ours, newest first, as far as the rows may still be theirs.
-
-    It ends at the first snapshot of `until`.
-
-    Ours bear the mark of the attempt whose seal lies right above. What Spark writes into tables of version 3 cannot
-    bear it, and is claimed by that seal.
-    """
-    sealed_by: str | None = None
-    claimed: frozenset[int] = frozenset()
-    for snapshot in ancestry(table, snapshot_id):
-        if snapshot.snapshot_id in until:
-            return
-        summary, attempt = summary_of(snapshot), attempt_of(snapshot)
-        if seal_keys.VERSION in summary:
-            if settles(snapshot):
-                return
-            sealed_by, claimed = attempt, _claimed(snapshot)
-        elif is_rewrite(snapshot) and snapshot.snapshot_id not in claimed and (attempt is None or attempt != sealed_by):
-            yield snapshot
-
-
-def _claimed(sealed: Snapshot) -> frozenset[int]:
-    """The snapshots that a seal claims. That it is as it was written is for other proofs to say."""
-    text = summary_of(sealed).get(seal_keys.PREFIX + seal_keys.REWRITE_CLAIMED, "[]")
-    try:
-        return frozenset(msgspec.json.decode(text, type=list[int]))
-    except msgspec.MsgspecError:
-        return frozenset()
 
 
 def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:

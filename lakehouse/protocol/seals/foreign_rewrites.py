@@ -1,0 +1,76 @@
+"""Which rewrites of a table came from outside the protocol, and are neither proven nor settled yet?
+
+They say of themselves that they only rearrange files. Whether they have kept every row is for a proof to say, which
+reads the files before and after. Until then each seal carries their ids on.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+import msgspec
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse import seal_keys
+from lakehouse.protocol.seals.covered import settles
+from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, summary_of
+
+
+def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection[int] = ()) -> Iterator[Snapshot]:
+    """Rewrites that led to a snapshot and that are not ours, newest first, as far as the rows may still be theirs.
+
+    It ends at the first snapshot of `until`, and where history does.
+
+    Ours bear the mark of the attempt whose seal lies right above. What Spark writes into tables of version 3 cannot
+    bear it, and is claimed by that seal. Others were proven by maintenance before it let go of what proves them.
+    """
+    sealed_by: str | None = None
+    claimed: frozenset[int] = frozenset()
+    proven: frozenset[int] = frozenset()
+    for snapshot in ancestry(table, snapshot_id):
+        if snapshot.snapshot_id in until:
+            return
+        summary, attempt = summary_of(snapshot), attempt_of(snapshot)
+        if seal_keys.VERSION in summary:
+            if settles(snapshot):
+                return
+            sealed_by, claimed = attempt, _ids(summary, seal_keys.REWRITE_CLAIMED)
+            proven |= _ids(summary, seal_keys.FOREIGN_PROVEN)
+        elif (
+            is_rewrite(snapshot)
+            and snapshot.snapshot_id not in claimed | proven
+            and (attempt is None or attempt != sealed_by)
+        ):
+            yield snapshot
+
+
+def recorded_rewrites(table: Table, snapshot_id: int | None, *, until: Collection[int] = ()) -> set[int]:
+    """Ids of foreign rewrites that seals carry on, so that they are known where history does not reach any more.
+
+    Those that a snapshot of `until` has below it are left out.
+    """
+    recorded: frozenset[int] = frozenset()
+    proven: frozenset[int] = frozenset()
+    for snapshot in ancestry(table, snapshot_id):
+        if snapshot.snapshot_id in until or settles(snapshot):
+            break
+        summary = summary_of(snapshot)
+        if seal_keys.VERSION in summary:
+            proven |= _ids(summary, seal_keys.FOREIGN_PROVEN)
+            recorded |= _ids(summary, seal_keys.FOREIGN_REWRITES)
+    known = {rewrite for released in until for rewrite in unproven_rewrites(table, released)}
+    return set(recorded - proven - known)
+
+
+def unproven_rewrites(table: Table, snapshot_id: int | None) -> list[int]:
+    """Ids of all foreign rewrites below a snapshot that nothing has proven or settled, oldest last."""
+    listed = [snapshot.snapshot_id for snapshot in foreign_rewrites(table, snapshot_id)]
+    return [*listed, *sorted(recorded_rewrites(table, snapshot_id) - {*listed})]
+
+
+def _ids(summary: Mapping[str, str], key: str) -> frozenset[int]:
+    """The snapshots that a seal names. That it is as it was written is for other proofs to say."""
+    text = summary.get(seal_keys.PREFIX + key, "[]")
+    try:
+        return frozenset(msgspec.json.decode(text, type=list[int]))
+    except msgspec.MsgspecError:
+        return frozenset()
