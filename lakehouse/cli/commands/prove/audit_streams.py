@@ -22,7 +22,8 @@ def _show(context: Context, proofs: Sequence[StreamProof]) -> None:
 
 
 def _show_one(context: Context, proof: StreamProof) -> None:
-    title = f"{proof.stream}: {proof.read:,} records read, {proof.seals} seal{'s' * (proof.seals != 1)}, proven from {proof.proven_from or '-'}"
+    seals = f"{proof.seals} seal{'s' * (proof.seals != 1)}"
+    title = f"{proof.stream}: {proof.read:,} records read, {seals}, proven from {proof.proven_from or '-'}"
     lines = Table(
         Column("table", no_wrap=True),
         Column("partition", justify="right"),
