@@ -59,14 +59,20 @@ def alive(state: StateFolder, name: str = "") -> Generator[str]:
     mark = name or uuid.uuid4().hex
     file = _mark(state, mark)
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("w") as handle:
+    with file.open("a+") as handle:  # who holds the lock has written its process id
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            handle.seek(0)
+            process = handle.read().strip()
             raise AlreadyRunning(
-                f"Another `lakehouse {mark}` uses {state.root}.",
-                remedy="stop that one, or set LAKEHOUSE_HOME to another folder",
+                f"`lakehouse {mark}` runs already with {state.root}{process and f', as process {process}'}.",
+                remedy=f"stop it with Ctrl-C{process and f' or `kill {process}`'}, or set LAKEHOUSE_HOME to another "
+                "folder",
             ) from None
+        handle.truncate(0)
+        handle.write(str(os.getpid()))
+        handle.flush()
         yield mark
         file.unlink(missing_ok=True)
 

@@ -85,7 +85,7 @@ def _verdict(checks: Sequence[dg.AssetCheckEvaluation]) -> str:
     warned = sum(is_warning(check) for check in checks)
     parts = [f"[green]{passed} passed[/]"]
     if warned:
-        parts.append(f"[yellow]{warned} warns[/]")
+        parts.append(f"[yellow]{warned} warn{'s' * (warned == 1)}[/]")
     if failed := len(checks) - passed - warned:
         parts.append(f"[bold red]{failed} FAILED[/]")
     return ", ".join(parts) if checks else ""
@@ -128,9 +128,23 @@ def _show_balance(
     statement = _statement(group, stream)
     if statement is None:
         return
+    context.tell(balance(stream.topic, statement, counted))
+
+
+def balance(topic: str, statement: KafkaStatement, rows: Mapping[str, int]) -> str:
+    """The equation of a stream: messages that were read, and where each is.
+
+    Args:
+        topic: that was read.
+        statement: of the stream's newest seal.
+        rows: table → rows that are there, quarantine included.
+    """
     read = statement.total_counts.read
-    parts = " + ".join(f"{rows:,} in {name}" for name, rows in counted.items())
-    context.tell(f"{read:,} messages of topic {stream.topic} {'=' if read == sum(counted.values()) else '≠'} {parts}")
+    removed = {name: statement.removed_rows(name) for name in rows if statement.removed_rows(name)}
+    equal = read == sum(rows.values()) + sum(removed.values())
+    parts = [f"{count:,} in {name}" for name, count in rows.items()]
+    parts += [f"{count:,} that maintenance removed from {name}" for name, count in removed.items()]
+    return f"{read:,} messages of topic {topic} {'=' if equal else '≠'} {' + '.join(parts)}"
 
 
 def _show_checks(context: Context, outcome: RunOutcome) -> None:

@@ -182,6 +182,10 @@ class KafkaStatement:
         """How many rows of a table came to it from the quarantine since the beginning."""
         return sum(tally.count for tally in self.reprocessed.get(table, {}).values())
 
+    def removed_rows(self, table: str) -> int:
+        """How many rows of a table deduplication or retirement has removed since the beginning."""
+        return sum(tally.count for tally in self.retired.get(table, {}).values())
+
     @property
     def expected(self) -> Tallies:
         """Table → partition → tally of the rows that should be there now."""

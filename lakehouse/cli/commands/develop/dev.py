@@ -1,6 +1,7 @@
 """`lakehouse dev`: everything a person needs to work, in the foreground, until Ctrl-C; then nothing is left running."""
 
 import os
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -42,8 +43,9 @@ def dev(
         # One Spark for all runs: otherwise each would wait for a JVM of its own.
         os.environ["LAKEHOUSE_PLATFORM"] = "connect"
         context = Context(context.conf, context.out, context.err)
-    require_free(port)
-    with ended_by_signals(), alive_as_dev(context.settings.state), servers(context) as started:
+    with ended_by_signals(), alive_as_dev(context.settings.state), ExitStack() as stack:
+        require_free(port)  # after the mark: who holds the port may be another of this very folder
+        started = stack.enter_context(servers(context))
         _fill_topics(context, days)
         make_tables(context, Lake(context.settings))
         prepare_home(context.settings)

@@ -22,7 +22,8 @@ def _show(context: Context, proofs: Sequence[StreamProof]) -> None:
 
 
 def _show_one(context: Context, proof: StreamProof) -> None:
-    title = f"{proof.stream}: {proof.read:,} records read, {proof.seals} seals, proven from {proof.proven_from or '-'}"
+    seals = f"{proof.seals} seal{'s' * (proof.seals != 1)}"
+    title = f"{proof.stream}: {proof.read:,} records read, {seals}, proven from {proof.proven_from or '-'}"
     lines = Table(
         Column("table", no_wrap=True),
         Column("partition", justify="right"),
@@ -36,6 +37,8 @@ def _show_one(context: Context, proof: StreamProof) -> None:
         span = f"[{proven.first}, {proven.end})" if proven.first is not None else f"none below {proven.end}"
         lines.add_row(proven.table, str(proven.partition), plain(span), f"{proven.rows:,}", proven.decided_by)
     context.out.print(lines)
+    for table, rows in proof.removed.items():
+        context.out.print(plain(f"of the records read, maintenance has removed {rows:,} from {table}"))
     if proof.invisible:
         context.out.print(plain(f"offsets without a record: {proof.invisible_because}"))
     for absence in proof.absent:

@@ -1,0 +1,25 @@
+"""A second `lakehouse dev` of the same folder is told that the first one runs, before anything is started."""
+
+import os
+import socket
+
+import pytest
+
+from lakehouse.cli.processes.dagster_home import alive_as_dev
+from lakehouse.settings.state import StateFolder
+from lakehouse_tests.cli.conftest import Lakehouse
+
+
+def test_the_second_of_a_folder_names_the_process_of_the_first(
+    lakehouse: Lakehouse, empty_state: StateFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEHOUSE_PLATFORM", "local")
+    with socket.socket() as first, alive_as_dev(empty_state):
+        first.bind(("127.0.0.1", 0))
+        first.listen()
+        done = lakehouse("dev", "--port", str(first.getsockname()[1]))
+    assert done.exit_code == 2
+    told = " ".join(done.stderr.split())
+    assert f"`lakehouse dev` runs already with {empty_state.root}, as process {os.getpid()}." in told
+    assert f"stop it with Ctrl-C or `kill {os.getpid()}`" in told
+    assert not (empty_state.root / "broker").exists()
