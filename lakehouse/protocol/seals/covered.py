@@ -5,6 +5,9 @@ came from outside the protocol, also one that bears the mark of an attempt elsew
 that they only rearrange files are another matter: what they have done can be proven.
 """
 
+from collections.abc import Collection, Iterator
+
+import msgspec
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
@@ -33,6 +36,37 @@ def unsealed_commits(table: Table, snapshot_id: int | None) -> list[Snapshot]:
         elif not is_rewrite(snapshot):
             commits.append(snapshot)
     return commits
+
+
+def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection[int] = ()) -> Iterator[Snapshot]:
+    """Rewrites that led to a snapshot and that are not ours, newest first, as far as the rows may still be theirs.
+
+    It ends at the first snapshot of `until`.
+
+    Ours bear the mark of the attempt whose seal lies right above. What Spark writes into tables of version 3 cannot
+    bear it, and is claimed by that seal.
+    """
+    sealed_by: str | None = None
+    claimed: frozenset[int] = frozenset()
+    for snapshot in ancestry(table, snapshot_id):
+        if snapshot.snapshot_id in until:
+            return
+        summary, attempt = summary_of(snapshot), attempt_of(snapshot)
+        if seal_keys.VERSION in summary:
+            if settles(snapshot):
+                return
+            sealed_by, claimed = attempt, _claimed(snapshot)
+        elif is_rewrite(snapshot) and snapshot.snapshot_id not in claimed and (attempt is None or attempt != sealed_by):
+            yield snapshot
+
+
+def _claimed(sealed: Snapshot) -> frozenset[int]:
+    """The snapshots that a seal claims. That it is as it was written is for other proofs to say."""
+    text = summary_of(sealed).get(seal_keys.PREFIX + seal_keys.REWRITE_CLAIMED, "[]")
+    try:
+        return frozenset(msgspec.json.decode(text, type=list[int]))
+    except msgspec.MsgspecError:
+        return frozenset()
 
 
 def settles(snapshot: Snapshot) -> bool:

@@ -5,24 +5,23 @@ before they were published. One that somebody else has put on `main`, such as a 
 in the same way here, as long as the snapshot before it is there.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse import seal_keys
+from lakehouse.iceberg.claims.footer import false_claim
 from lakehouse.iceberg.entries import is_data
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.commit import Replacement
-from lakehouse.protocol.commit.replacement import listed_otherwise
-from lakehouse.protocol.seals.covered import settles
+from lakehouse.protocol.commit.relisting import Relisting
+from lakehouse.protocol.seals.covered import foreign_rewrites
 from lakehouse.protocol.seals.damage import Attempted
-from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, summary_of
+from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.verify.proof import Prover, RowsDiffer
 
 
@@ -103,41 +102,12 @@ def _prove(table: Table, rewrites: Iterable[Snapshot], in_process: int) -> Rewri
     return RewritesProof(name, tuple(proven), tuple(findings), (*unproven, *attempted.errors))
 
 
-def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection[int] = ()) -> Iterator[Snapshot]:
-    """Rewrites that led to a snapshot and that are not ours, newest first, as far as the rows may still be theirs.
-
-    It ends at the first snapshot of `until`.
-
-    Ours bear the mark of the attempt whose seal lies right above. What Spark writes into tables of version 3 cannot
-    bear it, and is claimed by that seal.
-    """
-    sealed_by: str | None = None
-    claimed: frozenset[int] = frozenset()
-    for snapshot in ancestry(table, snapshot_id):
-        if snapshot.snapshot_id in until:
-            return
-        summary, attempt = summary_of(snapshot), attempt_of(snapshot)
-        if seal_keys.VERSION in summary:
-            if settles(snapshot):
-                return
-            sealed_by, claimed = attempt, _claimed(snapshot)
-        elif is_rewrite(snapshot) and snapshot.snapshot_id not in claimed and (attempt is None or attempt != sealed_by):
-            yield snapshot
-
-
-def _claimed(sealed: Snapshot) -> frozenset[int]:
-    """The snapshots that a seal claims. That it is as it was written is for other proofs to say."""
-    text = summary_of(sealed).get(seal_keys.PREFIX + seal_keys.REWRITE_CLAIMED, "[]")
-    try:
-        return frozenset(msgspec.json.decode(text, type=list[int]))
-    except msgspec.MsgspecError:
-        return frozenset()
-
-
 def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
     if (before := _parent(table, snapshot)) is None:
         return _Verdict("the entry of that one has expired")
-    if difference := listed_otherwise(table, before, snapshot.snapshot_id):
+    relisting = Relisting.between(table, before, snapshot.snapshot_id)
+    suspects = (*relisting.new_claims(), *relisting.new_files())
+    if difference := relisting.difference() or false_claim(table, suspects):
         return _Verdict(difference, changed=True)
     replacement = Replacement.between(table, before, snapshot.snapshot_id)
     if any(not is_data(entry.data_file) for entry in replacement.into):
