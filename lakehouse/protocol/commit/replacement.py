@@ -65,7 +65,7 @@ class Replacement:
             ForeignCommit: there is something else between them.
         """
         rewrites_between(table, source, head)
-        source_manifests, head_manifests = _manifests(table, source), _manifests(table, head)
+        source_manifests, head_manifests = manifests_of(table, source), manifests_of(table, head)
         # A manifest that both have lists files that are in both.
         source_entries = _entry_by_path(
             table, (manifest for path, manifest in source_manifests.items() if path not in head_manifests)
@@ -112,38 +112,6 @@ def rewrites_between(table: Table, source: int, head: int) -> list[Snapshot]:
         f"{table_name(table)}: what leads from snapshot {source} to {head} is not rewrites alone.",
         remedy="find out who writes to attempt branches, then run the step again",
     )
-
-
-def listed_otherwise(table: Table, source: int, head: int) -> str:
-    """How a rewrite lists a file that it has not written anew, if that brings rows or brings them back; else empty.
-
-    A file that is listed twice is read twice. One that is listed with a later sequence number is one that deletes of
-    before do not apply to any more (specification, "Scan Planning"). Neither shows in which files there are.
-    """
-    source_manifests, head_manifests = _manifests(table, source), _manifests(table, head)
-    source_entries = _entries_by_path(
-        table, (manifest for path, manifest in source_manifests.items() if path not in head_manifests)
-    )
-    head_entries = _entries_by_path(
-        table, (manifest for path, manifest in head_manifests.items() if path not in source_manifests)
-    )
-    deletes = any(manifest.content == ManifestContent.DELETES for manifest in source_manifests.values())
-    for path, entries in sorted(head_entries.items()):
-        name = path.rpartition("/")[2]
-        if len(entries) > len(source_entries.get(path, entries[:1])):
-            return f"{name} is listed {len(entries)} times"
-        numbers = {entry.sequence_number for entry in entries}
-        if deletes and numbers != {entry.sequence_number for entry in source_entries.get(path, entries)}:
-            return f"{name} is listed with another sequence number, so that deletes may not apply to it any more"
-    return ""
-
-
-def _entries_by_path(table: Table, manifests: Iterable[ManifestFile]) -> dict[str, list[ManifestEntry]]:
-    entries_by_path: dict[str, list[ManifestEntry]] = {}
-    for manifest in manifests:
-        for entry in live_entries(table.io, manifest):
-            entries_by_path.setdefault(entry.data_file.file_path, []).append(entry)
-    return entries_by_path
 
 
 @dataclass(frozen=True)
@@ -194,7 +162,8 @@ def _paths_and_partitions(entries: Iterable[ManifestEntry]) -> tuple[set[str], s
     return {file.file_path for file in files}, {partition_of(file) for file in files}
 
 
-def _manifests(table: Table, snapshot_id: int) -> dict[str, ManifestFile]:
+def manifests_of(table: Table, snapshot_id: int) -> dict[str, ManifestFile]:
+    """The manifests of a snapshot by path; none where its entry has expired."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
     return (
         {manifest.manifest_path: manifest for manifest in manifests_in(table.io, snapshot.manifest_list)}

@@ -11,17 +11,17 @@ from typing import Literal, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
-from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import Table
 
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.claims.footer import contradiction
 from lakehouse.iceberg.entries import live_entries
 from lakehouse.iceberg.manifests import manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import MetadataFileDamaged
 
-DamageKind = Literal["missing_file", "unreadable_file", "equality_delete", "unread_format"]
+DamageKind = Literal["missing_file", "unreadable_file", "misdescribed_file", "equality_delete", "unread_format"]
 Heads = Sequence[tuple[Table, int | None]]
 """Tables, and the snapshot of each that is read."""
 _Result = TypeVar("_Result")
@@ -29,10 +29,11 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Damage:
-    """A file that cannot be read.
+    """A file that cannot be read, or that readers leave out.
 
     Args:
-        kind: `missing_file` and `unreadable_file` mean that rows are lost; an `equality_delete`, or a file of an
+        kind: `missing_file` and `unreadable_file` mean that rows are lost; `misdescribed_file` that a manifest claims
+            what is not true of it, so that readers may leave out rows; an `equality_delete`, or a file of an
             `unread_format`, is sound, and needs another reader.
     """
 
@@ -43,8 +44,8 @@ class Damage:
 
     @property
     def lost(self) -> bool:
-        """Whether what the file held is lost."""
-        return self.kind in ("missing_file", "unreadable_file")
+        """Whether what the file held is lost to readers."""
+        return self.kind not in ("equality_delete", "unread_format")
 
 
 @dataclass
@@ -108,7 +109,7 @@ def damages(
     snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
     if snapshot is None:
         return []
-    inspection = _Inspection(table.io, table_name(table))
+    inspection = _Inspection(table)
     manifests = inspection.read(
         "the list of manifests", snapshot.manifest_list, lambda path: manifests_in(table.io, path)
     )
@@ -137,8 +138,8 @@ class _OtherRowsError(Exception):
 class _Inspection:
     """Notes what is wrong with files."""
 
-    def __init__(self, io: FileIO, table: str) -> None:
-        self._io, self._table = io, table
+    def __init__(self, table: Table) -> None:
+        self._table, self._name = table, table_name(table)
         self.damages: list[Damage] = []
 
     def read(self, subject: str, path: str, reader: Callable[[str], _Result]) -> _Result | None:
@@ -160,8 +161,8 @@ class _Inspection:
                 "deletes by value, which PyIceberg cannot apply: no proof can read this table before it is compacted"
             )
             self._add("equality_delete", "delete file", file.file_path, reason)
-        elif reader := _footers().get(file.file_format):
-            self.read(_kind(file), file.file_path, lambda path: self._footer(file, path, reader))
+        elif file.file_format in (FileFormat.PARQUET, FileFormat.ORC):
+            self.read(_kind(file), file.file_path, lambda path: self._footer(file, path))
         else:
             self.read(_kind(file), file.file_path, self._require_file)
 
@@ -177,29 +178,28 @@ class _Inspection:
             self._add("unread_format", _kind(file), file.file_path, reason)
 
     def _require_file(self, path: str) -> None:
-        if not self._io.new_input(path).exists():
+        if not self._table.io.new_input(path).exists():
             raise FileNotFoundError(path)
 
     def _opened(self, path: str, reader: Callable[[pa.NativeFile], object]) -> None:
-        with self._io.new_input(path).open() as stream:
+        with self._table.io.new_input(path).open() as stream:
             reader(pa.PythonFile(stream, mode="r"))
 
-    def _footer(self, file: DataFile, path: str, rows: Callable[[pa.NativeFile], int]) -> None:
-        with self._io.new_input(path).open() as stream:
-            if (row_count := rows(pa.PythonFile(stream, mode="r"))) != file.record_count:
+    def _footer(self, file: DataFile, path: str) -> None:
+        with self._table.io.new_input(path).open() as stream:
+            opened = pa.PythonFile(stream, mode="r")
+            parquet = pq.ParquetFile(opened) if file.file_format == FileFormat.PARQUET else None
+            row_count = parquet.metadata.num_rows if parquet else orc.ORCFile(opened).nrows
+            if row_count != file.record_count:
                 raise _OtherRowsError(f"holds {row_count:,} rows, and {file.record_count:,} are counted in it")
+            spec = self._table.specs()[file.spec_id]
+            if parquet and (problem := contradiction(file, parquet, self._table.schema(), spec)):
+                self._add("misdescribed_file", _kind(file), path, f"{problem}, so that readers may leave out its rows")
 
     def _add(self, kind: DamageKind, subject: str, path: str, reason: str) -> None:
         # By its name alone: the folders of a path may show a partition's value.
         name = path.rpartition("/")[2]
-        self.damages.append(Damage(kind, self._table, path, f"{self._table}: {subject} {name} {reason}."))
-
-
-def _footers() -> dict[FileFormat, Callable[[pa.NativeFile], int]]:
-    return {
-        FileFormat.PARQUET: lambda stream: pq.ParquetFile(stream).metadata.num_rows,
-        FileFormat.ORC: lambda stream: orc.ORCFile(stream).nrows,
-    }
+        self.damages.append(Damage(kind, self._name, path, f"{self._name}: {subject} {name} {reason}."))
 
 
 def _contents() -> dict[FileFormat, Callable[[pa.NativeFile], object]]:

@@ -164,6 +164,17 @@ class MirrorWrittenTo(MirrorRefused):
         )
 
 
+class MirrorRelisted(MirrorRefused):
+    """Somebody lists files of the mirror otherwise than they were, so that a MERGE may miss rows that it replaces."""
+
+    def __init__(self, mirror: str, table: str, snapshot_id: int, difference: str) -> None:
+        super().__init__(
+            f"Mirror {mirror}: snapshot {snapshot_id} of {table}, a rewrite from outside the protocol, changed what "
+            f"readers find: {difference}.",
+            remedy=f"roll {table} back to the snapshot before it, or {_rebuild(mirror)}",
+        )
+
+
 class OtherChangelog(MirrorRefused):
     """The mirror was built from another changelog than it is declared to follow."""
 

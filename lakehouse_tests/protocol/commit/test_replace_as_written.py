@@ -18,9 +18,9 @@ from lakehouse.protocol.commit.stage import commit_on_branch, seal_on
 from lakehouse.protocol.errors import ForeignCommit, MainMoved
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
+from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites
 from lakehouse.protocol.seals.history import head_of, last_seal
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.maintenance.verify.foreign_rewrites import foreign_rewrites
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.protocol.commit.rewrites import append, create, rewrite
 

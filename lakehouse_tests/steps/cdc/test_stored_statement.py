@@ -3,6 +3,7 @@
 Guarded mechanism: the mirror's tables have to tell the same.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.cdc.refusals import MirrorWithoutSeal, MirrorWrittenTo, StatementsDiffer
+from lakehouse.steps.cdc.refusals import MirrorRelisted, MirrorWithoutSeal, MirrorWrittenTo, StatementsDiffer
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.cdc.stored_statement import newest_statement, stored_statement
 from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.steps.maintenance.verify.test_foreign_rewrites import OTHER_CLAIMS, relist
 
 NAME = "mirror.things"
 
@@ -107,3 +109,17 @@ def test_a_table_of_the_mirror_that_was_set_back_alone(sql_lake: Lake) -> None:
         publish(sql_lake.catalog, [sql_lake.stage(bases[name], attempt, [], **keys) for name in sealed])
     with pytest.raises(StatementsDiffer):
         stored_statement(NAME, sql_lake.bases(*names))
+
+
+def test_a_mirror_whose_files_somebody_lists_otherwise(three: Three, tmp_path: Path) -> None:
+    """A MERGE leaves out files by the bounds of the key, and would put in again what it does not find."""
+    three.seal(rows=1)
+    name = f"{three.lake.namespace}.a"
+    relist(three.lake, name, tmp_path)
+    assert stored_statement(NAME, three.bases()), "the same files in other manifests"
+    relisted = relist(three.lake, name, tmp_path, alter=OTHER_CLAIMS["lower bound"])
+    with pytest.raises(MirrorRelisted, match=f"snapshot {relisted} of {name}, .* another lower bound of field 1"):
+        stored_statement(NAME, three.bases())
+    three.seal(rows=2)
+    with pytest.raises(MirrorRelisted):  # it came while the newest seal was being published
+        stored_statement(NAME, three.bases())

@@ -1,4 +1,4 @@
-"""`lakehouse audit --scan` of files: is each that a table lists there, whole, and of as many rows as are counted in it?
+"""`lakehouse audit --scan` of files: is each that a table lists there, whole, and as manifests claim?
 
 Most proofs ask manifests alone, so that they cost little; a file that was removed or cut afterwards is in them as
 before. Whoever wants to know of every file asks for a scan. Of streams' tables, that reads the rows as well. What a
@@ -41,10 +41,10 @@ def _prove(auditing: Auditing, name: str) -> FilesProof:
     if (table := auditing.load(name)) is None:
         return FilesProof(name)
     known: set[str] = set()
-    # The rows of a stream's tables are read by the proof of the stream.
-    head = None if name in stream_tables(auditing.declared) else head_of(table)
-    current = damages(table, head, content=False, known=known)
-    damaged = [(damage, damage.message) for damage in current]
+    current = damages(table, head_of(table), content=False, known=known)
+    # The rows of a stream's tables are read by the proof of the stream, which asks nothing of what manifests claim.
+    in_stream = name in stream_tables(auditing.declared)
+    damaged = [(d, d.message) for d in current if d.kind == "misdescribed_file" or not in_stream]
     for tag, reference in sorted(table.metadata.refs.items()):
         if reference.snapshot_ref_type == SnapshotRefType.TAG:
             kept = damages(table, reference.snapshot_id, content=False, known=known)

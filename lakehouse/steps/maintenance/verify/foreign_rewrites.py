@@ -13,11 +13,12 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
+from lakehouse.iceberg.claims.footer import false_claim
 from lakehouse.iceberg.entries import is_data
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.commit import Replacement
-from lakehouse.protocol.commit.replacement import listed_otherwise
+from lakehouse.protocol.commit.relisting import Relisting
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites, recorded_rewrites, unproven_rewrites
 from lakehouse.protocol.seals.history import head_of
@@ -116,7 +117,9 @@ def prove_rewrites(table: Table, rewrites: Iterable[int], in_process: int) -> Re
 def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
     if (before := _parent(table, snapshot)) is None:
         return _Verdict("the entry of that one has expired")
-    if difference := listed_otherwise(table, before, snapshot.snapshot_id):
+    relisting = Relisting.between(table, before, snapshot.snapshot_id)
+    suspects = (*relisting.new_claims(), *relisting.new_files())
+    if difference := relisting.difference() or false_claim(table, suspects):
         return _Verdict(difference, changed=True)
     replacement = Replacement.between(table, before, snapshot.snapshot_id)
     if any(not is_data(entry.data_file) for entry in replacement.into):

@@ -19,12 +19,14 @@ from lakehouse.cli import app
 from lakehouse.cli.commands.prove import audit as command
 from lakehouse.cli.commands.prove.audit_files import FilesProof
 from lakehouse.cli.commands.prove.audit_scope import Kind
+from lakehouse.iceberg.entries import EntryWriter, live_entries
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import Entry, open_catalog
 from lakehouse.protocol.catalog.sql import SqlLakeCatalog
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, ancestry
 from lakehouse_tests.proofs.lineage.computed import DAY, A, B, C, Computed
+from lakehouse_tests.steps.maintenance.verify.test_foreign_rewrites import OTHER_CLAIMS
 
 
 def audit(*arguments: str) -> Result:
@@ -56,6 +58,23 @@ def test_a_file_that_is_not_as_it_was_is_named(lake: Computed, name: str, damage
     found = audit("--scan")
     assert found.exit_code == 1, found.output
     assert f"{name}: data file {path.name} {told}" in found.output
+
+
+def test_a_manifest_that_claims_what_is_not_true_of_its_file(lake: Computed) -> None:
+    """Whichever way it came: here with a seal above it, as if our own step had written it."""
+    table = lake.load(A)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    (manifest,) = snapshot.manifests(table.io)
+    (entry,) = live_entries(table.io, manifest)
+    OTHER_CLAIMS["lower bound"](entry.data_file)
+    output = table.io.new_output(manifest.manifest_path)
+    with EntryWriter(table.spec(), table.schema(), output, snapshot.snapshot_id, "null") as writer:
+        writer.existing(entry)
+    result = audit("--scan")
+    assert result.exit_code == 1, result.output
+    message = f"{A}: data file {file_of(lake, A).name} is listed with a wrong lower bound of column n, so that readers"
+    assert f"BROKEN misdescribed_file: {A}: {message}" in result.output
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

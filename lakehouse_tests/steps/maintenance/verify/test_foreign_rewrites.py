@@ -3,24 +3,35 @@
 Guarded mechanism: the rows of the files that went against those of the files that came.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
-from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestEntryStatus, write_manifest_list
+from pyiceberg.conversions import to_bytes
+from pyiceberg.manifest import (
+    DataFile,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    write_manifest_list,
+)
+from pyiceberg.types import LongType
 
 from lakehouse.iceberg.entries import EntryWriter, live_entries
 from lakehouse.protocol.commit import publish, seal_branch, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.maintenance.verify.foreign_rewrites import (
     RewritesProof,
     audit_rewrites,
-    foreign_rewrites,
     prove_release,
 )
 from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.iceberg.claims.doctored import set_claim, set_column_claim
 from lakehouse_tests.proofs.audit.document import Document, ancestry, edit_document
 from lakehouse_tests.protocol.commit.rewrites import delete_rows
 
@@ -105,7 +116,15 @@ def test_deletes_by_value_are_a_reason_and_a_lost_file_is_a_finding(sql_lake: La
     assert (finding.kind, Path(lost).name in finding.message) == ("missing_file", True)
 
 
-def relist(lake: Lake, name: str, folder: Path, *, times: int = 1, later: int = 0) -> int:
+def relist(
+    lake: Lake,
+    name: str,
+    folder: Path,
+    *,
+    times: int = 1,
+    later: int = 0,
+    alter: Callable[[DataFile], object] = lambda file: file,
+) -> int:
     """All data files in a new manifest, by a commit that calls itself a rewrite; returns its snapshot.
 
     Args:
@@ -114,6 +133,7 @@ def relist(lake: Lake, name: str, folder: Path, *, times: int = 1, later: int = 
         folder: of the catalog's database.
         times: how often each file is listed.
         later: by how much its sequence number is another one.
+        alter: changes what is claimed of each file.
     """
     table = lake.load(name)
     snapshot = table.current_snapshot()
@@ -125,6 +145,7 @@ def relist(lake: Lake, name: str, folder: Path, *, times: int = 1, later: int = 
     with EntryWriter(table.spec(), table.schema(), table.io.new_output(f"{place}-m0.avro"), at, "null") as writer:
         for manifest in data:
             for entry in list(live_entries(table.io, manifest)) * times:
+                alter(entry.data_file)
                 kept = ManifestEntry.from_args(
                     status=ManifestEntryStatus.EXISTING,
                     snapshot_id=entry.snapshot_id,
@@ -162,6 +183,69 @@ def test_a_file_that_is_listed_twice_is_named(sql_lake: Lake, name: str, tmp_pat
     assert sql_lake.rows(name) == [1, 1, 2, 2, 3, 3]
     (finding,) = audit(sql_lake, name).findings
     assert (finding.kind, "is listed 2 times" in finding.message) == ("rewrite_changed_rows", True)
+
+
+OTHER_CLAIMS: dict[str, Callable[[DataFile], None]] = {
+    "lower bound": lambda file: set_column_claim(file, "lower_bounds", 1, to_bytes(LongType(), 100)),
+    "upper bound": lambda file: set_column_claim(file, "upper_bounds", 1, to_bytes(LongType(), 0)),
+    "null count": lambda file: set_column_claim(file, "null_value_counts", 1, file.record_count),
+    "row count": lambda file: set_claim(file, "record_count", 10 * file.record_count),
+    "file size": lambda file: set_claim(file, "file_size_in_bytes", 10),
+    "file format": lambda file: set_claim(file, "file_format", FileFormat.ORC),
+}
+
+
+@pytest.mark.parametrize("claim", OTHER_CLAIMS)
+def test_a_file_that_is_listed_with_another_claim_is_named(
+    sql_lake: Lake, name: str, claim: str, tmp_path: Path
+) -> None:
+    """Readers leave out its rows, or count others, and no file has changed."""
+    at = relist(sql_lake, name, tmp_path, alter=OTHER_CLAIMS[claim])
+    (finding,) = audit(sql_lake, name).findings
+    assert (finding.kind, f"snapshot {at}" in finding.message) == ("rewrite_changed_rows", True)
+    assert f"is listed with another {claim}" in finding.message
+
+
+def drop_bounds(file: DataFile) -> None:
+    for attribute in ("lower_bounds", "upper_bounds"):
+        set_claim(file, attribute, None)
+
+
+def test_bounds_that_are_left_out_are_no_wrong_claim_and_new_ones_are_proven(
+    sql_lake: Lake, name: str, tmp_path: Path
+) -> None:
+    dropped = relist(sql_lake, name, tmp_path, alter=drop_bounds)
+    assert audit(sql_lake, name) == RewritesProof(name, proven=(dropped,))
+    sound = relist(
+        sql_lake,
+        name,
+        tmp_path,
+        alter=partial(set_column_claim, attribute="lower_bounds", field_id=1, value=to_bytes(LongType(), 1)),
+    )
+    assert audit(sql_lake, name) == RewritesProof(name, proven=(sound, dropped))
+    relist(sql_lake, name, tmp_path, alter=drop_bounds)
+    relist(sql_lake, name, tmp_path, alter=OTHER_CLAIMS["upper bound"])
+    (finding,) = audit(sql_lake, name).findings
+    assert "is listed with a wrong upper bound of column n" in finding.message
+
+
+def test_a_file_that_was_written_anew_is_as_it_is_listed(
+    sql_lake: Lake, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows are there, and who looks for one of them does not find it."""
+    real = Lake.files
+
+    def doctored(lake: Lake, name: str, numbers: Sequence[int]) -> list[DataFile]:
+        files = real(lake, name, numbers)
+        for file in files:
+            OTHER_CLAIMS["lower bound"](file)
+        return files
+
+    monkeypatch.setattr(Lake, "files", doctored)
+    rewrite(sql_lake, name, [3, 2, 1], tmp_path)
+    (finding,) = audit(sql_lake, name).findings
+    assert finding.kind == "rewrite_changed_rows"
+    assert "is listed with a wrong lower bound of column n" in finding.message
 
 
 def test_rows_that_come_back_as_their_deletes_do_not_apply_are_named(sql_lake: Lake, name: str, tmp_path: Path) -> None:

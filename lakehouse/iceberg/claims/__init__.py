@@ -1,0 +1,1 @@
+"""What a manifest claims of a file, by which readers leave the file out or read it."""
