@@ -42,7 +42,7 @@ _NARROW_BYTES = 4
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnFooter:
     """What a footer says of one column that is not in a list or map.
 
     Args:
@@ -97,10 +97,10 @@ def contradiction(file: DataFile, parquet: pq.ParquetFile, schema: Schema, spec:
     return ""
 
 
-def footer_columns(parquet: pq.ParquetFile, schema: Schema) -> Mapping[int, Column]:
+def footer_columns(parquet: pq.ParquetFile, schema: Schema) -> Mapping[int, ColumnFooter]:
     """What a footer says, by field id; without columns in lists and maps, and without those the schema has not."""
     metadata = parquet.metadata
-    columns: dict[int, Column] = {}
+    columns: dict[int, ColumnFooter] = {}
     for index, field_id in enumerate(_leaf_ids(parquet.schema_arrow)):
         kind = schema.find_type(field_id) if field_id is not None and field_id in schema.field_ids else None
         if field_id is None or metadata.schema.column(index).max_repetition_level or not _is_readable(kind):
@@ -135,7 +135,7 @@ def _leaf_ids(schema: pa.Schema) -> Iterator[int | None]:
         yield from leaves(field)
 
 
-def _column(kind: Any, chunks: Sequence[Any], described: Any) -> Column:
+def _column(kind: Any, chunks: Sequence[Any], described: Any) -> ColumnFooter:
     statistics = [chunk.statistics for chunk in chunks]
     known = [s for s in statistics if s is not None]
     nulls = sum(s.null_count for s in known) if all(s is not None and s.has_null_count for s in statistics) else None
@@ -147,8 +147,8 @@ def _column(kind: Any, chunks: Sequence[Any], described: Any) -> Column:
     )
     bounded = [s for s in known if s.has_min_max]
     if convert is None or unbounded or not bounded:
-        return Column(nulls)
-    return Column(nulls, min(convert(s, "min") for s in bounded), max(convert(s, "max") for s in bounded))
+        return ColumnFooter(nulls)
+    return ColumnFooter(nulls, min(convert(s, "min") for s in bounded), max(convert(s, "max") for s in bounded))
 
 
 def _conversion(kind: Any, described: Any) -> Callable[[Any, str], Any] | None:
@@ -160,7 +160,7 @@ def _conversion(kind: Any, described: Any) -> Callable[[Any, str], Any] | None:
     return lambda statistics, end: getattr(statistics, f"{end}_raw")
 
 
-def _wrong_column(file: DataFile, rows: int, column: Column, field_id: int, kind: Any) -> str:
+def _wrong_column(file: DataFile, rows: int, column: ColumnFooter, field_id: int, kind: Any) -> str:
     values, nulls, nans = (
         (claims or {}).get(field_id) for claims in (file.value_counts, file.null_value_counts, file.nan_value_counts)
     )
@@ -197,7 +197,7 @@ def _less(first: Any, second: Any) -> bool:
     return bool(first < second)
 
 
-def _wrong_partition(value: Any, field: PartitionField, column: Column, rows: int, schema: Schema) -> bool:
+def _wrong_partition(value: Any, field: PartitionField, column: ColumnFooter, rows: int, schema: Schema) -> bool:
     """Whether a file has values that are not of the partition it is listed in."""
     if isinstance(field.transform, VoidTransform | UnknownTransform) or rows == 0:
         return False

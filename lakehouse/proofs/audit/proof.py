@@ -17,8 +17,8 @@ class Finding:
 
     Args:
         kind: short and stable, for machines: `gap`, `overlap`, `balance`, `seal_edited`, `chain_broken`,
-            `unsealed_commit`, `duplicate_file`, `missing_file`, `unreadable_file`, `rows_differ`, `rolled_back`,
-            `no_seal`, `no_main`, `no_coordinates`, `table_gone`.
+            `unsealed_commit`, `duplicate_file`, `missing_file`, `unreadable_file`, `misdescribed_file`, `rows_differ`,
+            `rolled_back`, `no_seal`, `no_main`, `no_coordinates`, `table_gone`.
         offsets: the offsets in question, for a person: `[100, 200)` or `154, 155`.
     """
 
