@@ -45,8 +45,8 @@ def test_a_publish_at_the_worst_moment(lake: Lake, monkeypatch: pytest.MonkeyPat
     names = [lake.create(name) for name in TABLES]
     lake.write("first", a=[1], b=[1])
     left = iter(range(2, 4))
-    where = "load_table" if lake.rest else "_io"
-    real = getattr(lake.catalog, where)
+    reader, load = (lake.catalog, "load_table") if lake.rest else (lake.catalog._metadata_files, "read_for")
+    real = getattr(reader, load)
     writer = Lake(lake.settings, type(lake.catalog)("lake", **lake.catalog.properties), lake.namespace, None)
 
     def publish_first(*args: object) -> object:
@@ -55,7 +55,7 @@ def test_a_publish_at_the_worst_moment(lake: Lake, monkeypatch: pytest.MonkeyPat
             writer.write(f"pair {number}", a=[number], b=[number])
         return loaded
 
-    monkeypatch.setattr(lake.catalog, where, publish_first)
+    monkeypatch.setattr(reader, load, publish_first)
     group = read_group(lake.catalog, names)
     assert next(left, None) is None
     contents = [sorted(pinned.scan("n").to_arrow()["n"].to_pylist()) for pinned in group.values()]

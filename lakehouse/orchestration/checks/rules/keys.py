@@ -78,7 +78,8 @@ def _proven(check_run: TableCheckRun) -> int | None:
     history = check_run.instance.event_log_storage.get_asset_check_execution_history
     for record in history(dg.AssetCheckKey(check_run.key, KEY), limit=_LOOKED_BACK):
         evaluation = record.evaluation
-        if evaluation is None or not evaluation.passed:
+        # While a check runs, its newest record only says that it is planned.
+        if not isinstance(evaluation, dg.AssetCheckEvaluation) or not evaluation.passed:
             continue
         stored = {label: str(value.value) for label, value in evaluation.metadata.items()}
         if stored.get(_COLUMNS) == ", ".join(check_run.table.key) and stored.get(_SNAPSHOT, "").isdecimal():
