@@ -33,8 +33,8 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     """Ids that the next publish may drop: older than the newest `lakehouse.publish.keep-snapshots` of `main`.
 
     Never one that a branch or tag names, nor one on the way from another branch to `main`, nor one that the retention
-    of `main` itself keeps, nor one that is newer than a lease: its owner reads from there on. Nor a commit from outside
-    that nothing has settled yet, with the one before it. Snapshots outside every
+    of `main` itself keeps, nor one that is newer than a lease: its owner reads from there on. Nor a rewrite from
+    outside that nothing has proven or settled yet, with the one before it. Snapshots outside every
     reference stay, as they may be on their way to one, or were rolled back; but for those of an attempt that was
     published long ago from another branch, on a newer base.
     """

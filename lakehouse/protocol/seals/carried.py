@@ -2,10 +2,9 @@
 
 Each seal names what was below it and is not settled: commits that no seal accounts for, rewrites that nobody has
 proven, names that have meant several fields. The next one repeats it, until a seal settles the matter. The snapshots
-of such commits, and the ones before them, are kept for whoever has to compare them or to undo them.
+of such rewrites, and the ones before them, are kept for whoever has to compare them.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
 
@@ -16,7 +15,7 @@ from lakehouse import seal_keys
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.covered import is_settling, unsealed_commits
 from lakehouse.protocol.seals.foreign_rewrites import recorded_rewrites, unproven_rewrites
-from lakehouse.protocol.seals.history import ancestry, summary_of
+from lakehouse.protocol.seals.history import ancestry
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.protocol.seals.written_fields import ambiguous_fields
 
@@ -46,10 +45,17 @@ def carry_on(seal: Seal, base: Base) -> Seal:
 
 
 def evidence(table: Table, snapshot_id: int | None) -> dict[int, int]:
-    """Snapshot to keep → the foreign commit that it is, or that it is the one before; as far as entries are there."""
-    if not any(seal_keys.VERSION in summary_of(snapshot) for snapshot in ancestry(table, snapshot_id)):
-        return {}  # somebody else's table: everything in it is foreign
-    return dict(_kept(table, snapshot_id))
+    """Snapshot to keep → the foreign rewrite that it is, or that it is the one before; as far as entries are there.
+
+    Of other commits the name is enough: to hold what they deleted would keep rows that somebody had to erase.
+    """
+    kept: dict[int, int] = {}
+    for foreign_id in sorted(recorded_rewrites(table, snapshot_id)):
+        if table.metadata.snapshot_by_id(foreign_id) is not None:
+            kept[foreign_id] = foreign_id
+        if (parent := _parent(table, foreign_id)) is not None:
+            kept.setdefault(parent, foreign_id)
+    return kept
 
 
 def _open_rewrites(base: Base) -> list[int]:
@@ -73,12 +79,3 @@ def _parent(table: Table, snapshot_id: int) -> int | None:
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
     parent = snapshot.parent_snapshot_id if snapshot is not None else None
     return parent if parent is not None and table.metadata.snapshot_by_id(parent) is not None else None
-
-
-def _kept(table: Table, snapshot_id: int | None) -> Iterator[tuple[int, int]]:
-    commits = [commit.snapshot_id for commit in unsealed_commits(table, snapshot_id)[-MOST_COMMITS:]]
-    for foreign_id in (*commits, *sorted(recorded_rewrites(table, snapshot_id))):
-        if table.metadata.snapshot_by_id(foreign_id) is not None:
-            yield foreign_id, foreign_id
-        if (parent := _parent(table, foreign_id)) is not None:
-            yield parent, foreign_id

@@ -184,14 +184,14 @@ def _by_main(table: Table, now: datetime) -> Iterator[SnapshotHold]:
 
 
 def _by_evidence(table: Table) -> Iterator[SnapshotHold]:
-    """What came from outside and nothing has settled: without it a finding could be neither explained nor undone."""
+    """Rewrites from outside that are not proven: without these snapshots nobody could compare the rows."""
     for snapshot_id, foreign_id in evidence(table, head_of(table)).items():
         yield SnapshotHold(
             kind="evidence",
-            owner=f"of foreign snapshot {foreign_id}",
+            owner=f"of foreign rewrite {foreign_id}",
             snapshot_id=snapshot_id,
             command="`lakehouse audit` says more; take the rows over by `lakehouse adopt`, or replace them all",
-            reason="a commit from outside the protocol that nothing has proven, taken over or replaced",
+            reason="a rewrite from outside the protocol that nobody has proven",
         )
 
 
