@@ -9,6 +9,7 @@ from pyiceberg.table import Table
 
 from lakehouse.contracts.rules.stored import check_key
 from lakehouse.contracts.rules.stored.references import ReferenceReport, TableAt, check_references
+from lakehouse.declarations import Stream
 from lakehouse.declarations import Table as Declared
 from lakehouse.declarations.policies.expectation import References
 from lakehouse.iceberg.names import identifier_of, table_name
@@ -60,7 +61,8 @@ def _key(check_run: TableCheckRun) -> dg.AssetCheckResult:
         return _result(check_run, KEY, "The table holds no rows yet.", {_SNAPSHOT: "none"})
     report = check_key(check_run.table, table, snapshot_id, check_run.session, proven=_proven(check_run))
     shown = f": {'; '.join(report.examples)}" if report.examples else ""
-    repeated = f"{report.repeated:,} keys are there more than once{shown}."
+    keys = "key is" if report.repeated == 1 else "keys are"
+    repeated = f"{report.repeated:,} {keys} there more than once{shown}.{key_remedy(check_run)}"
     metadata = {
         _SNAPSHOT: str(report.snapshot_id),
         "rows": report.rows,
@@ -71,6 +73,19 @@ def _key(check_run: TableCheckRun) -> dg.AssetCheckResult:
     }
     kept = f"Each of {report.rows:,} rows has a key of its own ({', '.join(check_run.table.key)})."
     return _result(check_run, KEY, kept if report.holds else repeated, metadata, passed=report.holds)
+
+
+def key_remedy(check_run: TableCheckRun) -> str:
+    """How repeated keys of a table that a stream fills go away again; nothing of a table that is made otherwise."""
+    table, declared = check_run.table, check_run.declarations
+    if table.name in declared.changelogs or not isinstance(declared.writer(table.name), Stream):
+        return ""
+    command = f"`lakehouse maintain {table.name} --only deduplicate --yes`"
+    if table.maintenance.deduplicate is not None:
+        return f" Remedy: {command}."
+    policy = 'Deduplicate(order_by=("_kafka_offset desc",), closed_after=timedelta(0))'
+    declaration = f"`maintenance=Maintenance(deduplicate={policy})`"
+    return f" Remedy, where the newest message is right: declare {declaration}, then {command}."
 
 
 def _proven(check_run: TableCheckRun) -> int | None:

@@ -83,6 +83,8 @@ def decide(
     withheld = (*(waiting for result in results for waiting in result.withheld), *order.waiting, *over)
     warnings = tuple(f"{OVERDUE}: {describe(holder)}" for holder in late(rule_input.state.holders, rule_input.now))
     because = (*(reason for result in results for reason in result.because), *map(_in_short, withheld))
+    if not because:
+        because = tuple(f"{operation}: the declaration has no policy for it" for operation in _DUE if operation in only)
     times = [
         *(result.again_at for result in results),
         *(waiting.until for waiting in withheld),

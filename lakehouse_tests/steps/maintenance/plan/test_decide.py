@@ -19,6 +19,7 @@ from lakehouse.steps.maintenance.model.state import (
     Traits,
 )
 from lakehouse.steps.maintenance.plan.budget import Budget
+from lakehouse.steps.maintenance.plan.decide import decide
 from lakehouse_tests.steps.maintenance.states import (
     DAY,
     HOUR,
@@ -378,6 +379,12 @@ def test_closed_partitions_are_deduplicated_once() -> None:
     changed = replace(closed, last_change=NOW - DAY - HOUR)
     before = Remembered(orphans_looked_at=NOW, deduplicated={closed.partition.key: NOW - 2 * DAY})
     assert operations(decided(state(changed, remembered=before), policy)) == ["deduplicate"]
+
+
+def test_what_is_asked_for_without_a_policy_says_so() -> None:
+    plan = decide(state(SOUND), Maintenance(), Budget(), [Operation.DEDUPLICATE])
+    assert plan.actions[0].operation is Operation.NOTHING
+    assert plan.actions[0].reasons == ("deduplicate: the declaration has no policy for it",)
 
 
 def test_a_rewrite_hides_no_late_rows_from_deduplication() -> None:
