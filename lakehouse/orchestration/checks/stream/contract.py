@@ -106,7 +106,9 @@ def _verdicts(sealed: Sealed, table: str) -> dict[str, RuleCount]:
 
 
 def _describe(rules: dict[str, RuleCount], warned: dict[str, int], kept_out: dict[str, int]) -> str:
-    beside = f" {sum(kept_out.values()):,} records of the stream went to quarantine." if kept_out else ""
+    refused = sum(kept_out.values())
+    records = f"{refused:,} record{'s' * (refused != 1)}"
+    beside = f" Of the whole stream, whichever table they were for, {records} went to quarantine." if kept_out else ""
     if warned:
         named = ", ".join(
             f"{rule} ({broken:,} row{'s' if broken > 1 else ''})" for rule, broken in sorted(warned.items())
