@@ -185,6 +185,14 @@ def _row(
     return {**row, "_cdc_behind": behind or None}
 
 
+def joined_of(mirror: Mirror, log: Changelog) -> Declarations:
+    """A changelog and its mirror, as if a file had declared them."""
+    found = _Found()
+    found.add(log, None)  # type: ignore[arg-type]
+    found.add(mirror, None)  # type: ignore[arg-type]
+    return found.joined()
+
+
 @dataclass
 class MirroredLake:
     """A stream of changes of birds, and their mirror."""
@@ -198,10 +206,7 @@ class MirroredLake:
     )
 
     def __post_init__(self) -> None:
-        found = _Found()
-        found.add(self.log, None)  # type: ignore[arg-type]
-        found.add(self.mirror, None)  # type: ignore[arg-type]
-        self.declarations: Declarations = found.joined()
+        self.declarations: Declarations = joined_of(self.mirror, self.log)
         self.tables: MirrorTables = self.declarations.mirrors[self.mirror.name]
         self.stream = self.declarations.streams["birds"]
         for name in (LOG, self.stream.quarantine_table, *(table.name for table in self.tables.tables)):

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from lakehouse.declarations import Declarations, MirrorTables
+from lakehouse.declarations.schema_changes.mirror_changes import mirror_problems
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding
@@ -109,7 +110,10 @@ def audit_mirror(
     began = time.monotonic()
     loaded = read_partial_group(catalog, [*(table.name for table in tables.tables), tables.changelog.name])
     if not loaded.whole:
-        return _audit_remains(tables, loaded, began)
+        uncompared = f"{tables.mirror.name} cannot be compared with its changelog without {', '.join(loaded.unloaded)}."
+        return _audit_remains(tables, loaded, began, uncompared)
+    if otherwise := _declared_otherwise(tables, loaded):
+        return _audit_remains(tables, loaded, began, *otherwise)
     evidence, name = evidence_of(tables, loaded.tables), tables.mirror.name
     limit = 2**62 if full else None
     own = [(pinned.table, pinned.snapshot_id) for pinned in (evidence.mirror, evidence.tombstones, evidence.quarantine)]
@@ -155,8 +159,18 @@ def audit_mirror(
     )
 
 
-def _audit_remains(tables: MirrorTables, loaded: PartialGroup, began: float) -> MirrorProof:
-    """What the tables say that can still be loaded.
+def _declared_otherwise(tables: MirrorTables, loaded: PartialGroup) -> list[str]:
+    """Why the tables cannot be judged by this declaration: their seals count by the one that they were made with."""
+    problems = {
+        f"{tables.mirror.name}: {problem.message}. Remedy: {problem.remedy}"
+        for table in tables.tables
+        for problem in mirror_problems(table, loaded.tables[table.name].table.schema())
+    }
+    return sorted(problems)
+
+
+def _audit_remains(tables: MirrorTables, loaded: PartialGroup, began: float, *errors: str) -> MirrorProof:
+    """What the tables say that can still be loaded, or judged.
 
     The three of a mirror are made together, before the first seal of any: where one of them is sealed, all were there.
     """
@@ -181,7 +195,7 @@ def _audit_remains(tables: MirrorTables, loaded: PartialGroup, began: float) -> 
         fold=FoldProof(name, None),
         seconds=round(time.monotonic() - began, 3),
         lost=(*gone, *damaged),
-        errors=(*unnamed, f"{name} cannot be compared with its changelog without {', '.join(loaded.unloaded)}."),
+        errors=(*unnamed, *errors),
     )
 
 

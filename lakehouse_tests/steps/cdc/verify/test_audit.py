@@ -1,5 +1,6 @@
 """The whole proof of a mirror: what cannot be loaded is named, and hides nothing of the tables beside it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.steps.cdc.verify.audit import MirrorProof, audit_mirror
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, insert, joined_of
 
 
 @pytest.fixture
@@ -60,6 +61,17 @@ def test_without_its_changelog_nobody_can_say(lake: MirroredLake) -> None:
     proof = audit(lake)
     assert proof.holds
     assert any(f"{LOG} does not exist" in error for error in proof.errors)
+
+
+def test_a_mirror_that_is_declared_otherwise_is_not_accused(lake: MirroredLake) -> None:
+    lake.apply()
+    soft = replace(lake.mirror, deletes="soft")
+    tables = joined_of(soft, lake.log).mirrors[BIRDS]
+    proof = audit_mirror(lake.catalog, tables, lake.declarations)
+    assert proof.holds
+    [error] = proof.errors
+    assert 'declared with deletes="soft", and its tables were made with deletes="hard"' in error
+    assert 'Remedy: declare deletes="hard" again' in error
 
 
 def test_a_document_that_was_cut(lake: MirroredLake) -> None:
