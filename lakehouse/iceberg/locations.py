@@ -2,6 +2,7 @@
 
 import os.path
 import re
+from collections.abc import Mapping
 
 # Table properties by which data or metadata files lie elsewhere than below the table's location.
 PATH_PROPERTIES = (
@@ -10,6 +11,7 @@ PATH_PROPERTIES = (
     "write.folder-storage.path",
     "write.object-storage.path",
 )
+OBJECT_STORAGE = "write.object-storage.enabled"
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<host_follows>//)?")
 _WITHOUT_HOST = ("hdfs", "viewfs")
 
@@ -27,3 +29,9 @@ def place_of(location: str) -> str:
     elif scheme in _WITHOUT_HOST and match and match["host_follows"]:
         path = path.partition("/")[2]
     return re.sub("/+", "/", f"/{path}/")
+
+
+def lies_elsewhere(properties: Mapping[str, str]) -> list[str]:
+    """Properties of a table by which files of its own need not lie below its location."""
+    is_hashed = properties.get(OBJECT_STORAGE, "false").lower() == "true"
+    return [*(key for key in PATH_PROPERTIES if key in properties), *([OBJECT_STORAGE] if is_hashed else [])]

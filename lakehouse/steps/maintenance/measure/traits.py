@@ -3,19 +3,16 @@
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import OWN_TABLES, Declarations, Table
+from lakehouse.iceberg.locations import OBJECT_STORAGE, PATH_PROPERTIES, lies_elsewhere
 from lakehouse.iceberg.own_files import is_outside_warehouse
 from lakehouse.protocol.seals.history import MAIN, last_seal, summary_of
 from lakehouse.steps.maintenance.model.state import Traits
 
-# What makes a table's files lie somewhere else than in a folder that is its alone.
-_ELSEWHERE = ("write.data.path", "write.metadata.path")
-_OBJECT_STORAGE = "write.object-storage.enabled"
 _GOES_BY = (
     "gc.enabled",
     "history.expire.max-ref-age-ms",
-    "write.data.path",
-    "write.metadata.path",
-    _OBJECT_STORAGE,
+    *PATH_PROPERTIES,
+    OBJECT_STORAGE,
     "write.distribution-mode",
     "write.spark.fanout.enabled",
     "write.delete.mode",
@@ -76,12 +73,7 @@ def _readers(name: str, declarations: Declarations) -> set[str]:
 def _elsewhere(table: IcebergTable) -> str:
     if is_outside_warehouse(table.catalog, table.location()):
         return "it lies outside of the catalog's warehouse"
-    for key in _ELSEWHERE:
-        if key in table.properties:
-            return f"{key} is set"
-    if table.properties.get(_OBJECT_STORAGE, "false").lower() == "true":
-        return f"{_OBJECT_STORAGE} is set"
-    return ""
+    return next((f"{key} is set" for key in lies_elsewhere(table.properties)), "")
 
 
 def _statistics_rows(table: IcebergTable) -> int | None:

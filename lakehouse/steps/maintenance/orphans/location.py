@@ -7,7 +7,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
 from lakehouse.errors import LakehouseError
-from lakehouse.iceberg.locations import PATH_PROPERTIES, place_of
+from lakehouse.iceberg.locations import PATH_PROPERTIES, lies_elsewhere, place_of
 from lakehouse.iceberg.names import name_of, table_name
 from lakehouse.iceberg.own_files import is_outside_warehouse, lies_at_location, warehouse_of
 from lakehouse.protocol.catalog import LakeCatalog
@@ -27,10 +27,7 @@ def require_own_place(listed: Table, table: Table) -> None:
     if table.properties.get("gc.enabled", "true").lower() == "false":
         raise CannotLook(f"{name} has gc.enabled=false.", remedy="declare orphans=None, or set gc.enabled")
     # Where a table's files may lie elsewhere, nobody can say of a folder that what is in it is this table's.
-    elsewhere = [key for key in PATH_PROPERTIES if key in table.properties]
-    if table.properties.get("write.object-storage.enabled", "false").lower() == "true":
-        elsewhere.append("write.object-storage.enabled")
-    if elsewhere:
+    if elsewhere := lies_elsewhere(table.properties):
         raise CannotLook(
             f"{name} has {', '.join(elsewhere)}: its files are not all below {table.location()}, and others may be.",
             remedy="declare orphans=None, and let the store's own rules end old files",
