@@ -15,7 +15,7 @@ from lakehouse import seal_keys
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.covered import is_settling, unsealed_commits
 from lakehouse.protocol.seals.foreign_rewrites import recorded_rewrites, unproven_rewrites
-from lakehouse.protocol.seals.history import ancestry
+from lakehouse.protocol.seals.history import ancestry, listed_parent
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.protocol.seals.written_fields import ambiguous_fields
 
@@ -53,7 +53,7 @@ def evidence(table: Table, snapshot_id: int | None) -> dict[int, int]:
     for foreign_id in sorted(recorded_rewrites(table, snapshot_id)):
         if table.metadata.snapshot_by_id(foreign_id) is not None:
             kept[foreign_id] = foreign_id
-        if (parent := _parent(table, foreign_id)) is not None:
+        if (parent := listed_parent(table, foreign_id)) is not None:
             kept.setdefault(parent, foreign_id)
     return kept
 
@@ -70,12 +70,5 @@ def _open_rewrites(base: Base) -> list[int]:
     return [
         snapshot_id
         for snapshot_id in unproven_rewrites(table, head)
-        if snapshot_id in named or _parent(table, snapshot_id) is not None
+        if snapshot_id in named or listed_parent(table, snapshot_id) is not None
     ]
-
-
-def _parent(table: Table, snapshot_id: int) -> int | None:
-    """The snapshot before one, as far as both entries are there."""
-    snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    parent = snapshot.parent_snapshot_id if snapshot is not None else None
-    return parent if parent is not None and table.metadata.snapshot_by_id(parent) is not None else None

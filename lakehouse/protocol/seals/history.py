@@ -54,6 +54,13 @@ def ancestry(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:
         )
 
 
+def listed_parent(table: Table, snapshot_id: int) -> int | None:
+    """The snapshot before one, where the entries of both are still listed."""
+    snapshot = table.metadata.snapshot_by_id(snapshot_id)
+    parent = snapshot.parent_snapshot_id if snapshot is not None else None
+    return parent if parent is not None and table.metadata.snapshot_by_id(parent) is not None else None
+
+
 def seals(table: Table, snapshot_id: int | None) -> Iterator[Sealed]:
     """The seals on the way from a snapshot to the root, newest first.
 

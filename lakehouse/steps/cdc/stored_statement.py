@@ -12,7 +12,7 @@ from lakehouse.protocol.commit.relisting import Relisting
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites
-from lakehouse.protocol.seals.history import ancestry, head_of, seals, summary_of
+from lakehouse.protocol.seals.history import ancestry, head_of, listed_parent, seals, summary_of
 from lakehouse.steps.cdc.refusals import MirrorRelisted, MirrorWithoutSeal, MirrorWrittenTo, StatementsDiffer
 from lakehouse.steps.cdc.statement import MirrorStatement
 
@@ -71,8 +71,7 @@ def _require_listed_as_before(mirror: str, base: Base) -> None:
         [s.snapshot_id for s in ancestry(base.table, base.snapshot_id) if seal_keys.VERSION in summary_of(s)],
     )
     for rewrite in foreign_rewrites(table, base.snapshot_id, until=sealed_ids[1:2]):
-        before = rewrite.parent_snapshot_id
-        if before is None or table.metadata.snapshot_by_id(before) is None:
+        if (before := listed_parent(table, rewrite.snapshot_id)) is None:
             continue
         relisting = Relisting.between(table, before, rewrite.snapshot_id)
         if difference := relisting.difference() or false_claim(table, relisting.new_claims()):

@@ -47,6 +47,9 @@ def housekeep(
     age = duration(older_than, "--older-than")
     catalog = catalog_of(context)
     abandoned = _abandoned(catalog, list(declarations_of(context).tables), age)
+    if yes:
+        for name in dict.fromkeys(branch.table for branch in abandoned):
+            require_age_clock(catalog.load_table(identifier_of(name)))
     swept = [_sweep(catalog, branch) if yes else _not_removed(branch) for branch in abandoned]
     if as_json:
         typer.echo(json.dumps([asdict(branch) for branch in swept], indent=2))
@@ -69,7 +72,6 @@ def _not_removed(branch: Abandoned) -> Swept:
 
 def _sweep(catalog: LakeCatalog, branch: Abandoned) -> Swept:
     swept = _not_removed(branch)
-    require_age_clock(catalog.load_table(identifier_of(branch.table)))
     try:
         swept.files = drop_branch(catalog, branch)
         swept.outcome = "removed"

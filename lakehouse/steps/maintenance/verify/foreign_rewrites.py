@@ -21,7 +21,7 @@ from lakehouse.protocol.commit import Replacement
 from lakehouse.protocol.commit.relisting import Relisting
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites, recorded_rewrites, unproven_rewrites
-from lakehouse.protocol.seals.history import head_of
+from lakehouse.protocol.seals.history import head_of, listed_parent
 from lakehouse.steps.maintenance.verify.proof import Prover, RowsDiffer
 
 
@@ -64,7 +64,7 @@ def audit_rewrites(table: Table, *, in_process: int) -> RewritesProof:
         if ref.snapshot_ref_type is SnapshotRefType.TAG:
             # A tag outlives the snapshots before its own, and a release was proven before it was made.
             for snapshot in foreign_rewrites(table, ref.snapshot_id):
-                if _parent(table, snapshot) is not None:
+                if listed_parent(table, snapshot.snapshot_id) is not None:
                     rewrites.setdefault(snapshot.snapshot_id)
     return prove_rewrites(table, rewrites, in_process)
 
@@ -115,7 +115,7 @@ def prove_rewrites(table: Table, rewrites: Iterable[int], in_process: int) -> Re
 
 
 def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
-    if (before := _parent(table, snapshot)) is None:
+    if (before := listed_parent(table, snapshot.snapshot_id)) is None:
         return _Verdict("the entry of that one has expired")
     relisting = Relisting.between(table, before, snapshot.snapshot_id)
     suspects = (*relisting.new_claims(), *relisting.new_files())
@@ -133,9 +133,3 @@ def _judged(table: Table, snapshot: Snapshot, in_process: int) -> _Verdict:
     except RowsDiffer as differ:
         return _Verdict(differ.what, changed=True)
     return _SAME
-
-
-def _parent(table: Table, snapshot: Snapshot) -> int | None:
-    """The snapshot before one, where its entry is still there."""
-    before = snapshot.parent_snapshot_id
-    return before if before is not None and table.metadata.snapshot_by_id(before) is not None else None
