@@ -36,11 +36,17 @@ class Context:
     """One call of the command.
 
     Results go to `out` (they may be piped), progress and messages to `err`.
+
+    Attributes:
+        incomplete: whether what was asked for was done without what does not load, so the command ends with 2.
+        told: warnings that were printed, each once.
     """
 
     conf: Path | None = None
     out: Console = field(default_factory=results)
     err: Console = field(default_factory=lambda: SafeConsole(stderr=True))
+    incomplete: bool = False
+    told: set[str] = field(default_factory=set[str])
 
     @cached_property
     def settings(self) -> Settings:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecutionContext
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Table, apply, load_declarations, plan
+from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Table, apply, load_sound, plan
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.engines.spark.naming import quoted_table, rows_at
 from lakehouse.errors import LakehouseError
@@ -32,6 +32,10 @@ _OWN = "write to a table of your own."
 
 class NotDeclared(LakehouseError):
     """Nobody declared a table of this name."""
+
+
+class TableStopped(LakehouseError):
+    """A table is left out of what is declared, by a mistake in a file."""
 
 
 class DeclarationAhead(LakehouseError):
@@ -72,7 +76,7 @@ class Lake:
     @cached_property
     def declarations(self) -> Declarations:
         """Every declared table and stream."""
-        return self._given or load_declarations(self.settings.declarations, demo=self.settings.demo)
+        return self._given or load_sound(self.settings.declarations, demo=self.settings.demo)
 
     @property
     def kafka(self) -> KafkaSettings:
@@ -84,8 +88,13 @@ class Lake:
 
         Raises:
             NotDeclared: there is none.
+            TableStopped: its file does not load, or what it needs is declared in one that does not.
         """
         table = self.declarations.tables.get(name)
+        if table is None and name in self.declarations.stopped:
+            raise TableStopped(
+                f"Table {name} is stopped: {self.declarations.stopped[name]}", remedy="correct that file."
+            )
         if table is None:
             raise NotDeclared(
                 f"Table {name} is not declared.",

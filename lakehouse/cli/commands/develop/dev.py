@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import declarations_of
 from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
 from lakehouse.engines.kafka import create_topic, read_topic
 from lakehouse.errors import LakehouseError
@@ -47,7 +48,7 @@ def dev(
         require_free(port)  # after the mark: who holds the port may be another of this very folder
         started = stack.enter_context(servers(context))
         _fill_topics(context, days)
-        make_tables(context, Lake(context.settings))
+        make_tables(context, Lake(context.settings, declarations_of(context)))
         prepare_home(context.settings)
         with dg.DagsterInstance.get() as instance:
             # We are the only one of our kind, so what Dagster's services had under way is over.

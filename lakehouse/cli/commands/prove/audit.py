@@ -26,13 +26,14 @@ from lakehouse.cli.commands.prove.audit_streams import STREAMS
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.errors import PROMISE_BROKEN
-from lakehouse.declarations import Declarations
+from lakehouse.declarations import BrokenDeclaration, Declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
 
 _LOOKS_AGAIN = 2
+_NOTHING_PROVEN = "Nothing is proven of what it declares."
 KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, COMMITS, COLUMNS, FILES, REWRITES, LEASES, ENTRIES)
 
 
@@ -50,11 +51,13 @@ class Proofs:
     """What was proven, and what could not be.
 
     Attributes:
+        not_loaded: declarations whose tables nothing was proven of, where all were asked for.
         made: of each kind, those that were carried out.
         unreadable: tables whose metadata file kept them from being looked at.
         errors: what the others ended with.
     """
 
+    not_loaded: tuple[BrokenDeclaration, ...]
     made: list[tuple[Kind[Any], list[Any]]] = field(default_factory=list[tuple[Kind[Any], list[Any]]])
     unreadable: dict[str, Finding] = field(default_factory=dict[str, Finding])
     errors: list[Unproven] = field(default_factory=list[Unproven])
@@ -95,12 +98,18 @@ def audit(
     proofs = _proofs(context, names or [], scan=scan, full=full)
     holds = not proofs.unreadable and all(proof.holds for _, of_kind in proofs.made for proof in of_kind)
     unsure = [doubt for kind, of_kind in proofs.made for proof in of_kind for doubt in kind.unsure(proof)]
+    unsure += [f"{broken.message} {_NOTHING_PROVEN}" for broken in proofs.not_loaded]
     unsure = list(dict.fromkeys((*unsure, *(error.message for error in proofs.errors))))
     if as_json:
         by_kind = {kind.title: [proof.as_json() for proof in of_kind] for kind, of_kind in proofs.made}
         errors = [asdict(error) for error in proofs.errors]
         unreadable = [asdict(finding) for finding in proofs.unreadable.values()]
-        verdict = {"holds": holds and not unsure, **by_kind, "unreadable": unreadable, "errors": errors}
+        not_loaded = [
+            {"file": str(broken.file), "line": broken.line, "message": broken.message, "tables": list(broken.tables)}
+            for broken in proofs.not_loaded
+        ]
+        found = {"unreadable": unreadable, "not_loaded": not_loaded, "errors": errors}
+        verdict = {"holds": holds and not unsure, **by_kind, **found}
         typer.echo(json.dumps(verdict, indent=2))
     else:
         for kind, of_kind in proofs.made:
@@ -126,7 +135,7 @@ def _conclude(context: Context, verdict: str, *, quiet: bool) -> None:
 def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -> Proofs:
     auditing = _opened(context, scan=scan, full=full)
     _refuse_unknown(auditing.declared, names)
-    proofs = Proofs()
+    proofs = Proofs(() if names else auditing.declared.broken)
     for kind in KINDS:
         of_kind: list[Any] = []
         for name in kind.names(auditing.declared):

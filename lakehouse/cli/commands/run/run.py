@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
+from lakehouse.cli.declared import all_declarations
 from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 
@@ -38,7 +39,7 @@ def run(
         elif not demo and context.settings.demo and (missing := _missing_topics(context)):
             say(context, f"the demo is left out: there is no topic {', '.join(missing)}")
             context.settings = context.settings.model_copy(update={"demo": False})
-        lake = Lake(context.settings)
+        lake = Lake(context.settings, all_declarations(context))
         make_tables(context, lake)
         outcome = materialize(context, lake, mark)
         outcome.seconds = time.monotonic() - began
