@@ -27,9 +27,9 @@ from lakehouse.declarations.policies.maintenance import (
     Maintenance,
     Manifests,
     Orphans,
-    Rewrite,
     Statistics,
 )
+from lakehouse.declarations.policies.rewrite import Rewrite
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations, load_declarations
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.schema_changes.apply import apply, plan

@@ -25,14 +25,13 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.cdc.fold.survey import survey
 from lakehouse.steps.cdc.fold_range import files_of, fold, without_changes
 from lakehouse.steps.cdc.plan.initial_tag import hold_initial
 from lakehouse.steps.cdc.plan.range import Range, next_range, whole_range
-from lakehouse.steps.cdc.plan.reading import changes_of, require_files
+from lakehouse.steps.cdc.plan.reading import require_files
 from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired, still_unretired
 from lakehouse.steps.cdc.plan.schema_evolution import declared_since, evolve, undeclared_fields
-from lakehouse.steps.cdc.refusals import ChangelogReplaced, HistoryIncomplete, NoChangelog
+from lakehouse.steps.cdc.refusals import HistoryIncomplete, NoChangelog
 from lakehouse.steps.cdc.report import MirrorReport
 from lakehouse.steps.cdc.statement import KIND_MIRROR, KIND_REBUILD, MirrorStatement
 from lakehouse.steps.cdc.stored_statement import newest_statement, stored_statement
@@ -152,23 +151,6 @@ def plan_work(step: MirrorStep) -> MirrorWork:
     return _leased(replace(work, change_range=change_range))
 
 
-def recompute_digest(
-    spark: SparkSession, catalog: LakeCatalog, tables: MirrorTables, statement: MirrorStatement
-) -> str:
-    """Read an applied range again; another digest than the sealed one means that the changelog was changed since.
-
-    Raises:
-        MirrorRefused: the range is not there any more.
-    """
-    changelog = read_group(catalog, [statement.changelog])[statement.changelog].table
-    name = tables.mirror.name
-    if str(changelog.metadata.table_uuid) != statement.changelog_uuid:
-        raise ChangelogReplaced(name, statement.changelog, statement.changelog_uuid, str(changelog.metadata.table_uuid))
-    change_range = applied_range(name, changelog, statement)
-    require_files(name, change_range)
-    return survey(changes_of(spark, change_range), tables.changelog).digest
-
-
 def _changelog(step: MirrorStep) -> Table:
     name = step.tables.changelog.name
     try:
@@ -252,4 +234,4 @@ def _since(began: float) -> float:
     return time.monotonic() - began
 
 
-__all__ = ["MAX_CHANGES", "MirrorReport", "MirrorStep", "mirror", "recompute_digest"]
+__all__ = ["MAX_CHANGES", "MirrorReport", "MirrorStep", "mirror"]

@@ -16,10 +16,9 @@ from pyspark.sql import SparkSession
 from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import Declarations, Stream
-from lakehouse.engines.kafka import first_oversized, offsets_at, read_topic, sample_record_bytes
+from lakehouse.engines.kafka import first_oversized, read_topic, sample_record_bytes
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.proofs.audit.absence import joined_key
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
@@ -31,7 +30,7 @@ from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_unchanged
-from lakehouse.steps.ingest.position import joining, stored_position
+from lakehouse.steps.ingest.position import first_offsets, joining, stored_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.received import last_refused
@@ -130,16 +129,6 @@ def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
         lambda starts: sample_record_bytes(step.kafka, topic.topic, starts),
     )
     return plan_range(step.stream.name, previous, topic, first=first, max_records=max_records)
-
-
-def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> dict[int, int]:
-    """Resolve the declared start against the topic; partitions that are not named start at earliest."""
-    start = stream.start
-    if start.kind == "latest":
-        return {partition: limits.last_stable for partition, limits in topic.partitions.items()}
-    if start.kind == "timestamp" and start.moment is not None:
-        return offsets_at(kafka, topic.topic, start.moment)
-    return dict(start.positions)
 
 
 def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Readable:

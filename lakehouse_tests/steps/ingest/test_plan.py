@@ -21,7 +21,6 @@ from lakehouse.steps.ingest.refusals import (
     TopicRecreated,
 )
 from lakehouse.steps.ingest.repair.loss import plan_loss
-from lakehouse.steps.ingest.workers.scan import poll_records
 
 
 def topic(ranges: dict[int, tuple[int, int]], **ids: str) -> TopicState:
@@ -138,20 +137,6 @@ def test_what_is_behind_or_in_another_log_or_not_written_yet_is_not_stepped_over
     ):
         found = plan(previous, topic({0: (0, 30)}))
         assert (found.ranges, found.skipped) == ({0: (10, 30)}, {})
-
-
-def test_from_far_off_a_run_stops_where_no_consumer_takes_up_what_was_given_up() -> None:
-    log, hole = topic({0: (0, 90_000)}), 50_000
-    for position, end, polled in (
-        (0, 30_000, 20_000),
-        (29_999, 30_000, 20_000),
-        (30_000, 50_001, 1),
-        (50_001, 90_000, 20_000),
-    ):
-        found = plan(given_up({0: position}, {0: [(hole, hole + 1)]}), log)
-        assert (found.end, poll_records(found)) == ({0: end}, polled)
-    before = plan(given_up({0: 30_000}, {0: [(hole, hole + 1)]}), log, limit=9)
-    assert (before.end, poll_records(before)) == ({0: 30_009}, 1)
 
 
 def test_new_records_of_a_log_that_was_cut_are_read_where_old_ones_were_given_up() -> None:

@@ -1,0 +1,53 @@
+"""Declared tables by name: one that nobody declared is refused, and one that does not exist yet is made."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lakehouse.declarations import Declarations, Table, apply, plan
+from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.catalog import LakeCatalog
+
+
+class NotDeclared(LakehouseError):
+    """Nobody declared a table of this name."""
+
+
+class DeclarationAhead(LakehouseError):
+    """A table's columns are not the declared ones."""
+
+
+def declared_table(declarations: Declarations, name: str, folders: Sequence[Path]) -> Table:
+    """The declaration of a table.
+
+    Args:
+        declarations: all that there are.
+        name: `namespace.table`.
+        folders: where they were read, for the remedy.
+
+    Raises:
+        NotDeclared: there is none.
+    """
+    if (table := declarations.tables.get(name)) is None:
+        raise NotDeclared(
+            f"Table {name} is not declared.", remedy=f"declare it in a file below {', '.join(map(str, folders))}."
+        )
+    return table
+
+
+def ensure_table(catalog: LakeCatalog, table: Table) -> bool:
+    """Create a table that does not exist yet; whether that was so.
+
+    Raises:
+        DeclarationAhead: it exists, and its declaration asks for other columns than it has.
+    """
+    planned = plan(table, catalog)
+    if planned.base is None:
+        apply(planned, catalog)
+        return True
+    if ahead := [str(c) for c in planned.changes if isinstance(c, AddColumn | WidenColumn | RelaxColumn)]:
+        raise DeclarationAhead(
+            f"Table {table.name} is not yet as it is declared ({'; '.join(ahead)}).",
+            remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`.",
+        )
+    return False
