@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar, cast
 
-import yaml
 from pydantic import BaseModel, SecretStr, ValidationError
 
 import lakehouse
-from lakehouse.settings.document import Document, read_document
+from lakehouse.settings.document import Document, read_document, read_yaml
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models import (
     CatalogSettings,
@@ -20,6 +19,7 @@ from lakehouse.settings.models import (
     Platform,
     Settings,
 )
+from lakehouse.settings.parameters import problem_of
 from lakehouse.settings.secret import LateSecret, has_reference, holds_a_password, names_a_secret
 from lakehouse.settings.state import StateFolder
 
@@ -164,9 +164,17 @@ def _substituted(document: Document, path: tuple[str, ...], text: str, home: Pat
 
 def _parameters(document: Document) -> dict[str, object]:
     """The parameters; one from the environment is read as if it stood in the file: 0.5 is a number."""
-    return {
-        key: yaml.safe_load(value) if (key,) in document.origins else value for key, value in document.content.items()
-    }
+    parameters: dict[str, object] = {}
+    for key, written in document.content.items():
+        where, value = document.where(str(key)), written
+        if (key,) in document.origins:
+            value = read_yaml(written, where, remedy="write a number, true or false, or a text in quotes.")
+        if (problem := problem_of(str(key), value)) is not None:
+            raise SettingsError(
+                f"{where}: {key} {problem}.", remedy="correct the value; docs/reference/settings.md lists the keys."
+            )
+        parameters[str(key)] = value
+    return parameters
 
 
 def _declaration_folders(folder: Path, chosen: Document, env: Mapping[str, str]) -> tuple[Path, ...]:

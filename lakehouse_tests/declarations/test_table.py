@@ -122,6 +122,8 @@ def test_a_field_that_pandera_would_silently_skip_is_refused() -> None:
         ({"partitioning": ("bucket(id)",)}, "'bucket(id)' cannot be understood"),
         ({"partitioning": ("bucket(0, id)",)}, "cannot be understood"),
         ({"partitioning": ("month(3, ts)",)}, "cannot be understood"),
+        ({"partitioning": ("bucket(2147483648, id)",)}, "the number of bucket for 'id' is too large"),
+        ({"partitioning": (f"truncate({'9' * 5000}, code)",)}, "the number of truncate for 'code' is too large"),
         ({"partitioning": ("week(ts)",)}, "cannot be understood"),
         ({"partitioning": ("month ts",)}, "cannot be understood"),
         ({"partitioning": ("month(ts)", "day(ts)")}, "'ts' is divided twice"),

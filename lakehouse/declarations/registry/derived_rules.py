@@ -59,14 +59,22 @@ def order(derived: Mapping[str, Derived]) -> list[str]:
 
 
 def check_releases(releases: Mapping[str, Release], declared: Declared) -> None:
-    """Refuse a member that is not declared.
+    """Refuse a member that is not declared, and releases of each other's pointers in a circle.
 
     Raises:
-        DeclarationError: names the release and the member.
+        DeclarationError: names the releases, and the member.
     """
     for release in releases.values():
         for member in release.members:
             _require(member, f"Release {release.name} has the member", declared)
+    pointers = {release.pointer for release in releases.values()}
+    try:
+        TopologicalSorter({r.pointer: pointers.intersection(r.members) for r in releases.values()}).prepare()
+    except CycleError as error:
+        circle = " → ".join(error.args[1])
+        raise DeclarationError(
+            f"Releases have each other's pointers as members in a circle: {circle}.", remedy="break it."
+        ) from None
 
 
 def check_expectations(declared: Declared) -> None:

@@ -19,7 +19,7 @@ import structlog
 from lakehouse.engines.background_process import Daemon
 from lakehouse.engines.jars import verified_jars
 from lakehouse.engines.kafka.broker_config import server_properties
-from lakehouse.engines.kafka.connection import BrokerUnreachable, Connection
+from lakehouse.engines.kafka.connection import BrokerUnreachable, Connection, KafkaBusy, KafkaRefused
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse.settings.state import StateFolder
@@ -98,6 +98,17 @@ class LocalBroker:
     def running(self) -> bool:
         """Whether its process is alive."""
         return self.pid is not None
+
+    def answers(self, timeout: float) -> bool:
+        """Whether it answers a client within so many seconds; a process that is stopped is alive, and does not."""
+        with Connection(self.settings, timeout=timeout) as connection:
+            try:
+                connection.answer(connection.admin.describe_cluster(request_timeout=timeout))
+            except BrokerUnreachable:
+                return False
+            except (KafkaBusy, KafkaRefused):
+                return True
+        return True
 
     def start(self) -> bool:
         """Start it unless it is running, and return when it answers.

@@ -1,8 +1,10 @@
 """Partitions: a run computes its own and touches no other, and together they are the whole table."""
 
+import re
 from dataclasses import replace
 from datetime import date
 
+import dagster as dg
 import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
 import pytest
@@ -73,6 +75,14 @@ def test_partitions_need_files_of_their_own(partitions: Partitions, layout: str,
     table = table_of("d.parts", columns, derived=True, partitioning=(layout,))
     with pytest.raises(DeclarationError, match=said):
         Derived(table=table, inputs={"sales": "r.sales"}, compute=COPY, partitions=partitions)
+
+
+@pytest.mark.parametrize("value", ["Ki\nel", "Ki\tel", "Ki\x00el", "Ki...el"])
+def test_a_value_that_is_no_key_of_a_partition_is_refused_where_it_is_declared(value: str) -> None:
+    with pytest.raises(dg.DagsterInvalidDefinitionError):
+        dg.StaticPartitionsDefinition([value])
+    with pytest.raises(DeclarationError, match=rf"Partitions by shop: {re.escape(repr(value))}.*Remedy: leave out"):
+        ByValue(column="shop", values=("Bonn", value))
 
 
 @pytest.fixture
