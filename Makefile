@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help env env-browser run port dev test timings mutate soak fast coverage check docs bench clean
+.PHONY: help env env-browser wheel run port dev test timings mutate soak fast coverage check docs bench clean
 
 BIN := .venv/bin
 PORT ?= 3000
@@ -21,6 +21,11 @@ env: ## Environment and JARs, as locked
 
 env-browser:
 	@bin/bootstrap --browser
+
+wheel: env ## The wheel, in .lakehouse/dist
+	@rm -rf .lakehouse/build .lakehouse/dist
+	@$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w .lakehouse/dist .
+	@ls .lakehouse/dist/*.whl
 
 run: env ## Load the demo, materialize everything, report
 	@$(BIN)/lakehouse run

@@ -18,6 +18,8 @@ from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.protocol.seals.row_count import row_count
+from lakehouse.settings import Settings
+from lakehouse.settings.shipped import conf_of_clone
 
 _REFUSED = ("_kafka_partition", "_kafka_offset", "error_class", "error_message")
 _WIDE = 100  # columns; a narrower terminal has no room for snapshots, which `lakehouse tables` shows as well
@@ -50,8 +52,19 @@ def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
         done = f"{added:,} rows added, {changed:,} rows of mirrors updated or deleted"
     runs = f"{len(outcome.runs)} Dagster run{'s' if len(outcome.runs) > 1 else ''}"
     context.tell(f"{done}. {runs}, {outcome.seconds:.0f} s in all.")
-    context.tell("Next: `make dev` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)")
-    context.tell("      `.venv/bin/lakehouse audit` (the proof, from outside), `… tables`, `… produce --days 1`")
+    for line in next_steps(context.settings):
+        context.tell(line)
+
+
+def next_steps(settings: Settings) -> tuple[str, ...]:
+    """What to look at next: by make in the clone, and by the command alone in a project of one's own."""
+    in_clone = settings.conf == conf_of_clone()
+    dev, lakehouse = ("make dev", ".venv/bin/lakehouse") if in_clone else ("lakehouse dev", "lakehouse")
+    more = ", `… produce --days 1`" if settings.demo else ""
+    return (
+        f"Next: `{dev}` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)",
+        f"      `{lakehouse} audit` (the proof, from outside), `… tables`{more}",
+    )
 
 
 def _rows_of(group: Mapping[str, Pinned], states: Iterable[MirrorState]) -> dict[str, int | None]:

@@ -10,6 +10,7 @@ from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
 from lakehouse.engines.kafka import create_topic, read_topic
 from lakehouse.errors import LakehouseError
+from lakehouse.settings.distribution import require_extra
 
 
 class DemoLeftOut(LakehouseError):
@@ -35,10 +36,12 @@ def dev(
     from lakehouse.cli.lake import make_tables
     from lakehouse.cli.processes.dagster_home import alive_as_dev, end_dead_runs, prepare_home
     from lakehouse.cli.processes.dagster_services import require_free, serve
+    from lakehouse.cli.processes.samples import send_samples
     from lakehouse.cli.processes.server_events import supervised
     from lakehouse.orchestration.resources import Lake
 
     context = context_of(ctx)
+    require_extra("dev", "dagster_webserver", "Dagster's UI")
     if "LAKEHOUSE_PLATFORM" not in os.environ and (context.settings.conf / "platforms" / "connect.yaml").is_file():
         # One Spark for all runs: otherwise each would wait for a JVM of its own.
         os.environ["LAKEHOUSE_PLATFORM"] = "connect"
@@ -47,6 +50,7 @@ def dev(
         require_free(port)  # after the mark: who holds the port may be another of this very folder
         started = stack.enter_context(servers(context))
         _fill_topics(context, days)
+        send_samples(context)
         make_tables(context, Lake(context.settings))
         prepare_home(context.settings)
         with dg.DagsterInstance.get() as instance:

@@ -16,18 +16,19 @@ def run(
     demo: Annotated[
         bool,
         typer.Option(
-            help="Send the demo's messages that the local broker does not hold yet; without, the demo is left out "
-            "unless its topics are there."
+            help="Send the demo's messages that the local broker does not hold yet, and samples; without, the demo is "
+            "left out unless its topics are there."
         ),
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Load the demo, materialize every asset with its checks through Dagster, report, and stop what was started."""
+    """Load demo or samples, materialize every asset with its checks through Dagster, report, stop what was started."""
     began = time.monotonic()
     # Dagster takes a second to import, and the other verbs do without.
     from lakehouse.cli.lake import make_tables
     from lakehouse.cli.processes.dagster_home import alive
     from lakehouse.cli.processes.materialize import materialize
+    from lakehouse.cli.processes.samples import send_samples
     from lakehouse.cli.reports.run_report import show_report
     from lakehouse.orchestration.resources import Lake
 
@@ -38,6 +39,9 @@ def run(
         elif not demo and context.settings.demo and (missing := _missing_topics(context)):
             say(context, f"the demo is left out: there is no topic {', '.join(missing)}")
             context.settings = context.settings.model_copy(update={"demo": False})
+        if demo:
+            for topic, sent in send_samples(context).items():
+                say(context, f"topic {topic}: {sent:,} sample messages sent")
         lake = Lake(context.settings)
         make_tables(context, lake)
         outcome = materialize(context, lake, mark)
