@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from lakehouse.build import build_defs
 from lakehouse.cli.project import ProjectFileExists, project_name, write_project
@@ -28,7 +29,8 @@ def test_it_has_what_lakehouse_and_dagster_look_for(tmp_path: Path) -> None:
     assert (project["project"]["name"], needed.name, needed.extras) == ("web-shop", DISTRIBUTION, {"dev"})
     assert needed.specifier.contains(version())
     ours = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
-    assert project["project"]["requires-python"] == ours["project"]["requires-python"]
+    pythons = [SpecifierSet(declared["project"]["requires-python"]) for declared in (project, ours)]
+    assert pythons[0] == pythons[1]
     assert project["tool"]["dg"] == ours["tool"]["dg"]
 
 
