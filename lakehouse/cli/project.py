@@ -31,6 +31,10 @@ class ProjectFileExists(LakehouseError):
     """A file that a new project would have is there already."""
 
 
+class ProjectNotWritten(LakehouseError):
+    """The disk refuses a file of a new project."""
+
+
 def write_project(folder: Path, *, demo: bool) -> list[Path]:
     """Write the files of a new project.
 
@@ -43,6 +47,7 @@ def write_project(folder: Path, *, demo: bool) -> list[Path]:
 
     Raises:
         ProjectFileExists: one of the files is there. Nothing was written.
+        ProjectNotWritten: the disk refuses a file. Those that were written are gone again.
     """
     contents = dict(_contents(folder, demo=demo))
     for file in contents:
@@ -50,11 +55,20 @@ def write_project(folder: Path, *, demo: bool) -> list[Path]:
             raise ProjectFileExists(
                 f"{folder / file} exists; nothing was written.", remedy="choose another folder, or move the file away"
             )
-    for file, text in contents.items():
-        path = folder / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+    written: list[Path] = []
+    try:
+        for file, text in contents.items():
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as stream:
+                written.append(path)
+                stream.write(text)
+    except OSError as error:
+        for path in written:
+            path.unlink()
+        raise ProjectNotWritten(
+            f"{error.filename or folder} cannot be written: {error.strerror}.", remedy="choose another folder"
+        ) from None
     return sorted(contents)
 
 

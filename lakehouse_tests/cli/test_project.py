@@ -8,9 +8,10 @@ import dagster as dg
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from lakehouse.build import build_defs
-from lakehouse.cli.project import ProjectFileExists, project_name, write_project
+from lakehouse.cli.project import ProjectFileExists, ProjectNotWritten, project_name, write_project
 from lakehouse.declarations import load_declarations
 from lakehouse.settings import load_settings
 from lakehouse.settings.distribution import DISTRIBUTION, version
@@ -28,7 +29,8 @@ def test_it_has_what_lakehouse_and_dagster_look_for(tmp_path: Path) -> None:
     assert (project["project"]["name"], needed.name, needed.extras) == ("web-shop", DISTRIBUTION, {"dev"})
     assert needed.specifier.contains(version())
     ours = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
-    assert project["project"]["requires-python"] == ours["project"]["requires-python"]
+    pythons = [SpecifierSet(declared["project"]["requires-python"]) for declared in (project, ours)]
+    assert pythons[0] == pythons[1]
     assert project["tool"]["dg"] == ours["tool"]["dg"]
 
 
@@ -61,6 +63,14 @@ def test_it_replaces_nothing_and_then_writes_nothing(tmp_path: Path, file: str) 
         write_project(tmp_path, demo=False)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / file]
     assert (tmp_path / file).read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_written_takes_the_others_with_it(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "kafka").write_text("no folder")
+    with pytest.raises(ProjectNotWritten, match=rf"{tmp_path / 'conf' / 'kafka'} cannot be written: .*Remedy: choose"):
+        write_project(tmp_path, demo=False)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "conf" / "kafka"]
 
 
 def test_its_example_is_that_of_the_tutorial(tmp_path: Path) -> None:
