@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from lakehouse.errors import LakehouseError
 
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_MOST_NAMED = 3
 REMEDY = "fetch the locked JARs again with `lakehouse jars`."
 
 
@@ -56,14 +57,21 @@ def verified_jars(lock: Path, folder: Path) -> list[Path]:
     locked = read_lock(lock)
     present = {path.name for path in folder.glob("*.jar")}
     digests = _digests(folder, sorted(present))
-    problems = [f"{name} is missing" for name in locked if name not in present]
-    problems += [f"{name} is not in the lock" for name in sorted(present - locked.keys())]
-    problems += [
-        f"{name} has another SHA-256" for name, digest in locked.items() if name in present and digests[name] != digest
+    other = [name for name, digest in locked.items() if name in present and digests[name] != digest]
+    problems = [
+        *_named([name for name in locked if name not in present], "is missing"),
+        *_named(sorted(present - locked.keys()), "is not in the lock"),
+        *_named(other, "has another SHA-256"),
     ]
     if problems:
         raise JarMismatch(f"{folder} does not agree with {lock}: {'; '.join(problems)}.", remedy=REMEDY)
     return [folder / name for name in locked]
+
+
+def _named(names: list[str], problem: str) -> list[str]:
+    """A problem of some JARs, the first few by name: there are dozens."""
+    more = [f"so it is with {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return [*(f"{name} {problem}" for name in names[:_MOST_NAMED]), *more]
 
 
 def fetch_jars(pom: Path, folder: Path, lock: Path, *, console: Console | None = None) -> list[Path]:

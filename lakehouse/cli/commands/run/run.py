@@ -8,6 +8,7 @@ import typer
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
+from lakehouse.quantities import quantity
 
 
 def run(
@@ -62,4 +63,7 @@ def _load_demo(context: Context) -> None:
     from lakehouse.demo import load_demo  # it imports polars, which only the demo needs
 
     for topic, sent in load_demo(context.settings.kafka, console=context.err).items():
-        say(context, f"topic {topic}: {sent:,} messages sent" if sent else f"topic {topic}: complete, nothing to send")
+        say(
+            context,
+            f"topic {topic}: {quantity(sent, 'message')} sent" if sent else f"topic {topic}: complete, nothing to send",
+        )
