@@ -41,6 +41,7 @@ class Context:
     conf: Path | None = None
     out: Console = field(default_factory=results)
     err: Console = field(default_factory=lambda: SafeConsole(stderr=True))
+    _told: set[str] = field(default_factory=set[str], init=False)
 
     @cached_property
     def settings(self) -> Settings:
@@ -50,6 +51,12 @@ class Context:
     def tell(self, text: str, style: str = "") -> None:
         """Print one line of a result, whole at any width."""
         self.out.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+    def tell_once(self, text: str, style: str = "") -> None:
+        """The same, unless this very line was told before: several proofs come upon one damaged file."""
+        if text not in self._told:
+            self._told.add(text)
+            self.tell(text, style)
 
     def settings_of_platform(self, platform: str) -> Settings:
         """The settings with another platform selected."""

@@ -17,8 +17,8 @@ from rich.console import Console
 from lakehouse.engines.maven import copy_dependencies
 from lakehouse.errors import LakehouseError
 
+_MOST_NAMED = 3  # JARs of a problem that a message names
 REMEDY = "fetch the locked JARs again with `lakehouse jars`."
-_SHOWN = 3  # problems that a message names
 
 
 class JarMismatch(LakehouseError):
@@ -51,14 +51,21 @@ def verified_jars(lock: Path, folder: Path) -> list[Path]:
     locked = read_lock(lock)
     present = {path.name for path in folder.glob("*.jar")}
     digests = _digests(folder, sorted(present))
-    problems = [f"{name} is missing" for name in locked if name not in present]
-    problems += [f"{name} is not in the lock" for name in sorted(present - locked.keys())]
-    problems += [
-        f"{name} has another SHA-256" for name, digest in locked.items() if name in present and digests[name] != digest
+    other = [name for name, digest in locked.items() if name in present and digests[name] != digest]
+    problems = [
+        *_named([name for name in locked if name not in present], "is missing"),
+        *_named(sorted(present - locked.keys()), "is not in the lock"),
+        *_named(other, "has another SHA-256"),
     ]
     if problems:
         raise JarMismatch(f"{folder} does not agree with {lock}: {'; '.join(problems)}.", remedy=REMEDY)
     return [folder / name for name in locked]
+
+
+def _named(names: list[str], problem: str) -> list[str]:
+    """A problem of some JARs, the first few by name: there are dozens."""
+    more = [f"so it is with {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return [*(f"{name} {problem}" for name in names[:_MOST_NAMED]), *more]
 
 
 def fetch_jars(
@@ -103,18 +110,18 @@ def _take(source: Path, folder: Path, lock: Path) -> None:
     present: dict[str, list[Path]] = {}
     for path in sorted(source.rglob("*.jar")):
         present.setdefault(path.name, []).append(path)
-    problems: list[str] = []
+    missing: list[str] = []
+    other: list[str] = []
     for name, digest in read_lock(lock).items():
         candidates = present.get(name, [])
         jar = next((path for path in candidates if _sha256(path) == digest), None)
         if jar is None:
-            problems.append(f"{name} {'has another SHA-256' if candidates else 'is missing'}")
+            (other if candidates else missing).append(name)
         else:
             shutil.copyfile(jar, folder / name)
-    if problems:
-        more = f" and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+    if problems := [*_named(missing, "is missing"), *_named(other, "has another SHA-256")]:
         raise JarMismatch(
-            f"{source} does not hold what {lock} asks for: {'; '.join(problems[:_SHOWN])}{more}.",
+            f"{source} does not hold what {lock} asks for: {'; '.join(problems)}.",
             remedy="put the JARs that the lock names into that folder, or unset LAKEHOUSE_JARS where there is Maven.",
         )
 

@@ -25,6 +25,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.quantities import quantity
 from lakehouse.steps.cdc.fold_range import files_of, fold, without_changes
 from lakehouse.steps.cdc.plan.initial_tag import hold_initial
 from lakehouse.steps.cdc.plan.range import Range, next_range, whole_range
@@ -104,7 +105,8 @@ def _mirror(step: MirrorStep) -> MirrorReport:
     if (change_range := work.change_range) is None:
         step.inform(f"{step.name}: nothing new in {step.tables.changelog.name}")
         return MirrorReport(step.name, "idle", work.previous, None, notes=work.notes, seconds=_since(began))
-    step.inform(f"{step.name}: {change_range.changes} changes of {change_range.name} up to snapshot {change_range.end}")
+    changes = quantity(change_range.changes, "change")
+    step.inform(f"{step.name}: {changes} of {change_range.name} up to snapshot {change_range.end}")
     failpoint("mirror.planned")
     folded = _fold(step, work, change_range)
     step.inform(f"{step.name}: {folded.plan.strategy}, {'; '.join(folded.plan.reasons)}, {_since(began):.1f} s")

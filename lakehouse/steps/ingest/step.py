@@ -25,6 +25,7 @@ from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.quantities import quantity
 from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
@@ -84,7 +85,8 @@ def ingest(step: IngestStep) -> IngestReport:
     if not plan.needed:
         step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
         return IngestReport.idle(step.stream, plan, time.monotonic() - began)
-    step.inform(f"{step.stream.name}: {plan.offsets} offsets of {plan.topic.topic} in {len(plan.ranges)} partitions")
+    partitions = quantity(len(plan.ranges), "partition")
+    step.inform(f"{step.stream.name}: {quantity(plan.offsets, 'offset')} of {plan.topic.topic} in {partitions}")
     readable = _land(step, plan, bases)
     plan, landed = readable.plan, readable.landed
     if readable.unreadable and (readable.spark_ended or not plan.needed):
@@ -93,8 +95,8 @@ def ingest(step: IngestStep) -> IngestReport:
     comparison = compare(step.stream.name, plan, landed, step.kafka)
     statement = state(plan, landed, comparison)
     step.inform(
-        f"{step.stream.name}: {landed.counts.written} rows and {landed.counts.quarantined} for quarantine written, "
-        f"{time.monotonic() - began:.1f} s"
+        f"{step.stream.name}: {quantity(landed.counts.written, 'row')} and {landed.counts.quarantined:,} for "
+        f"quarantine written, {time.monotonic() - began:.1f} s"
     )
     try:
         require_whole(comparison)

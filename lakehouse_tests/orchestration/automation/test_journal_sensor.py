@@ -154,7 +154,7 @@ def test_killed_between_publish_and_dagsters_event_the_log_is_complete_afterward
     with commanded(mart, monkeypatch):
         assert not mart.heard()
     output = mart.command()
-    assert "1 materializations of killed runs were reported to Dagster" in output
+    assert "told Dagster of 1 materialization of killed runs" in output
     published = [row for row in mart.log if row.kind == "commit"]
     assert [row.snapshot_id for row in published] == [snapshot, mart.snapshot()]
     killed, ended = (row for row in mart.log if row.kind == "run")

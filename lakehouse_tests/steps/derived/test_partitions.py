@@ -157,7 +157,7 @@ def test_rows_of_no_partition_stop_a_run_of_the_whole_table(workshop: Workshop, 
     workshop.run(by_day, run="one")
     assert workshop.rows("days", "amount") == [(1,), (2,), (3,), (4,)]
     workshop.write("sales", [{"id": 5, "shop": "Kiel", "day": date(2013, 1, 5), "amount": 5}])
-    with pytest.raises(UnknownPartition, match="1 rows"):
+    with pytest.raises(UnknownPartition, match="1 row in no declared partition"):
         workshop.run(by_day, run="two")
     workshop.run(by_day, run="two", keys=["2013-01-04"])
 
@@ -170,7 +170,7 @@ def test_partitions_by_value_and_a_value_that_nobody_declared(workshop: Workshop
     workshop.run(one, keys=["Bonn"])
     assert workshop.rows("shops_") == [("Bonn", 4), ("Kiel", 3)]
     workshop.sell(("Rome", 7))
-    with pytest.raises(UnknownPartition, match="1 rows"):
+    with pytest.raises(UnknownPartition, match="1 row in no declared partition"):
         workshop.run(one, keys=["Bonn"], run="next")
 
 

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
+from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 from lakehouse.engines.kafka import create_topic, read_topic
 from lakehouse.errors import LakehouseError
+from lakehouse.quantities import quantity
 from lakehouse.settings.distribution import require_extra
 
 
@@ -46,7 +47,7 @@ def dev(
         # One Spark for all runs: otherwise each would wait for a JVM of its own.
         os.environ["LAKEHOUSE_PLATFORM"] = "connect"
         context = Context(context.conf, context.out, context.err)
-    with ended_by_signals(), alive_as_dev(context.settings.state), ExitStack() as stack:
+    with resumable(context), ended_by_signals(), alive_as_dev(context.settings.state), ExitStack() as stack:
         require_free(port)  # after the mark: who holds the port may be another of this very folder
         started = stack.enter_context(servers(context))
         _fill_topics(context, days)
@@ -56,8 +57,9 @@ def dev(
         with dg.DagsterInstance.get() as instance:
             # We are the only one of our kind, so what Dagster's services had under way is over.
             if ended := end_dead_runs(instance, context.settings.state, unmarked=True):
-                say(context, f"{len(ended)} runs of killed processes were ended")
+                say(context, f"ended {quantity(len(ended), 'run')} of killed processes")
             serve(context, instance, port, supervised(context, instance, started), read_only=read_only)
+    say(context, "stopped: nothing half-written is visible; the next `make dev` or `make run` goes on from there")
 
 
 def _fill_topics(context: Context, days: int) -> None:

@@ -117,14 +117,13 @@ def plain(text: str) -> str:
 
 
 def show_finding(context: Context, finding: Finding) -> None:
-    """Print one broken promise."""
+    """Print one broken promise, which several proofs may have come upon."""
     where = [finding.table]
     if finding.partition is not None:
         where.append(f"partition {finding.partition}")
     if finding.offsets:
         where.append(f"offsets {finding.offsets}")
-    line = f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}"
-    context.out.print(line, style="red", soft_wrap=True, markup=False, highlight=False)
+    context.tell_once(f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}", "red")
 
 
 class _WithFindings(Protocol):

@@ -1,6 +1,8 @@
 """`lakehouse run`: from nothing to tables that are proven right, in one command; again, only what is new is added."""
 
 import time
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,6 +10,8 @@ import typer
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
+from lakehouse.quantities import quantity
+from lakehouse.settings.storage_refusal import StorageRefused, refusal_told
 
 
 def run(
@@ -50,8 +54,23 @@ def run(
             print_json(outcome.as_data())
         else:
             show_report(context, lake, outcome)
+    require_storage(outcome.failures.values(), context.settings.state.root)
     if not outcome.good:
         raise typer.Exit(PROMISE_BROKEN)
+
+
+def require_storage(failures: Iterable[str], root: Path) -> None:
+    """Say in one line that steps failed for want of a disk: no promise is broken by that.
+
+    Args:
+        failures: why steps failed.
+        root: the state folder.
+
+    Raises:
+        StorageRefused: a disk is full, read-only, or not ours to write to.
+    """
+    if refusal := next(filter(None, (refusal_told(text, root) for text in failures)), None):
+        raise StorageRefused(f"The state folder {root}", refusal)
 
 
 def _missing_topics(context: Context) -> list[str]:
@@ -66,4 +85,7 @@ def _load_demo(context: Context) -> None:
     from lakehouse.demo import load_demo  # it imports polars, which only the demo needs
 
     for topic, sent in load_demo(context.settings.kafka, console=context.err).items():
-        say(context, f"topic {topic}: {sent:,} messages sent" if sent else f"topic {topic}: complete, nothing to send")
+        say(
+            context,
+            f"topic {topic}: {quantity(sent, 'message')} sent" if sent else f"topic {topic}: complete, nothing to send",
+        )

@@ -73,6 +73,18 @@ def test_a_manifest_that_claims_what_is_not_true_of_its_file(lake: Computed) -> 
     assert f"BROKEN misdescribed_file: {A}: {message}" in result.output
 
 
+@pytest.mark.parametrize("name", [A, B])
+def test_a_manifest_that_is_cut_is_named_once_however_many_proofs_read_it(lake: Computed, name: str) -> None:
+    table = lake.load(name)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    (manifest,) = snapshot.manifests(table.io)
+    cut(path := Path(manifest.manifest_path.removeprefix("file://")))
+    result = audit("--scan")
+    assert result.exit_code == 1, result.output
+    assert result.output.count(path.name) == 1, result.output
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_a_tag_keeps_is_looked_at_after_the_table_has_gone_on(lake: Computed, damage: str) -> None:
     """Readers of a release read that snapshot."""
