@@ -20,7 +20,7 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 # A server that has imported everything forks a child in milliseconds, and has no threads that a fork could break.
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["pytest", "pyiceberg.io.pyarrow", __name__])
+_CONTEXT.set_forkserver_preload(["pytest", "pyiceberg.io.pyarrow", __name__, "lakehouse_tests.faults.doomed_ingest"])
 PATIENCE_SECONDS = 60
 
 
