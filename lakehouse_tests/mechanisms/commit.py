@@ -182,6 +182,13 @@ COMMIT = (
         guard=_SQL_COMMITS + "test_a_document_that_another_program_has_written_meanwhile_is_not_lost",
     ),
     Mechanism(
+        name="credentials that end",
+        promise="P1: A token that ends within a step fails it, after all of its work.",
+        keeps="lakehouse.protocol.catalog.rest:RestLakeCatalog._post_renewed",
+        lets_pass=lambda _: lambda catalog, request: catalog._post_commit(request),
+        guard="faults/test_credentials.py::test_a_token_that_ends_before_the_commit_is_renewed",
+    ),
+    Mechanism(
         name="branch probe",
         promise="P1: On a catalog that ignores branches a staged row is a published row.",
         keeps="lakehouse.protocol.catalog.probe:_require_apart",

@@ -108,6 +108,13 @@ INGEST = (
         guard=_PLAN + "test_a_topic_recreated_while_it_was_read_is_refused",
     ),
     Mechanism(
+        name="retention while reading",
+        promise="P1: What retention takes while it is read is an error of Spark, without range and remedy.",
+        keeps="lakehouse.steps.ingest.plan:require_retained",
+        lets_pass=gives(None),
+        guard=_PLAN + "test_what_retention_took_while_it_was_read_is_named",
+    ),
+    Mechanism(
         name="accepted loss",
         promise="P1: A stream stands for ever before offsets that a person gave up because they cannot be read.",
         keeps="lakehouse.steps.ingest.plan:next_accepted",

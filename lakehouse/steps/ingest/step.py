@@ -30,7 +30,7 @@ from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
-from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_unchanged
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
 from lakehouse.steps.ingest.position import first_offsets, joining, stored_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
@@ -72,7 +72,7 @@ def ingest(step: IngestStep) -> IngestReport:
 
     Raises:
         NotApplied: a table is not as declared.
-        IngestRefused: stored position and topic do not fit together; nothing was read.
+        IngestRefused: stored position and topic do not fit together, or do not any more; nothing was published.
         CannotRead: offsets cannot be read; what lies before them was published, and the error has the report.
         ReadDiffers: what was read is not what was planned; nothing was published.
         TooMuchQuarantined: more records were unacceptable than the stream allows; nothing was published.
@@ -134,8 +134,10 @@ def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
 
 
 def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Readable:
-    def look() -> None:
-        require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
+    def look() -> TopicState:
+        topic = read_topic(step.kafka, plan.topic.topic)
+        require_unchanged(step.stream.name, plan, topic)
+        return topic
 
     if not plan.ranges:
         return Readable(plan, WriteResult.nothing())
@@ -144,7 +146,7 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
         reading = PlanReader(spark, step.kafka, work, step.limits.min_partitions)
         readable = read_what_can_be_read(
             *(plan, reading.land, reading.attempt),
-            look=look,
+            look=lambda: require_retained(step.stream.name, plan, look()),
             oversized=lambda plan: first_oversized(step.kafka, plan.topic.topic, plan.ranges),
             inform=step.inform,
         )

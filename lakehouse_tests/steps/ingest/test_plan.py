@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
-from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_unchanged, share
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged, share
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
     IngestRefused,
@@ -97,6 +97,14 @@ def test_declared_offsets_outside_the_log_are_refused() -> None:
 def test_a_topic_recreated_while_it_was_read_is_refused() -> None:
     with pytest.raises(TopicRecreated):
         require_unchanged("s", plan(None, topic({0: (0, 5)})), topic({0: (0, 5)}, topic="other"))
+
+
+def test_what_retention_took_while_it_was_read_is_named() -> None:
+    planned = plan(stored({0: 3, 1: 2}), topic({0: (0, 8), 1: (0, 5)}))
+    require_retained("s", planned, topic({0: (3, 9), 1: (2, 5)}))
+    with pytest.raises(RetentionOvertook, match="Remedy: ") as caught:
+        require_retained("s", planned, topic({0: (6, 9), 1: (7, 9)}))
+    assert caught.value.ranges == {0: (3, 6), 1: (2, 5)}
 
 
 @given(st.dictionaries(st.integers(0, 50), st.integers(0, 10**6), max_size=20), st.integers(0, 10**7))
