@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import Declarations, Stream
-from lakehouse.engines.kafka import first_oversized, read_topic, sample_record_bytes
+from lakehouse.engines.kafka import TopicState, first_oversized, read_topic, sample_record_bytes
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.absence import joined_key
