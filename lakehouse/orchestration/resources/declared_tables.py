@@ -1,9 +1,13 @@
-"""Declared tables by name: one that nobody declared is refused, and one that does not exist yet is made."""
+"""Declared tables by name: one that nobody declared is refused, and one that does not exist yet is made.
+
+The lakehouse's own tables are not a user's to change: what another version declares of them is made at once.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from lakehouse.declarations import Declarations, Table, apply, plan
+from lakehouse.declarations.registry.declarations import OWN_TABLES
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import LakeCatalog
@@ -40,12 +44,16 @@ def ensure_table(catalog: LakeCatalog, table: Table) -> bool:
 
     Raises:
         DeclarationAhead: it exists, and its declaration asks for other columns than it has.
+        WouldLoseData: one of our own tables holds what this version cannot.
     """
     planned = plan(table, catalog)
     if planned.base is None:
         apply(planned, catalog)
         return True
-    if ahead := [str(c) for c in planned.changes if isinstance(c, AddColumn | WidenColumn | RelaxColumn)]:
+    ahead = [str(c) for c in planned.changes if isinstance(c, AddColumn | WidenColumn | RelaxColumn)]
+    if ahead and table.name in OWN_TABLES:
+        apply(planned, catalog)
+    elif ahead:
         raise DeclarationAhead(
             f"Table {table.name} is not yet as it is declared ({'; '.join(ahead)}).",
             remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`.",

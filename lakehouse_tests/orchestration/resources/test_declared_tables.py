@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import types as T  # noqa: N812
 
-from lakehouse.declarations import Declarations
+from lakehouse.declarations import MAINTENANCE_LOG, Declarations
 from lakehouse.orchestration.resources import DeclarationAhead, NotDeclared
 from lakehouse.orchestration.resources.declared_tables import declared_table, ensure_table
 from lakehouse_tests.declarations.declaring import declare
@@ -32,3 +32,14 @@ def test_a_declaration_that_has_gone_ahead_stops_its_writers(sql_lake: Lake) -> 
     with pytest.raises(DeclarationAhead, match=r"name.*`lakehouse plan`, then make it with `lakehouse apply`"):
         ensure_table(sql_lake.catalog, ahead)
     assert sql_lake.load(ahead.name).schema().column_names == ["id"]
+
+
+def test_an_own_table_of_an_earlier_version_is_brought_along(sql_lake: Lake) -> None:
+    ensure_table(sql_lake.catalog, MAINTENANCE_LOG)
+    with sql_lake.load(MAINTENANCE_LOG.name).update_schema(allow_incompatible_changes=True) as earlier:
+        earlier.delete_column("measured")
+        earlier.update_column("predicted", required=True)
+    assert not ensure_table(sql_lake.catalog, MAINTENANCE_LOG)
+    schema = sql_lake.load(MAINTENANCE_LOG.name).schema()
+    assert "measured" in schema.column_names
+    assert not schema.find_field("predicted").required
