@@ -135,12 +135,13 @@ class LakeMachine(RuleBasedStateMachine):
             landed = book.content if attempt.end is None else book.content.after(attempt.name, attempt.end)
             book.moved(self.oracle.head(name), landed)
 
-    @rule()
-    def run_whole(self) -> None:
-        """A run that nothing comes between."""
+    @rule(count=st.integers(0, 3), answer=st.sampled_from(ANSWERS))
+    def run_whole(self, count: int = 0, answer: str = COMES) -> None:
+        """A run that nothing comes between but at the last moment; so many records have arrived before it."""
+        self.arrive(0, count)
         attempt = self.stage()
         if isinstance(attempt, Pending):
-            self.publish(attempt)
+            self.publish(attempt, answer)
 
     @rule(name=st.sampled_from(TABLES), target=attempts)
     def rewrite(self, name: str) -> Any:
