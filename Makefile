@@ -2,9 +2,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help env env-browser run dev test timings mutate soak fast coverage check docs bench clean
+.PHONY: help env env-browser wheel run port dev test timings mutate soak fast coverage check docs bench clean
 
 BIN := .venv/bin
+PORT ?= 3000
 # Tests and runs start many processes of ours: where nothing may be kept compiled, each costs a CPU second more.
 unexport PYTHONDONTWRITEBYTECODE
 # Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
@@ -21,11 +22,21 @@ env: ## Environment and JARs, as locked
 env-browser:
 	@bin/bootstrap --browser
 
+wheel: env ## The wheel, in .lakehouse/dist
+	@rm -rf .lakehouse/build .lakehouse/dist
+	@$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w .lakehouse/dist .
+	@ls .lakehouse/dist/*.whl
+
 run: env ## Load the demo, materialize everything, report
 	@$(BIN)/lakehouse run
 
-dev: env ## Broker, Spark Connect and the Dagster UI with sensors; Ctrl-C stops all
-	@$(BIN)/lakehouse dev
+# Before minutes of installing. Where another `lakehouse dev` of this folder listens, that one says so better.
+port:
+	@if (exec 3<>/dev/tcp/127.0.0.1/$(PORT)) 2>/dev/null && [[ ! -e $${LAKEHOUSE_HOME:-.lakehouse}/dagster/alive/dev.lock ]]; then \
+		echo "error: Port $(PORT) is taken. Remedy: choose another: make dev PORT=N" >&2; exit 2; fi
+
+dev: port env ## Broker, Spark Connect and the Dagster UI (PORT=3000) with sensors; Ctrl-C stops all
+	@$(BIN)/lakehouse dev --port $(PORT)
 
 test: env-browser ## All tests, in three processes (ORDER=reverse or ORDER=shuffle:7 for another order)
 	@$(TEST)

@@ -2,5 +2,7 @@
 
 from lakehouse.build import build_defs
 from lakehouse.settings import load_settings
+from lakehouse.settings.distribution import refuse_namesake
 
+refuse_namesake()
 defs = build_defs(load_settings())

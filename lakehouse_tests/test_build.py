@@ -13,7 +13,6 @@ from dagster_shared.serdes import serialize_value
 
 from lakehouse.build import PROVE_JOB, build_defs
 from lakehouse.declarations import load_declarations
-from lakehouse.orchestration.assets.specs import declaration_digest, owner_of
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse_tests.fixtures.broker import REPOSITORY
 from lakehouse_tests.fixtures.demo_declarations import demo_declarations
@@ -175,24 +174,6 @@ def test_resources_can_be_exchanged(conf: Path) -> None:
     defs = build_defs(load_settings(conf, {}), resource_overrides={"lake": other, "more": "x"})
     assert (defs.resources or {})["lake"] is other
     assert set(defs.resources or {}) == {"lake", "spark", "more"}
-
-
-def test_code_versions_change_with_what_decides_and_not_with_words(conf: Path) -> None:
-    def digest(text: str) -> str:
-        (conf / "declarations" / "birds.py").write_text(text)
-        declarations = load_declarations([conf / "declarations"])
-        return declaration_digest(declarations.tables["raw.birds"], declarations.streams["birds"])
-
-    same = digest(TABLE)
-    assert digest(TABLE) == same
-    assert digest(TABLE.replace("Name of the bird", "What the bird is called")) == same
-    assert digest(TABLE.replace("ge=1", "ge=2")) != same
-    assert digest(TABLE.replace("count: int", "count: float")) != same
-
-
-def test_owners_are_people_or_teams(conf: Path) -> None:
-    table = load_declarations([conf / "declarations"]).tables["raw.birds"]
-    assert owner_of(table) == "team:ornithology"
 
 
 @pytest.mark.slow

@@ -39,14 +39,13 @@ class Context:
 
     Attributes:
         incomplete: whether what was asked for was done without what does not load, so the command ends with 2.
-        told: warnings that were printed, each once.
     """
 
     conf: Path | None = None
     out: Console = field(default_factory=results)
     err: Console = field(default_factory=lambda: SafeConsole(stderr=True))
     incomplete: bool = False
-    told: set[str] = field(default_factory=set[str])
+    _told: set[str] = field(default_factory=set[str], init=False)
 
     @cached_property
     def settings(self) -> Settings:
@@ -56,6 +55,18 @@ class Context:
     def tell(self, text: str, style: str = "") -> None:
         """Print one line of a result, whole at any width."""
         self.out.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+    def tell_once(self, text: str, style: str = "") -> None:
+        """The same, unless this very line was told before: several proofs come upon one damaged file."""
+        if text not in self._told:
+            self._told.add(text)
+            self.tell(text, style)
+
+    def warn_once(self, text: str) -> None:
+        """Print one line about what is wrong to the messages, unless this very line was told before."""
+        if text not in self._told:
+            self._told.add(text)
+            self.err.print(text, style="bold red", highlight=False, markup=False, soft_wrap=True)
 
     def settings_of_platform(self, platform: str) -> Settings:
         """The settings with another platform selected."""

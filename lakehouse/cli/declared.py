@@ -35,10 +35,7 @@ def declarations_of(context: Context) -> Declarations:
     declarations = load_sound(context.settings.declarations, demo=context.settings.demo)
     for broken in declarations.broken:
         stopped = f" It stops {', '.join(broken.tables)}." if broken.tables else ""
-        line = f"DOES NOT LOAD: {broken}{stopped}"
-        if line not in context.told:
-            context.err.print(line, style="bold red", soft_wrap=True, markup=False, highlight=False)
-            context.told.add(line)
+        context.warn_once(f"DOES NOT LOAD: {broken}{stopped}")
     return declarations
 
 

@@ -5,6 +5,7 @@ Where nobody reads the output any more, as after `| head -1`, the command ends w
 
 import sys
 import traceback
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -45,10 +46,10 @@ class OneLinePerError(TyperGroup):
             _tell(error)
             raise typer.Exit(COULD_NOT_RUN) from None
         except Exception as error:
-            refusal, context = storage_refusal(error), ctx.find_object(Context)
-            if refusal is None or context is None:
+            root = _state_folder(ctx.find_object(Context))
+            if root is None or (refusal := storage_refusal(error, root)) is None:
                 raise
-            _tell(StorageRefused(f"The state folder {context.settings.state.root}", refusal))
+            _tell(StorageRefused(f"The state folder {root}", refusal))
             raise typer.Exit(COULD_NOT_RUN) from None
 
     def _whole(self, ctx: Any) -> Any:
@@ -64,6 +65,14 @@ class OneLinePerError(TyperGroup):
             return super().invoke(ctx)
         finally:
             sys.stdout.flush()
+
+
+def _state_folder(context: Context | None) -> Path | None:
+    """Where the state is; None where the settings cannot say it, of which the error in hand is not to be hidden."""
+    try:
+        return None if context is None else context.settings.state.root
+    except LakehouseError:
+        return None
 
 
 def _tell(error: LakehouseError) -> None:

@@ -5,6 +5,7 @@ from lakehouse.cli.processes.run_context import say
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.catalog import probe
+from lakehouse.quantities import quantity
 
 
 def make_tables(context: Context, lake: Lake) -> list[str]:
@@ -18,5 +19,5 @@ def make_tables(context: Context, lake: Lake) -> list[str]:
         created = lake.ensure(sorted(lake.declarations.tables))
         if created:
             probe(lake.catalog, identifier_of(created[0])[0])
-    say(context, f"{len(lake.declarations.tables)} tables declared, {len(created)} created")
+    say(context, f"{quantity(len(lake.declarations.tables), 'table')} declared, {len(created)} created")
     return created

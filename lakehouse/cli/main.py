@@ -1,7 +1,6 @@
 """The command itself: its common options, and the one list of its verbs."""
 
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +8,7 @@ import typer
 
 from lakehouse.cli.commands.develop.dev import dev
 from lakehouse.cli.commands.develop.down import down
+from lakehouse.cli.commands.develop.init import init
 from lakehouse.cli.commands.develop.jars import jars
 from lakehouse.cli.commands.develop.produce import produce
 from lakehouse.cli.commands.develop.simulate import simulate
@@ -35,6 +35,7 @@ from lakehouse.cli.commands.run.run import run
 from lakehouse.cli.context import Context
 from lakehouse.cli.errors import OneLinePerError
 from lakehouse.cli.logs import configure_logs
+from lakehouse.settings.distribution import refuse_namesake, version
 
 app = typer.Typer(
     name="lakehouse",
@@ -48,7 +49,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 # as typer calls it
     if wanted:
-        typer.echo(f"lakehouse {metadata.version('lakehouse')}")
+        typer.echo(f"lakehouse {version()}")
         raise typer.Exit
 
 
@@ -57,7 +58,7 @@ def common(
     ctx: typer.Context,
     *,
     conf: Annotated[
-        Path | None, typer.Option(help="The folder of settings; default: LAKEHOUSE_CONF, or conf/ of the repository.")
+        Path | None, typer.Option(help="The folder of settings; default: LAKEHOUSE_CONF, or conf/ of the project.")
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every step.")] = False,
     _version: Annotated[
@@ -65,6 +66,7 @@ def common(
     ] = False,
 ) -> None:
     """Options that every verb has."""
+    refuse_namesake()
     configure_logs(verbose=verbose)
     ctx.obj = Context(conf)
 
@@ -75,7 +77,7 @@ PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Prove": (audit, replay),
     "Repair": (accept_loss, adopt, reprocess, rebuild),
     "Maintain": (maintain, housekeep, lease, checkpoint, retire, backup, restore),
-    "Develop": (dev, up, down, produce, simulate, jars),
+    "Develop": (init, dev, up, down, produce, simulate, jars),
 }
 for panel, verbs in PANELS.items():
     for verb in verbs:

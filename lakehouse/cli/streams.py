@@ -15,6 +15,7 @@ from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.commit import Published
 from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.step import IngestStep
 
 
@@ -75,7 +76,9 @@ def print_sealed(
     elif published is None:
         context.out.print("Nothing was changed." + (" To do this, say the same with --yes." if to_do else ""))
     else:
-        context.out.print(f"Sealed in {len(published.snapshots)} tables by run {step.attempt.run_id}.", highlight=False)
+        context.out.print(
+            f"Sealed in {quantity(len(published.snapshots), 'table')} by run {step.attempt.run_id}.", highlight=False
+        )
 
 
 def _sealed_by(step: IngestStep, published: Published | None) -> dict[str, Any]:

@@ -27,9 +27,9 @@ from lakehouse.declarations.policies.maintenance import (
     Maintenance,
     Manifests,
     Orphans,
-    Rewrite,
     Statistics,
 )
+from lakehouse.declarations.policies.rewrite import Rewrite
 from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
 from lakehouse.declarations.registry.loading import load_declarations, load_sound

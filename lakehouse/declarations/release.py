@@ -75,6 +75,10 @@ class Release:
             table_identifier(member)
         if not self.members or len(set(self.members)) < len(self.members):
             raise DeclarationError(f"Release {self.name}: no members, or one twice.", remedy="name each table once.")
+        if self.pointer.casefold() in {member.casefold() for member in self.members}:
+            raise DeclarationError(
+                f"Release {self.name}: its own pointer {self.pointer} is a member.", remedy="leave that member out."
+            )
         if not self.description or not self.owner:
             raise DeclarationError(
                 f"Release {self.name}: description and owner are empty.", remedy="say what it is and whose."

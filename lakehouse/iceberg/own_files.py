@@ -29,7 +29,11 @@ def warehouse_of(catalog: Catalog) -> str:
 
 def is_outside_warehouse(catalog: Catalog, location: str) -> bool:
     """Whether a file or folder lies outside of an embedded catalog's warehouse."""
-    warehouse = warehouse_of(catalog)
+    return lies_outside(warehouse_of(catalog), location)
+
+
+def lies_outside(warehouse: str, location: str) -> bool:
+    """Whether a file or folder lies outside of a warehouse; an empty one has no outside."""
     return bool(warehouse) and not place_of(location).startswith(place_of(warehouse))
 
 

@@ -101,24 +101,42 @@ def read_document(file: Path) -> Document:
         SettingsError: it is missing, not YAML, names a key twice, or is no mapping of keys to values.
     """
     try:
-        content: object = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506  # a SafeLoader
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise SettingsError(
             f"There is no file {file}.", remedy="write it, or set LAKEHOUSE_CONF to another folder."
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"Cannot read {file} ({type(error).__name__}).", remedy="make it readable UTF-8.") from None
-    except yaml.MarkedYAMLError as error:
-        # YAML's own message quotes the text around the place, which may be a secret: name the place alone.
-        mark = error.problem_mark or error.context_mark
-        line = f", line {mark.line + 1}" if mark else ""
-        twice = " a key is given twice" if isinstance(error, _KeyTwiceError) else " not YAML"
-        raise SettingsError(f"{file}{line}:{twice}.", remedy="correct that line.") from None
+    content = read_yaml(text, str(file), remedy="correct that line.")
     if content is None:
         content = {}
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in cast("dict[object, object]", content)):
         raise SettingsError(f"{file}: should hold keys and values.", remedy="write `key: value`, one per line.")
     return Document(file, cast("dict[str, Any]", content))
+
+
+def read_yaml(text: str, where: str, *, remedy: str) -> object:
+    """Read a text as YAML.
+
+    Args:
+        text: what was written.
+        where: the file or the environment variable, for the message.
+        remedy: what to do about a text that is none.
+
+    Raises:
+        SettingsError: it is not YAML, or names a key twice; the line is named, and nothing of the text is shown.
+    """
+    try:
+        return cast("object", yaml.load(text, Loader=_Loader))  # noqa: S506  # a SafeLoader
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        # YAML's own message quotes the text around the place, which may be a secret: name the place alone. Dates that
+        # there are not, and keys that are lists, come as errors without a place.
+        mark = (error.problem_mark or error.context_mark) if isinstance(error, yaml.MarkedYAMLError) else None
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = "a key is given twice" if isinstance(error, _KeyTwiceError) else "not YAML"
+    # Raised outside the handler: the error itself would travel along, and show what was typed.
+    raise SettingsError(f"{where}{line}: {problem}.", remedy=remedy)
 
 
 class _KeyTwiceError(yaml.MarkedYAMLError):

@@ -5,11 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar, cast
 
-import yaml
 from pydantic import BaseModel, SecretStr, ValidationError
 
-import lakehouse
-from lakehouse.settings.document import Document, read_document
+from lakehouse.settings.document import Document, read_document, read_yaml
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models import (
     CatalogSettings,
@@ -20,12 +18,14 @@ from lakehouse.settings.models import (
     Platform,
     Settings,
 )
+from lakehouse.settings.parameters import problem_of
 from lakehouse.settings.secret import LateSecret, has_reference, holds_a_password, names_a_secret
+from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "dagster", "parameters"}
-_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", *_SECTIONS}
+_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
 _PREFIX = "LAKEHOUSE__"
 _Model = TypeVar("_Model", bound=BaseModel)
 # Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
@@ -55,7 +55,8 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
     """Read the settings.
 
     Args:
-        conf: the folder; else `LAKEHOUSE_CONF`, else `conf/` of the repository that this package is installed from.
+        conf: the folder; else `LAKEHOUSE_CONF`, else `conf/` of the project around the working directory, else that of
+            the clone that this package is installed from.
         environ: the environment to read overrides from; else the process's own.
 
     Raises:
@@ -63,9 +64,9 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
     """
     env = os.environ if environ is None else environ
     folder = _conf_folder(conf, env)
-    chosen = read_document(folder / "lakehouse.yaml")
+    chosen = read_document(folder / SELECTION)
     overrides = _overrides(env)
-    for key in ("platform", "catalog", "kafka", "home", "demo"):
+    for key in ("platform", "catalog", "kafka", "home", "demo", "jars"):
         if value := env.get(f"LAKEHOUSE_{key.upper()}"):
             chosen.put((key,), value, f"LAKEHOUSE_{key.upper()}")
     for path, value, variable in overrides:
@@ -95,17 +96,18 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         ingest=_validated(IngestSettings, chosen.section("ingest")),
         maintenance=_validated(MaintenanceSettings, chosen.section("maintenance")),
         dagster=_validated(DagsterSettings, chosen.section("dagster")),
+        jars=_jar_folder(folder, chosen),
         declarations=_declaration_folders(folder, chosen, env),
         parameters=_parameters(chosen.section("parameters")),
     )
 
 
 def _conf_folder(conf: Path | None, env: Mapping[str, str]) -> Path:
-    repository = Path(lakehouse.__file__).resolve().parents[1]
-    folder = (conf or Path(env.get("LAKEHOUSE_CONF") or repository / "conf")).expanduser().absolute()
+    named = conf or env.get("LAKEHOUSE_CONF")
+    folder = Path(named).expanduser().absolute() if named else default_conf(Path.cwd())
     if not folder.is_dir():
         raise SettingsError(
-            f"There is no conf folder {folder}.", remedy="set LAKEHOUSE_CONF to the folder that holds lakehouse.yaml."
+            f"There is no conf folder {folder}.", remedy=f"set LAKEHOUSE_CONF to the folder that holds {SELECTION}."
         )
     return folder
 
@@ -164,9 +166,17 @@ def _substituted(document: Document, path: tuple[str, ...], text: str, home: Pat
 
 def _parameters(document: Document) -> dict[str, object]:
     """The parameters; one from the environment is read as if it stood in the file: 0.5 is a number."""
-    return {
-        key: yaml.safe_load(value) if (key,) in document.origins else value for key, value in document.content.items()
-    }
+    parameters: dict[str, object] = {}
+    for key, written in document.content.items():
+        where, value = document.where(str(key)), written
+        if (key,) in document.origins:
+            value = read_yaml(written, where, remedy="write a number, true or false, or a text in quotes.")
+        if (problem := problem_of(str(key), value)) is not None:
+            raise SettingsError(
+                f"{where}: {key} {problem}.", remedy="correct the value; docs/reference/settings.md lists the keys."
+            )
+        parameters[str(key)] = value
+    return parameters
 
 
 def _declaration_folders(folder: Path, chosen: Document, env: Mapping[str, str]) -> tuple[Path, ...]:
@@ -180,6 +190,18 @@ def _declaration_folders(folder: Path, chosen: Document, env: Mapping[str, str])
     more = [item for item in env.get("LAKEHOUSE_DECLARATIONS", "").split(os.pathsep) if item]
     in_conf = [_resolved(folder, item) for item in cast("list[str]", listed)]
     return tuple(dict.fromkeys([*in_conf, *(_resolved(Path.cwd(), item) for item in more)]))
+
+
+def _jar_folder(folder: Path, chosen: Document) -> Path | None:
+    if "jars" not in chosen.content:
+        return None
+    # As with other folders: what is typed at a prompt is relative to where one is.
+    jars = _resolved(Path.cwd() if ("jars",) in chosen.origins else folder, chosen.text("jars", ""))
+    if not jars.is_dir():
+        raise SettingsError(
+            f"{chosen.where('jars')}: there is no folder {jars}.", remedy="name a folder that holds the locked JARs."
+        )
+    return jars
 
 
 def _resolved(base: Path, text: str) -> Path:

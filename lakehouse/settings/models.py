@@ -160,6 +160,7 @@ class Settings(Section):
         ingest: how much one run may take.
         maintenance: how much maintenance may do at one look.
         dagster: what Dagster keeps.
+        jars: a folder that the locked JARs are taken from, in the place of Maven.
         declarations: the folders whose files declare tables and streams.
         demo: whether the demo takes part; otherwise what is declared with the owner `demo` is left out.
         parameters: what derived tables are computed with, for every run that does not say otherwise in its tag.
@@ -174,6 +175,7 @@ class Settings(Section):
     ingest: IngestSettings
     maintenance: MaintenanceSettings = MaintenanceSettings()
     dagster: DagsterSettings = DagsterSettings()
+    jars: Path | None = None
     declarations: tuple[Path, ...]
     demo: bool = True
     parameters: dict[str, Parameter] = {}

@@ -1,4 +1,4 @@
-"""Where everything local lives: `.lakehouse/` at the repository root, ignored by git, removed by `make clean`."""
+"""Where everything local lives: `.lakehouse/` in the project's folder, ignored by git, removed by `make clean`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ class StateFolder:
 
     @property
     def jars(self) -> Path:
-        """`spark/` and `broker/`, each as locked under `conf/`."""
+        """`spark/` and `broker/`, each as locked."""
         return self.root / "jars"
 
     @property

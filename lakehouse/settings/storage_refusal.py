@@ -1,7 +1,9 @@
 """A disk that is full or read-only, recognised at the root of whatever error that has become."""
 
 import errno
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from lakehouse.errors import LakehouseError
 
@@ -20,6 +22,8 @@ _WORDS = {  # of SQLite, and of errors that come as text from a worker of Spark
     "Read-only file system": "is read-only",
     "unable to open database file": "may not be written to",
 }
+_AMBIGUOUS = "disk I/O error"  # of SQLite: a write-ahead log that cannot grow, or a broken disk
+_ROOM = 1024**2  # bytes; with less SQLite cannot make a log anew
 _REMEDIES = {
     "is full": "free some space there",
     "has no quota left": "free some space there",
@@ -42,14 +46,28 @@ class StorageRefused(LakehouseError):
         super().__init__(f"{what} {refusal}.", remedy=remedy)
 
 
-def storage_refusal(error: BaseException) -> str | None:
-    """What is the matter with the disk, as the end of a sentence; None if that is not what the error is about."""
+def storage_refusal(error: BaseException, folder: Path | None = None) -> str | None:
+    """What is the matter with the disk, as the end of a sentence; None if that is not what the error is about.
+
+    Args:
+        error: with its causes.
+        folder: whose disk is asked for room where the words leave it open.
+    """
     for cause in _causes(error):
         if isinstance(cause, OSError) and cause.errno in _NUMBERS:
             return _NUMBERS[cause.errno]
-        for words, refusal in _WORDS.items():
-            if words in str(cause):
-                return refusal
+        if (refusal := refusal_told(str(cause), folder)) is not None:
+            return refusal
+    return None
+
+
+def refusal_told(text: str, folder: Path | None = None) -> str | None:
+    """The same of an error of which there is only a text, as of a step that failed."""
+    for words, refusal in _WORDS.items():
+        if words in text:
+            return refusal
+    if _AMBIGUOUS in text and folder is not None and folder.exists() and shutil.disk_usage(folder).free < _ROOM:
+        return "is full"
     return None
 
 

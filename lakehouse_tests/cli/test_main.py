@@ -33,7 +33,7 @@ def test_what_reports_something_can_print_json_and_only_what_starts_or_sends_can
         " ".join(path): {word for option in verb.params for word in option.opts} for path, verb in _verbs(command)
     }
     assert {name for name, words in options.items() if "--json" in words} == REPORTS
-    assert options.keys() - REPORTS == {"dev", "up", "down", "produce", "simulate changes", "jars"}
+    assert options.keys() - REPORTS == {"dev", "up", "down", "produce", "simulate changes", "jars", "init"}
 
 
 def _verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -47,4 +47,4 @@ def _verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 def test_its_version_is_that_of_the_distribution() -> None:
     shown = CliRunner().invoke(app, ["--version"])
-    assert (shown.exit_code, shown.output) == (0, f"lakehouse {metadata.version('lakehouse')}\n")
+    assert (shown.exit_code, shown.output) == (0, f"lakehouse {metadata.version('sealed-lakehouse')}\n")

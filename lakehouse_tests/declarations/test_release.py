@@ -48,3 +48,17 @@ def test_apply_makes_it_as_declared(sql_lake: Lake) -> None:
     made = apply(plan(release.table, sql_lake.catalog), sql_lake.catalog)
     assert made.schema().as_struct() == iceberg_schema(release.table).as_struct()
     assert not plan(release.table, sql_lake.catalog)
+
+
+def test_a_release_of_its_own_pointer_is_refused() -> None:
+    with pytest.raises(DeclarationError, match=r"Release things: its own pointer release\.things is a member"):
+        Release(name="things", members=("mart.things", "Release.things"), description="All things.", owner="tests")
+
+
+def test_releases_of_each_others_pointers_are_refused(tmp_path: Path) -> None:
+    two = """
+one = Release(name="one", members=("mart.things", "release.two"), description="Things.", owner="tests")
+two = Release(name="two", members=("release.one",), description="Things.", owner="tests")
+"""
+    with pytest.raises(DeclarationError, match=r"in a circle: release\.\w+ → release\.\w+ → release\."):
+        load_declarations([declared(tmp_path, TABLE.format(name="mart.things") + two)])

@@ -7,7 +7,7 @@ import pandera.pyspark as pa
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 
-from lakehouse.declarations import COORDINATES, DeclarationError, Table, partition_spec, sort_order, table_properties
+from lakehouse.declarations import COORDINATES, DeclarationError, Table
 from lakehouse_tests.declarations.declaring import declare
 
 COLUMNS = {
@@ -122,6 +122,8 @@ def test_a_field_that_pandera_would_silently_skip_is_refused() -> None:
         ({"partitioning": ("bucket(id)",)}, "'bucket(id)' cannot be understood"),
         ({"partitioning": ("bucket(0, id)",)}, "cannot be understood"),
         ({"partitioning": ("month(3, ts)",)}, "cannot be understood"),
+        ({"partitioning": ("bucket(2147483648, id)",)}, "the number of bucket for 'id' is too large"),
+        ({"partitioning": (f"truncate({'9' * 5000}, code)",)}, "the number of truncate for 'code' is too large"),
         ({"partitioning": ("week(ts)",)}, "cannot be understood"),
         ({"partitioning": ("month ts",)}, "cannot be understood"),
         ({"partitioning": ("month(ts)", "day(ts)")}, "'ts' is divided twice"),
@@ -145,47 +147,3 @@ def test_a_field_that_pandera_would_silently_skip_is_refused() -> None:
 )
 def test_a_table_that_cannot_work_is_refused(more: dict[str, Any], says: str) -> None:
     assert says in refusal(**more)
-
-
-def test_partitioning_is_written_as_short_texts() -> None:
-    table = declare(
-        COLUMNS,
-        partitioning=("month(ts)", "code", "bucket(16, id)", "truncate(4,code)", "year(day)", "bucket(4, secret)"),
-    )
-    assert [(f.name, str(f.transform)) for f in partition_spec(table).fields] == [
-        ("ts_month", "month"),
-        ("code", "identity"),
-        ("id_bucket_16", "bucket[16]"),
-        ("code_trunc_4", "truncate[4]"),
-        ("day_year", "year"),
-        ("secret_bucket_4", "bucket[4]"),
-    ]
-
-
-def test_sort_order_is_written_as_short_texts() -> None:
-    table = declare(COLUMNS, sort_order=("id", "ts DESC", "code desc nulls first", "bucket(4, id) asc nulls last"))
-    assert [str(field) for field in sort_order(table).fields] == [
-        "1 ASC NULLS FIRST",
-        "2 DESC NULLS LAST",
-        "4 DESC NULLS FIRST",
-        "bucket[4](1) ASC NULLS LAST",
-    ]
-
-
-def test_bounds_are_kept_for_coordinates_and_never_for_sensitive_values() -> None:
-    person = T.StructType(
-        [T.StructField("name", T.StringType()), T.StructField("aliases", T.ArrayType(T.StringType()))]
-    )
-    columns = {"id": T.LongType(), "person": pa.Column(person, nullable=True, metadata={"sensitive": True})}
-    properties = table_properties(declare(columns, coordinates=True, properties={"read.split.target-size": "1"}))
-    metrics = {k.rpartition("column.")[2]: v for k, v in properties.items() if ".metrics.column." in k}
-    assert metrics == {
-        "_kafka_topic": "full",
-        "_kafka_partition": "full",
-        "_kafka_offset": "full",
-        "_kafka_timestamp": "full",
-        "person.name": "counts",
-        "person.aliases.element": "counts",
-    }
-    assert properties["read.split.target-size"] == "1"
-    assert properties["write.metadata.delete-after-commit.enabled"] == "true"

@@ -54,6 +54,16 @@ os.killpg(0, {signal.SIGINT})
         assert daemon.stop(patience=5)
 
 
+def test_one_that_is_stopped_ends_as_gently_as_any(daemon: Daemon):
+    program = STUBBORN.replace("signal.SIG_IGN", "lambda *_: exit(print('bye'))")
+    number = started(daemon, program)
+    while "deaf" not in daemon.log.read_text():
+        time.sleep(0.02)
+    os.kill(number, signal.SIGSTOP)
+    assert daemon.stop(patience=30)
+    assert daemon.log.read_text().split() == ["deaf", "bye"]
+
+
 def test_what_it_prints_is_in_its_log(daemon: Daemon):
     started(daemon, "import sys; print('out'); print('err', file=sys.stderr)")
     while daemon.pid() is not None:

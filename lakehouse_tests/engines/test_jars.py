@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lakehouse.engines.jars import JarMismatch, JarsNotFetched, fetch_jars, verified_jars
+from lakehouse.engines.jars import JarMismatch, fetch_jars, verified_jars
 from lakehouse.settings import load_settings
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -121,13 +121,22 @@ def test_what_maven_brings_is_checked_before_it_takes_the_place_of_anything(
     assert [path.name for path in folder.iterdir()] == ["a.jar"]
 
 
-def test_the_reason_why_maven_failed_is_told(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch):
-    maven(tmp_path / "bin", 'echo "[ERROR] no route to anywhere"; exit 1', monkeypatch)
-    with pytest.raises(JarsNotFetched, match="no route to anywhere"):
-        fetch_jars(tmp_path / "pom.xml", tmp_path / "none", lock, console=Console(file=io.StringIO()))
+def test_jars_may_come_from_a_folder_that_holds_more(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))  # no Maven
+    source, fetched = tmp_path / "source", tmp_path / "state" / "jars"
+    (source / "deep").mkdir(parents=True)
+    (source / "b.jar").write_bytes(b"bee")
+    (source / "a.jar").write_bytes(b"of another version")
+    (source / "deep" / "a.jar").write_bytes(b"ay")
+    (source / "c.jar").write_bytes(b"for somebody else")
+    assert fetch_jars(tmp_path / "pom.xml", fetched, lock, source=source) == [fetched / "b.jar", fetched / "a.jar"]
+    assert sorted(path.name for path in fetched.iterdir()) == ["a.jar", "b.jar"]
 
 
-def test_missing_maven_names_the_package(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(JarsNotFetched, match="install the package `maven`"):
-        fetch_jars(tmp_path / "pom.xml", tmp_path / "none", lock)
+def test_a_folder_that_does_not_hold_the_locked_jars_is_refused(tmp_path: Path, lock: Path):
+    source, fetched = tmp_path / "source", tmp_path / "state" / "jars"
+    source.mkdir()
+    (source / "a.jar").write_bytes(b"evil")
+    with pytest.raises(JarMismatch, match=r"b\.jar is missing; a\.jar has another SHA-256.*LAKEHOUSE_JARS"):
+        fetch_jars(tmp_path / "pom.xml", fetched, lock, source=source)
+    assert not fetched.exists()

@@ -54,7 +54,7 @@ def _within_the_range(original: Function) -> Function:
 
 
 _SEMANTICS = "steps/cdc/test_semantics.py::"
-_REFUSED = "steps/cdc/test_range_refused.py::"
+_REFUSED = "steps/cdc/test_refusals.py::"
 _PROOFS = "steps/cdc/test_proofs.py::"
 _DANGLING = "steps/cdc/fold/test_dangling_tombstones.py::"
 CHANGES = (

@@ -41,7 +41,7 @@ def _harmless(matches: Callable[[Any], bool]) -> Breaking:
 
 def _table_by_table(original: Function) -> Function:
     """Each table in a transaction of its own."""
-    return lambda catalog, prepared: all(original(catalog, [table]) for table in prepared)
+    return lambda commits, prepared: all(original(commits, [table]) for table in prepared)
 
 
 def _uncompared(original: Function) -> Function:
@@ -79,6 +79,7 @@ def _of_now(original: Function) -> Function:
 
 
 _FENCE = "protocol/commit/test_fence.py::"
+_SQL_COMMITS = "protocol/catalog/test_sql_commits.py::"
 _POWER = "protocol/commit/test_power_cut.py::"
 _PUBLISH = "protocol/commit/test_publish.py::"
 COMMIT = (
@@ -178,7 +179,14 @@ COMMIT = (
         promise="P1: A commit takes away that of another program which came between.",
         keeps="lakehouse.protocol.catalog.sql_database:CatalogDatabase._swap_row",
         lets_pass=_uncompared,
-        guard=_FENCE + "test_a_document_that_another_program_has_written_meanwhile_is_not_lost",
+        guard=_SQL_COMMITS + "test_a_document_that_another_program_has_written_meanwhile_is_not_lost",
+    ),
+    Mechanism(
+        name="credentials that end",
+        promise="P1: A token that ends within a step fails it, after all of its work.",
+        keeps="lakehouse.protocol.catalog.rest:RestLakeCatalog._post_renewed",
+        lets_pass=lambda _: lambda catalog, request: catalog._post_commit(request),
+        guard="faults/test_credentials.py::test_a_token_that_ends_before_the_commit_is_renewed",
     ),
     Mechanism(
         name="branch probe",
@@ -246,9 +254,9 @@ COMMIT = (
     Mechanism(
         name="atomic swap",
         promise="P2: One table of a step shows its rows, and another does not.",
-        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._swap",
+        keeps="lakehouse.protocol.catalog.sql_commits:SqlCommits._swap",
         lets_pass=_table_by_table,
-        guard=_FENCE + "test_of_two_tables_both_rows_are_swapped_or_none",
+        guard=_SQL_COMMITS + "test_of_two_tables_both_rows_are_swapped_or_none",
     ),
     Mechanism(
         name="completion",

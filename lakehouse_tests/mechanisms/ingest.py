@@ -68,7 +68,7 @@ def _as_many(original: Function) -> Function:
 _PLAN = "steps/ingest/test_plan.py::"
 _POSITION = "steps/ingest/test_position.py::"
 _GATE = "steps/ingest/test_gate.py::"
-_LEGS = "proofs/audit/test_legs.py::"
+_HOLDINGS = "proofs/audit/test_stored_offsets.py::"
 _CHAIN = "proofs/audit/test_chain_findings.py::"
 _REFUSALS = _PLAN + "test_refusals_name_the_range_and_the_remedy"
 INGEST = (
@@ -106,6 +106,13 @@ INGEST = (
         keeps="lakehouse.steps.ingest.plan:require_unchanged",
         lets_pass=gives(None),
         guard=_PLAN + "test_a_topic_recreated_while_it_was_read_is_refused",
+    ),
+    Mechanism(
+        name="retention while reading",
+        promise="P1: What retention takes while it is read is an error of Spark, without range and remedy.",
+        keeps="lakehouse.steps.ingest.plan:require_retained",
+        lets_pass=gives(None),
+        guard=_PLAN + "test_what_retention_took_while_it_was_read_is_named",
     ),
     Mechanism(
         name="accepted loss",
@@ -260,7 +267,7 @@ INGEST = (
         promise="P1: Other rows are published than the workers have counted.",
         keeps="lakehouse.steps.ingest.staged_audit:require_staged",
         lets_pass=gives(None),
-        guard=_POSITION + "test_fewer_rows_on_the_branch_than_were_counted",
+        guard="steps/ingest/test_staged_audit.py::test_fewer_rows_on_the_branch_than_were_counted",
     ),
     Mechanism(
         name="tally",
@@ -286,23 +293,23 @@ INGEST = (
     Mechanism(
         name="siblings in the audit",
         promise="P1: A table that was rolled back alone is not found.",
-        keeps="lakehouse.proofs.audit.stream:_judge_siblings",
+        keeps="lakehouse.proofs.audit.siblings:judge_siblings",
         lets_pass=gives(()),
-        guard=_LEGS + "test_a_table_that_was_rolled_back_alone",
+        guard="proofs/audit/test_siblings.py::test_a_table_that_was_rolled_back_alone",
     ),
     Mechanism(
         name="holdings",
         promise="P1: A row that has gone since it was sealed is not missed.",
         keeps="lakehouse.proofs.audit.stream:_compare",
         lets_pass=_agreeing,
-        guard=_LEGS + "test_a_row_that_is_gone",
+        guard=_HOLDINGS + "test_a_row_that_is_gone",
     ),
     Mechanism(
         name="trusted files",
         promise="P1: Bounds prove a file that somebody else has written.",
         keeps="lakehouse.proofs.audit.stored_offsets:_sealed_files",
         lets_pass=_all_trusted,
-        guard=_LEGS + "test_bounds_of_a_file_that_no_attempt_has_written_prove_nothing",
+        guard=_HOLDINGS + "test_bounds_of_a_file_that_no_attempt_has_written_prove_nothing",
     ),
     Mechanism(
         name="what leaves the quarantine",

@@ -169,7 +169,7 @@ MAINTENANCE = (
     Mechanism(
         name="files of its own warehouse",
         promise="P5: A lakehouse that was copied deletes the files of the original, which its catalog names.",
-        keeps="lakehouse.iceberg.own_files:is_outside_warehouse",
+        keeps="lakehouse.iceberg.own_files:lies_outside",
         lets_pass=gives(False),
         guard=_OWN + "test_a_commit_to_a_copied_lakehouse_leaves_the_documents_of_the_original",
     ),

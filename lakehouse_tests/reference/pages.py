@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from lakehouse_tests import rooms
+from lakehouse_tests.faults import page as faults
+from lakehouse_tests.faults.table import FAULTS
 from lakehouse_tests.mechanisms import page as mechanisms
 from lakehouse_tests.mechanisms.table import MECHANISMS
 from lakehouse_tests.reference import checks, commands, declarations, settings
@@ -16,5 +18,6 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     FOLDER / "checks.md": checks.page,
     FOLDER / "settings.md": settings.page,
     rooms.PAGE: rooms.page,
+    faults.PAGE: partial(faults.page, FAULTS),
     mechanisms.PAGE: partial(mechanisms.page, MECHANISMS),
 }

@@ -297,3 +297,25 @@ def test_what_cannot_be_a_parameter_is_refused_without_its_value(conf: Path, wri
     assert said in message
     assert "key parameters" in message
     assert "abc" not in message
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["[hunter2", "hunter2: a: b", "@hunter2", "2013-13-45", "{[hunter2]: 1}", "{a: 1, a: hunter2}", "hunter2\x01"],
+)
+def test_a_text_that_is_not_yaml_is_refused_by_the_place_that_it_stands_in(conf: Path, written: str) -> None:
+    declare_parameters(conf, "{share: 0.5}")
+    message = refusal(conf, {"LAKEHOUSE__PARAMETERS__SHARE": written})
+    assert message.startswith("Environment variable LAKEHOUSE__PARAMETERS__SHARE")
+    assert "hunter2" not in message
+    assert ".yaml" not in message
+    declare_parameters(conf, written)
+    message = refusal(conf)
+    assert message.startswith(f"{conf / 'lakehouse.yaml'}")
+    assert "hunter2" not in message
+
+
+def test_a_parameter_of_the_environment_is_refused_by_its_variable(conf: Path) -> None:
+    declare_parameters(conf, "{share: 0.5}")
+    message = refusal(conf, {"LAKEHOUSE__PARAMETERS__SHARE": "[1, 2]"})
+    assert message.startswith("Environment variable LAKEHOUSE__PARAMETERS__SHARE: share is no text, number or flag.")

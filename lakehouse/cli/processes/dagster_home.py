@@ -11,10 +11,10 @@ from pathlib import Path
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
-import lakehouse
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.run_context import PROCESS_TAG
 from lakehouse.settings import Settings
+from lakehouse.settings.shipped import instance_file
 from lakehouse.settings.state import StateFolder
 
 _DEV = "dev"
@@ -31,10 +31,10 @@ class AlreadyRunning(LakehouseError):
 
 
 def prepare_home(settings: Settings) -> Path:
-    """Put the repository's dagster.yaml where Dagster looks for it, and tell this process and its children."""
+    """Put the project's dagster.yaml where Dagster looks for it, and tell this process and its children."""
     home = settings.state.dagster
     home.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(Path(lakehouse.__file__).resolve().parents[1] / "dagster.yaml", home / "dagster.yaml")
+    shutil.copyfile(instance_file(settings.conf), home / "dagster.yaml")
     os.environ["DAGSTER_HOME"] = str(home)
     # Children run elsewhere, and need what was said relative to where we are.
     os.environ["LAKEHOUSE_CONF"] = str(settings.conf)

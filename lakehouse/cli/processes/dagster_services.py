@@ -40,9 +40,7 @@ def require_free(port: int) -> None:
         try:
             probe.bind((HOST, port))
         except OSError:
-            raise DevFailed(
-                f"Port {port} is taken.", remedy="choose another: .venv/bin/lakehouse dev --port N"
-            ) from None
+            raise DevFailed(f"Port {port} is taken.", remedy="choose another: `lakehouse dev --port N`") from None
 
 
 def serve(

@@ -14,6 +14,7 @@ from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.assets.release import release_step
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import read_group
+from lakehouse.quantities import quantity
 
 Run = Callable[[Sequence[dg.AssetKey]], None]
 
@@ -43,7 +44,7 @@ def derive_news(
                 f"not computed, since what they read failed: {', '.join(name_of(key.path) for key in sorted(waiting))}"
             )
             continue
-        inform(f"{stale.why}: computing {len(stale.tables)} derived tables")
+        inform(f"{stale.why}: computing {quantity(len(stale.tables), 'derived table')}")
         run(sorted(dg.AssetSelection.assets(*_keys(stale.tables)).downstream().resolve(graph)))
 
 

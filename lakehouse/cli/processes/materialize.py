@@ -25,6 +25,7 @@ from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.maintenance_metadata import GROUP, PREFIX, maintenance_key
 from lakehouse.orchestration.run_context import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
 from lakehouse.protocol.errors import CommitError
+from lakehouse.quantities import quantity
 
 MOST_ROUNDS = 1000
 
@@ -40,7 +41,7 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
     outcome, tags = RunOutcome(), {PROCESS_TAG: mark}
     with _dagster(context) as (defs, instance):
         if reported := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):
-            say(context, f"{reported} materializations of killed runs were reported to Dagster")
+            say(context, f"told Dagster of {quantity(reported, 'materialization')} of killed runs")
         everything = defs.resolve_implicit_global_asset_job_def()
 
         def run(keys: Sequence[dg.AssetKey]) -> None:
@@ -115,7 +116,7 @@ def _dagster(context: Context) -> Generator[tuple[dg.Definitions, dg.DagsterInst
     progress = dg.Definitions(loggers={"console": watching(context.err)})
     with dg.DagsterInstance.get() as instance:
         if ended := end_dead_runs(instance, context.settings.state, unmarked=False):
-            say(context, f"{len(ended)} runs of killed processes were ended")
+            say(context, f"ended {quantity(len(ended), 'run')} of killed processes")
         yield dg.Definitions.merge(build_defs(context.settings), progress), instance
 
 
@@ -144,7 +145,7 @@ def _read_all(context: Context, lake: Lake, defs: dg.Definitions, outcome: RunOu
         stopped = held_up(defs, outcome.failures.keys() - set(mirrors.values()))
         keys = [key for key in first if key not in stopped] if lag not in (0, before) else []
         if keys:
-            say(context, f"{lag:,} offsets are still unread: another round")
+            say(context, f"{quantity(lag, 'offset')} still unread: another round")
         elif behind := _behind(lake, [name for name, step in mirrors.items() if step not in outcome.failures], started):
             reasons = "; ".join(f"{name}: {reason}" for name, reason in behind.items())
             say(context, f"not yet in their mirrors: {reasons}")

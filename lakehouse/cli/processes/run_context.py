@@ -9,6 +9,7 @@ from typing import NoReturn
 import typer
 
 from lakehouse.cli.context import Context
+from lakehouse.cli.processes.prerequisites import bring_prerequisites
 from lakehouse.cli.processes.supervision import Server
 from lakehouse.cli.servers import connect_server_here, local_broker
 
@@ -28,6 +29,7 @@ def servers(context: Context, *, broker: bool = True) -> Generator[dict[str, Ser
     Yields:
         Those that are ours, by name.
     """
+    bring_prerequisites(context.settings, context.err, broker=broker)
     undo = ExitStack()
     ours: dict[str, Server] = {}
     try:

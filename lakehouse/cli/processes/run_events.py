@@ -16,8 +16,8 @@ _EVENTS = {
     DagsterRunStatus.FAILURE: "FAILED",
     DagsterRunStatus.CANCELED: "canceled",
 }
-# What a materialization says of rows, and how it is told; all but the first are of mirrors alone.
-_SIGNS = {"rows added": "+", "rows inserted": "+", "rows updated": "~", "rows deleted": "-"}
+# What a materialization says of rows, and how it is told; all but the first two are of mirrors alone.
+_SIGNS = {"rows added": "+", "rows written": "=", "rows inserted": "+", "rows updated": "~", "rows deleted": "-"}
 
 
 class Followed:
@@ -54,7 +54,10 @@ class Followed:
         return [reason(entry.dagster_event.step_failure_data) for entry in logs if entry.dagster_event]
 
     def _rows(self, run_id: str) -> str:
-        """`+842 raw.flights`, `+3 ~12 -1 mirror.flights`, the id of a release; what stayed as it was is left out."""
+        """`+842 raw.flights`, `=36 mart.days` where rows were written anew, `+3 ~12 -1 mirror.flights`, a release's id.
+
+        What stayed as it was is left out.
+        """
         logs = self._instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
         # A partitioned table has one materialization for each partition of the run, and all tell of the same commit.
         summaries: dict[str, None] = {}

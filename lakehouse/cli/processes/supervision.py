@@ -1,4 +1,4 @@
-"""Starts servers that died while `lakehouse dev` runs: at once, and later and later where they die again."""
+"""Starts servers that died or fell silent while `lakehouse dev` runs: at once, and later where that happens again."""
 
 import time
 from collections.abc import Callable
@@ -9,6 +9,10 @@ from lakehouse.errors import LakehouseError
 
 FIRST_WAIT, LONGEST_WAIT = 2.0, 60.0  # seconds
 STEADY = 300.0  # a server that has run for so many seconds had no trouble at its start
+ASK_EVERY, ANSWER_WITHIN = 10.0, 5.0  # seconds
+# A process that is stopped, or collects garbage without end, is alive, and of no use. Counted, not timed: a laptop that
+# was asleep, or a command that was itself stopped, has asked nobody meanwhile.
+MOST_UNANSWERED = 6
 
 
 class Server(Protocol):
@@ -16,6 +20,10 @@ class Server(Protocol):
 
     def running(self) -> bool:
         """Whether its process is alive."""
+        ...
+
+    def answers(self, timeout: float) -> bool:
+        """Whether it answers a client within so many seconds."""
         ...
 
     def start(self) -> bool:
@@ -49,14 +57,20 @@ class Supervised:
     _ends: int = field(default=0, init=False)
     _due: float | None = field(default=None, init=False)
     _started: float = field(default=0.0, init=False)
+    _asked: float | None = field(default=None, init=False)
+    _unanswered: int = field(default=0, init=False)
 
     def look(self) -> None:
-        """Start the server if it has ended and its time has come."""
+        """Start the server if it has ended, or does not answer any more, and its time has come."""
         now = self.clock()
         if self.server.running():
-            if now - self._started >= STEADY:
-                self._ends = 0
-            return
+            if not self._is_silent(now):
+                if now - self._started >= STEADY:
+                    self._ends = 0
+                return
+            silence = MOST_UNANSWERED * ASK_EVERY
+            self._due = now + self._plan_start(f"The {self.name} has not answered for {silence:.0f} s, and is ended.")
+            self.server.stop()
         if self._due is None:
             self._due = now + self._plan_start(f"The {self.name} has ended.")
         if now < self._due:
@@ -66,8 +80,15 @@ class Supervised:
         except LakehouseError as error:
             self._due = self.clock() + self._plan_start(f"The {self.name} could not be started: {error}")
         else:
-            self._due, self._started = None, self.clock()
+            self._due, self._started, self._unanswered = None, self.clock(), 0
             self.tell(f"The {self.name} answers again.", True)
+
+    def _is_silent(self, now: float) -> bool:
+        """Ask the server now and then; whether it has left too many questions unanswered."""
+        if self._asked is None or now - self._asked >= ASK_EVERY:
+            self._asked = now
+            self._unanswered = 0 if self.server.answers(ANSWER_WITHIN) else self._unanswered + 1
+        return self._unanswered >= MOST_UNANSWERED
 
     def _plan_start(self, trouble: str) -> float:
         """Say what happened, and in how many seconds it is started again."""

@@ -38,10 +38,21 @@ def show_derived(context: Context, lake: Lake, group: Mapping[str, Pinned], outc
     )
     for name, statement in statements.items():
         seconds = f"{outcome.step_seconds[name]:.1f}" if name in outcome.step_seconds else ""
-        shown.add_row(name, f"{statement.total:,}", seconds, ", ".join(statement.declared.values()))
+        shown.add_row(name, f"{statement.total:,}", seconds, ", ".join(computed_from(statement, outcome)))
     context.out.print(shown)
     for line in vintages(seals, statements):
         context.tell(line)
+
+
+def computed_from(statement: DeriveStatement, outcome: RunOutcome) -> list[str]:
+    """The inputs of a derived table, and of each the checks that failed, as markup."""
+    failed: dict[str, list[str]] = {}
+    for table, check in sorted(outcome.failed_checks):
+        failed.setdefault(table, []).append(check)
+    return [
+        f"{name} [bold red]({', '.join(failed[name])} FAILED)[/]" if name in failed else name
+        for name in statement.declared.values()
+    ]
 
 
 def vintages(seals: Mapping[str, Seal], statements: Mapping[str, DeriveStatement]) -> list[str]:

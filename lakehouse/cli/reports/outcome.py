@@ -38,7 +38,8 @@ class RunOutcome:
     """What the runs did, all rounds together.
 
     Attributes:
-        added: table → rows.
+        added: table → rows that came to those before.
+        written: table → rows that took the place of those before, as of a table that is computed anew.
         released: table of a release → its id.
         mirrored: mirror → what became of its rows.
         step_seconds: table → how long the steps took that wrote it.
@@ -50,6 +51,7 @@ class RunOutcome:
     """
 
     added: dict[str, int] = field(default_factory=dict[str, int])
+    written: dict[str, int] = field(default_factory=dict[str, int])
     released: dict[str, str] = field(default_factory=dict[str, str])
     mirrored: dict[str, Mirrored] = field(default_factory=dict[str, Mirrored])
     step_seconds: dict[str, float] = field(default_factory=dict[str, float])
@@ -65,8 +67,16 @@ class RunOutcome:
     @property
     def good(self) -> bool:
         """Whether every step succeeded and no check failed; a check that warns was allowed to by declaration."""
-        failed = [c for c in self.checks.values() if not c.passed and c.severity is dg.AssetCheckSeverity.ERROR]
-        return not self.failures and not failed and bool(self.checks)
+        return not self.failures and not self.failed_checks and bool(self.checks)
+
+    @property
+    def failed_checks(self) -> list[tuple[str, str]]:
+        """Table and check, of those that failed and do not only warn."""
+        return [
+            key
+            for key, check in self.checks.items()
+            if not check.passed and check.severity is dg.AssetCheckSeverity.ERROR
+        ]
 
     @property
     def asked(self) -> set[dg.AssetCheckKey]:
@@ -79,6 +89,7 @@ class RunOutcome:
             "good": self.good,
             "runs": self.runs,
             "rows_added": dict(sorted(self.added.items())),
+            "rows_written": dict(sorted(self.written.items())),
             "released": dict(sorted(self.released.items())),
             "mirrors": {name: asdict(mirrored) for name, mirrored in sorted(self.mirrored.items())},
             "checks": [
@@ -103,7 +114,10 @@ class RunOutcome:
             materialization = event.materialization
             name = name_of(materialization.asset_key.path)
             added = _number(materialization, "rows added") + _number(materialization, "rows inserted")
-            self.added[name] = self.added.get(name, 0) + int(added)
+            if "rows written" in materialization.metadata:
+                self.written[name] = int(_number(materialization, "rows written"))
+            else:
+                self.added[name] = self.added.get(name, 0) + int(added)
             self.step_seconds[name] = self.step_seconds.get(name, 0) + _number(materialization, "seconds")
             if (release := materialization.metadata.get("release")) is not None:
                 self.released[name] = str(release.value)

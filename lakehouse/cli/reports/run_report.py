@@ -18,6 +18,9 @@ from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.protocol.seals.row_count import row_count
+from lakehouse.quantities import quantity
+from lakehouse.settings import Settings
+from lakehouse.settings.shipped import conf_of_clone
 
 _REFUSED = ("_kafka_partition", "_kafka_offset", "error_class", "error_message")
 _WIDE = 100  # columns; a narrower terminal has no room for snapshots, which `lakehouse tables` shows as well
@@ -42,16 +45,34 @@ def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
     show_quarantined(context, lake, sorted(quarantines & group.keys()), _REFUSED, ["error_class"])
     _show_checks(context, outcome)
     show_plots(context, outcome)
-    added = sum(outcome.added.values())
-    done = f"{added:,} rows added" if added else "Nothing new: every message was read before, no row was added"
+    context.tell(f"{done(outcome)}. {quantity(len(outcome.runs), 'Dagster run')}, {outcome.seconds:.0f} s in all.")
+    for line in next_steps(context.settings):
+        context.tell(line)
+
+
+def next_steps(settings: Settings) -> tuple[str, ...]:
+    """What to look at next: by make in the clone, and by the command alone in a project of one's own."""
+    in_clone = settings.conf == conf_of_clone()
+    dev, lakehouse = ("make dev", ".venv/bin/lakehouse") if in_clone else ("lakehouse dev", "lakehouse")
+    more = ", `… produce --days 1`" if settings.demo else ""
+    return (
+        f"Next: `{dev}` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)",
+        f"      `{lakehouse} audit` (the proof, from outside), `… tables`{more}",
+    )
+
+
+def done(outcome: RunOutcome) -> str:
+    """What was done to rows, in one line; a table that is computed anew gains none by it."""
+    added, written = sum(outcome.added.values()), sum(outcome.written.values())
+    changed = sum(counts.updated + counts.deleted for counts in outcome.mirrored.values())
+    parts = [f"{quantity(added, 'row')} added"] if added or outcome.failures else []
+    if written:
+        parts.append(f"{quantity(written, 'row')} of {quantity(len(outcome.written), 'table')} written anew")
+    if changed:
+        parts.append(f"{quantity(changed, 'row')} of mirrors updated or deleted")
     if outcome.failures:
-        done = f"{added:,} rows added, and {len(outcome.failures)} steps failed: see above"
-    elif changed := sum(counts.updated + counts.deleted for counts in outcome.mirrored.values()):
-        done = f"{added:,} rows added, {changed:,} rows of mirrors updated or deleted"
-    runs = f"{len(outcome.runs)} Dagster run{'s' if len(outcome.runs) > 1 else ''}"
-    context.tell(f"{done}. {runs}, {outcome.seconds:.0f} s in all.")
-    context.tell("Next: `make dev` (Dagster's UI at http://127.0.0.1:3000; runs start when messages come)")
-    context.tell("      `.venv/bin/lakehouse audit` (the proof, from outside), `… tables`, `… produce --days 1`")
+        return f"{', '.join(parts)}, and {quantity(len(outcome.failures), 'step')} failed: see above"
+    return ", ".join(parts) or "Nothing new: every message was read before, no row was added"
 
 
 def _rows_of(group: Mapping[str, Pinned], states: Iterable[MirrorState]) -> dict[str, int | None]:
@@ -68,7 +89,7 @@ def _tables(
 ) -> Table:
     shown = Table(
         Column("table", no_wrap=True),
-        Column("rows added", justify="right", no_wrap=True),
+        Column("rows written", justify="right", no_wrap=True),
         Column("rows", justify="right", no_wrap=True),
         *([Column("snapshot", no_wrap=True)] if snapshots else []),
         "checks",
@@ -76,8 +97,14 @@ def _tables(
     for name, pinned in group.items():
         checks = [check for (table, _), check in outcome.checks.items() if table == name]
         snapshot = [str(pinned.snapshot_id or "")] if snapshots else []
-        shown.add_row(name, f"{outcome.added.get(name, 0):,}", counted(rows[name]), *snapshot, _verdict(checks))
+        shown.add_row(name, _written(outcome, name), counted(rows[name]), *snapshot, _verdict(checks))
     return shown
+
+
+def _written(outcome: RunOutcome, name: str) -> str:
+    if name in outcome.written:
+        return f"{outcome.written[name]:,} anew"
+    return f"+{outcome.added[name]:,}" if outcome.added.get(name) else ""
 
 
 def _verdict(checks: Sequence[dg.AssetCheckEvaluation]) -> str:
@@ -144,7 +171,7 @@ def balance(topic: str, statement: KafkaStatement, rows: Mapping[str, int]) -> s
     equal = read == sum(rows.values()) + sum(removed.values())
     parts = [f"{count:,} in {name}" for name, count in rows.items()]
     parts += [f"{count:,} that maintenance removed from {name}" for name, count in removed.items()]
-    return f"{read:,} messages of topic {topic} {'=' if equal else '≠'} {' + '.join(parts)}"
+    return f"{quantity(read, 'message')} of topic {topic} {'=' if equal else '≠'} {' + '.join(parts)}"
 
 
 def _show_checks(context: Context, outcome: RunOutcome) -> None:

@@ -26,6 +26,8 @@ RESERVED_NAMES = frozenset(
 )
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# A name becomes a folder, and with others a step's name; file systems end at 255 bytes, catalogs at 255 characters.
+LONGEST_NAME = 100
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
@@ -38,9 +40,11 @@ def table_identifier(name: str) -> tuple[str, str]:
     parts = identifier_of(name)
     if len(parts) != 2 or not all(_IDENTIFIER.fullmatch(part) for part in parts):
         raise DeclarationError(
-            f"'{name}' cannot name a table.",
+            f"'{_shortened(name)}' cannot name a table.",
             remedy="write namespace.table, both of letters, digits and underscores, beginning with a letter.",
         )
+    for part in parts:
+        _check_length(part, "a namespace or table")
     return parts[0], parts[1]
 
 
@@ -48,7 +52,17 @@ def check_stream_name(name: str) -> None:
     """Refuse a stream name that could not be part of a table's or asset's name."""
     if not _IDENTIFIER.fullmatch(name):
         raise DeclarationError(
-            f"'{name}' cannot name a stream.", remedy="use letters, digits and underscores, beginning with a letter."
+            f"'{_shortened(name)}' cannot name a stream.",
+            remedy="use letters, digits and underscores, beginning with a letter.",
+        )
+    _check_length(name, "a stream or release")
+
+
+def _check_length(name: str, what: str) -> None:
+    if len(name) > LONGEST_NAME:
+        raise DeclarationError(
+            f"'{_shortened(name)}' cannot name {what}: it has {len(name)} characters.",
+            remedy=f"use at most {LONGEST_NAME}.",
         )
 
 
@@ -76,6 +90,10 @@ def check_topic_name(stream: str, topic: str) -> None:
     """Refuse what Kafka would refuse."""
     if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
         raise DeclarationError(
-            f"Stream {stream}: '{topic}' cannot name a topic.",
+            f"Stream {stream}: '{_shortened(topic)}' cannot name a topic.",
             remedy="use at most 249 letters, digits, dots, underscores and hyphens.",
         )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[:20]}…"

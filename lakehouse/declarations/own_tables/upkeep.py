@@ -9,7 +9,8 @@ is to wait for ever.
 from dataclasses import replace
 from datetime import timedelta
 
-from lakehouse.declarations.policies.maintenance import Expire, Maintenance, Rewrite
+from lakehouse.declarations.policies.maintenance import Expire, Maintenance
+from lakehouse.declarations.policies.rewrite import Rewrite
 
 RECORD_UPKEEP = Maintenance(
     rewrite=Rewrite(quiet_for=timedelta(0), min_input_files=30),

@@ -69,14 +69,24 @@ def order(derived: Mapping[str, Derived]) -> list[str]:
 
 
 def check_releases(releases: Mapping[str, Release], declared: Declared) -> None:
-    """Refuse a member that is not declared.
+    """Refuse a member that is not declared, and releases of each other's pointers in a circle.
 
     Raises:
-        Contradiction: names the release and the member.
+        Contradiction: names the releases, and the member.
     """
     for release in releases.values():
         for member in release.members:
             _require(member, f"Release {release.name} has the member", declared, releases=[release.name])
+    pointers = {release.pointer: release.name for release in releases.values()}
+    try:
+        TopologicalSorter({r.pointer: pointers.keys() & r.members for r in releases.values()}).prepare()
+    except CycleError as error:
+        circle = " → ".join(error.args[1])
+        raise Contradiction(
+            f"Releases have each other's pointers as members in a circle: {circle}.",
+            remedy="break it.",
+            releases=[pointers[pointer] for pointer in error.args[1]],
+        ) from None
 
 
 def check_expectations(declared: Declared) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from pyiceberg.transforms import BucketTransform
 
-from lakehouse.declarations.policies.maintenance import Maintenance, Rewrite
+from lakehouse.declarations.policies.maintenance import Maintenance
+from lakehouse.declarations.policies.rewrite import Rewrite
 from lakehouse.declarations.storage.layout import HasLayout, partition_terms, sort_terms
 from lakehouse.declarations.storage.measured_layouts import MEASURED, MeasuredAppend, Mode
 

@@ -25,6 +25,8 @@ from lakehouse.declarations.columns.schemas import iceberg_schema
 
 _TERM = re.compile(r"(?:(?P<transform>\w+)\s*\(\s*(?:(?P<width>\d+)\s*,\s*)?(?P<source>\w+)\s*\)|(?P<column>\w+))")
 _ORDER = re.compile(r"(?P<term>.+?)(?:\s+(?P<direction>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?", re.IGNORECASE)
+# Iceberg keeps a number of buckets, and a width, in 32 bits.
+_WIDEST = 2**31 - 1
 _PLAIN: dict[str, Transform[Any, Any]] = {
     "identity": IdentityTransform(),
     "year": YearTransform(),
@@ -180,6 +182,11 @@ def _term(table: HasLayout, text: str, schema: Schema, clause: str) -> Term:
         raise DeclarationError(
             f"{table.name}, {clause}: there is no column '{source}'.",
             remedy=f"use one of {', '.join(column.name for column in table.columns)}.",
+        )
+    if (width := match["width"]) and (len(width) > len(str(_WIDEST)) or int(width) > _WIDEST):
+        raise DeclarationError(
+            f"{table.name}, {clause}: the number of {match['transform']} for '{source}' is too large.",
+            remedy=f"use at most {_WIDEST}.",
         )
     transform = _transform(match["transform"] or "identity", match["width"])
     if transform is None:

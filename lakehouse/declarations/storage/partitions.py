@@ -1,5 +1,6 @@
 """How a derived table is computed part by part: by day, by month, or by the values of a column."""
 
+import re
 from dataclasses import dataclass
 from datetime import date
 
@@ -8,6 +9,8 @@ from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform,
 
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.storage.layout import HasLayout, partition_terms
+
+_NO_KEY = re.compile(r"[\x00-\x1f\x7f]|\.\.\.")  # as Dagster defines it, and the control characters that it forgets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +59,7 @@ class ByValue:
         """Refuse what cannot work.
 
         Raises:
-            DeclarationError: there are no values, one is given twice, or one is `*`.
+            DeclarationError: there are no values, one is given twice, is `*`, or is no key of a partition in Dagster.
         """
         if not self.values or len(set(self.values)) < len(self.values):
             raise DeclarationError(
@@ -66,6 +69,12 @@ class ByValue:
             raise DeclarationError(
                 f"Partitions by {self.column}: `*` is no value of a partition.", remedy="use another text."
             )
+        for value in self.values:
+            if _NO_KEY.search(value):
+                raise DeclarationError(
+                    f"Partitions by {self.column}: {value!r} is no value of a partition.",
+                    remedy="leave out `...` and control characters, such as ends of lines: Dagster takes no such key.",
+                )
 
 
 Partitions = ByDay | ByMonth | ByValue

@@ -10,6 +10,7 @@ from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.declarations.policies.maintenance import Maintenance, maintenance_properties
 from lakehouse.declarations.storage.file_layout import layout_properties
 from lakehouse.declarations.storage.layout import HasLayout
+from lakehouse.iceberg.locations import PATH_PROPERTIES, is_cut
 
 FORMAT_VERSION = "2"
 
@@ -89,6 +90,11 @@ def check_properties(table: HasProperties) -> None:
         if key in _NOT_FOR_DECLARATIONS or key.startswith(("lakehouse.", *_owned_metrics(table))):
             raise DeclarationError(
                 f"{table.name}: the property {key} is not for a declaration to set.", remedy="remove it."
+            )
+        if key in PATH_PROPERTIES and is_cut(table.properties[key]):
+            raise DeclarationError(
+                f"{table.name}: of the property {key} only a part would be read.",
+                remedy="name a folder without # and ?, control characters, and spaces at its ends.",
             )
     for key in table.properties.keys() & _maintained(table).keys():
         raise DeclarationError(

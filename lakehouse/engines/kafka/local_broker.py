@@ -5,7 +5,6 @@ import fcntl
 import os
 import random
 import re
-import shutil
 import socket
 import subprocess
 import time
@@ -18,10 +17,12 @@ import structlog
 
 from lakehouse.engines.background_process import Daemon
 from lakehouse.engines.jars import verified_jars
+from lakehouse.engines.java import java_command
 from lakehouse.engines.kafka.broker_config import server_properties
-from lakehouse.engines.kafka.connection import BrokerUnreachable, Connection
+from lakehouse.engines.kafka.connection import BrokerUnreachable, Connection, KafkaBusy, KafkaRefused
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings, Settings
+from lakehouse.settings.shipped import locked_jars
 from lakehouse.settings.state import StateFolder
 
 HOST = "127.0.0.1"
@@ -71,7 +72,7 @@ class LocalBroker:
                 f"Kafka at {settings.kafka.bootstrap_servers} is not a local broker that could be started here.",
                 remedy="select the settings of the local one (`LAKEHOUSE_KAFKA=local`), with 127.0.0.1:<port>.",
             )
-        return cls(settings.state, settings.conf / "broker" / "jars.sha256", port=int(match[1]))
+        return cls(settings.state, locked_jars(settings.conf, "broker") / "jars.sha256", port=int(match[1]))
 
     @property
     def port(self) -> int:
@@ -99,6 +100,17 @@ class LocalBroker:
         """Whether its process is alive."""
         return self.pid is not None
 
+    def answers(self, timeout: float) -> bool:
+        """Whether it answers a client within so many seconds; a process that is stopped is alive, and does not."""
+        with Connection(self.settings, timeout=timeout) as connection:
+            try:
+                connection.answer(connection.admin.describe_cluster(request_timeout=timeout))
+            except BrokerUnreachable:
+                return False
+            except (KafkaBusy, KafkaRefused):
+                return True
+        return True
+
     def start(self) -> bool:
         """Start it unless it is running, and return when it answers.
 
@@ -108,6 +120,7 @@ class LocalBroker:
         Raises:
             BrokerFailed: It ended, or did not answer in time; with its last words.
             JarMismatch: Its JARs are not the locked ones.
+            JavaUnusable: There is no Java.
         """
         with self._turn():
             if self.running():
@@ -129,7 +142,7 @@ class LocalBroker:
             return self._daemon.stop(patience=STOP_WITHIN)
 
     def _launch(self) -> None:
-        java = _java()
+        java = java_command()
         class_path = os.pathsep.join(str(jar) for jar in verified_jars(self._lock, self._jars))
         if not _is_free(self.port):
             raise BrokerFailed(
@@ -201,16 +214,6 @@ class LocalBroker:
         with (self._folder / "turn.lock").open("w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    if java is None:
-        raise BrokerFailed(
-            f"No Java found{f' in JAVA_HOME ({home})' if home else ''}.", remedy="install `openjdk-17-jdk-headless`."
-        )
-    return java
 
 
 def _random_uuid() -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from lakehouse.engines.jars import verified_jars
 from lakehouse.engines.spark.catalog import catalog_conf
 from lakehouse.settings import Platform, Settings
+from lakehouse.settings.shipped import locked_jars
 
 # What Spark's own pattern leaves out, a REST catalog's `credential` above all, is redacted in its logs and pages too.
 _REDACTED = r"(?i)secret|password|token|access[.]?key|credential|jaas"
@@ -49,7 +50,7 @@ def process_conf(settings: Settings) -> dict[str, str]:
         JarMismatch: The JARs are not the locked ones.
     """
     platform, state = settings.platform, settings.state
-    jars = verified_jars(settings.conf / "jars" / "jars.sha256", settings.state.jars / "spark")
+    jars = verified_jars(locked_jars(settings.conf, "jars") / "jars.sha256", settings.state.jars / "spark")
     defaults = {
         "spark.master": platform.master or "local[*]",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
+import grpc
 from grpc import StatusCode
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
@@ -75,6 +76,16 @@ class Remote:
                 return True
         except OSError:
             return False
+
+    def speaks(self, timeout: float) -> bool:
+        """Whether a server shakes hands there: of a stopped process the system itself takes connections."""
+        # Else gRPC would take a connection that a session of this process has open.
+        with grpc.insecure_channel(f"{self.host}:{self.port}", [("grpc.use_local_subchannel_pool", 1)]) as channel:
+            try:
+                grpc.channel_ready_future(channel).result(timeout)
+            except grpc.FutureTimeoutError:
+                return False
+        return True
 
     def require(self) -> None:
         """Insist that somebody listens there.

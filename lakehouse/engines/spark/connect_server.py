@@ -60,6 +60,10 @@ class ConnectServer:
         """Whether its process is alive."""
         return self.pid is not None
 
+    def answers(self, timeout: float) -> bool:
+        """Whether it answers a client within so many seconds; a process that is stopped is alive, and does not."""
+        return self._remote.speaks(timeout)
+
     def start(self) -> bool:
         """Start it unless it is running, and return when it answers.
 

@@ -8,11 +8,10 @@ import pyarrow as pa
 from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecutionContext
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Table, apply, load_sound, plan
-from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
+from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Table, load_sound
 from lakehouse.engines.spark.naming import quoted_table, rows_at
-from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of
+from lakehouse.orchestration.resources.declared_tables import declared_table, ensure_table
 from lakehouse.orchestration.resources.materialization import materialized
 from lakehouse.orchestration.resources.step_pins import pin_of, pinned_tables, release_pins
 from lakehouse.orchestration.resources.writing import WriteMode, WrittenByStream, write_table
@@ -28,18 +27,6 @@ if TYPE_CHECKING:
 
 
 _OWN = "write to a table of your own."
-
-
-class NotDeclared(LakehouseError):
-    """Nobody declared a table of this name."""
-
-
-class TableStopped(LakehouseError):
-    """A table is left out of what is declared, by a mistake in a file."""
-
-
-class DeclarationAhead(LakehouseError):
-    """A table's columns are not the declared ones."""
 
 
 class Lake:
@@ -90,17 +77,7 @@ class Lake:
             NotDeclared: there is none.
             TableStopped: its file does not load, or what it needs is declared in one that does not.
         """
-        table = self.declarations.tables.get(name)
-        if table is None and name in self.declarations.stopped:
-            raise TableStopped(
-                f"Table {name} is stopped: {self.declarations.stopped[name]}", remedy="correct that file."
-            )
-        if table is None:
-            raise NotDeclared(
-                f"Table {name} is not declared.",
-                remedy=f"declare it in a file below {', '.join(map(str, self.settings.declarations))}.",
-            )
-        return table
+        return declared_table(self.declarations, name, self.settings.declarations)
 
     def ensure(self, names: Iterable[str]) -> list[str]:
         """Create the tables that do not exist yet; returns their names.
@@ -109,18 +86,7 @@ class Lake:
             NotDeclared: nobody declared one of them.
             DeclarationAhead: a declaration asks for other columns than the table has.
         """
-        created: list[str] = []
-        for name in names:
-            planned = plan(self.declared(name), self.catalog)
-            if planned.base is None:
-                apply(planned, self.catalog)
-                created.append(name)
-            elif ahead := [str(c) for c in planned.changes if isinstance(c, AddColumn | WidenColumn | RelaxColumn)]:
-                raise DeclarationAhead(
-                    f"Table {name} is not yet as it is declared ({'; '.join(ahead)}).",
-                    remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`.",
-                )
-        return created
+        return [name for name in names if ensure_table(self.catalog, self.declared(name))]
 
     def pin(self, *names: str) -> dict[str, Pinned]:
         """Hold tables at their snapshots of one moment, for the rest of the step.

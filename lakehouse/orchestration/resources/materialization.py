@@ -74,7 +74,7 @@ def materialized(table: Table, attempt: Attempt, written: TableWrite) -> Materia
     metadata: Mapping[str, Any] = {
         **table_metadata(table),
         "dagster/row_count": written.total,
-        "rows added": written.added,
+        "rows written" if written.mode == "overwrite" else "rows added": written.added,
         "snapshot id": str(written.snapshot_id),
         "rows that break a warning rule": sum(written.warnings.values()),
         "branch": written.branch,

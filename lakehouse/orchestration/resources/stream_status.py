@@ -12,8 +12,7 @@ from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.orchestration.resources.lake import Lake
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.plan import require_same_log
-from lakehouse.steps.ingest.position import stored_position
-from lakehouse.steps.ingest.step import first_offsets
+from lakehouse.steps.ingest.position import first_offsets, stored_position
 
 
 @dataclass(frozen=True)

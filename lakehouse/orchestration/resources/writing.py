@@ -44,6 +44,7 @@ class TableWrite:
     """What became visible.
 
     Args:
+        mode: whether the rows came to the others or took their place.
         added: rows that the write added.
         total: rows that the table holds now.
         warnings: rule → rows that break it and were let through.
@@ -52,6 +53,7 @@ class TableWrite:
     table: str
     snapshot_id: int
     branch: str
+    mode: WriteMode
     added: int
     total: int
     seconds: float
@@ -117,6 +119,7 @@ def write_table(
         table=table.name,
         snapshot_id=published.snapshots[base.name],
         branch=attempt.branch,
+        mode=mode,
         added=added,
         total=total,
         seconds=time.monotonic() - began,

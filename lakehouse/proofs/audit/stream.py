@@ -13,17 +13,18 @@ from functools import partial
 
 from lakehouse.engines.kafka.statement import WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, over_tables
-from lakehouse.proofs.audit.absence import Absence, Missed, absences, joined, missed_ranges, progress
+from lakehouse.proofs.audit.absence import progress
 from lakehouse.proofs.audit.accounted_tables import former_tables, judge_missing
 from lakehouse.proofs.audit.chain import Link, read_chain
 from lakehouse.proofs.audit.chain_findings import judge_chain
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.proofs.audit.missing_offsets import name_places
 from lakehouse.proofs.audit.proof import Finding, RangeProof, StreamProof
+from lakehouse.proofs.audit.siblings import group_absences, judge_siblings
 from lakehouse.proofs.audit.stored_offsets import StoredRows, holdings
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.damage import Attempted
-from lakehouse.protocol.seals.history import Sealed, has_rows
+from lakehouse.protocol.seals.history import Sealed
 from lakehouse.protocol.seals.partial_group import absence, read_partial_group
 from lakehouse.protocol.seals.read_group import Pinned
 
@@ -45,7 +46,7 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     group = loaded.tables
     chains = {name: read_chain(pinned.table, pinned.snapshot_id) for name, pinned in group.items()}
     findings = [finding for _, chain_findings in chains.values() for finding in chain_findings]
-    findings += list(_judge_siblings({name: links for name, (links, _) in chains.items()}, group))
+    findings += list(judge_siblings({name: links for name, (links, _) in chains.items()}, group))
     # Seals are the same in every table of the stream; of those that have come as far, the longest chain tells most.
     links = max((links for links, _ in chains.values() if links), key=_reach, default=[])
     for name, (table_links, _) in chains.items():
@@ -76,7 +77,7 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
     findings += [*gone, *map(Finding.of, damages)]
     never_made = tuple(name for name in loaded.missing if name not in {finding.table for finding in gone})
     proof = _report(stream, group, links, findings, ranges, time.monotonic() - started)
-    absent = tuple(_absences({name: table_links for name, (table_links, _) in chains.items()}))
+    absent = tuple(group_absences({name: table_links for name, (table_links, _) in chains.items()}))
     return replace(
         proof,
         absent=absent,
@@ -130,86 +131,6 @@ def _judge_columns(group: Mapping[str, Pinned]) -> Iterator[Finding]:
         if missing:
             message = f"{name} lacks {' and '.join(missing)}, so nothing tells which records it holds."
             yield Finding("no_coordinates", message, name)
-
-
-def _judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pinned]) -> Iterator[Finding]:
-    newest = {name: links[-1] for name, links in chains.items() if links}
-    for name, pinned in group.items():
-        if name not in newest and has_rows(pinned.table, pinned.snapshot_id):
-            yield Finding("no_seal", f"{name} holds rows, but no seal says where they came from.", name)
-    if len(newest) < 2:
-        return
-    latest = max(newest.values(), key=_progress)
-    returning = _returning(chains)
-    for name, link in ((name, link) for name, link in newest.items() if name not in returning):
-        mine, theirs = link.statement, latest.statement
-        if (mine.cluster_id, mine.topic_id) != (theirs.cluster_id, theirs.topic_id):
-            yield Finding(
-                "rolled_back",
-                f"{name} stands at run {link.sealed.seal.run_id} in topic {mine.topic_id} of cluster "
-                f"{mine.cluster_id}, its siblings at run {latest.sealed.seal.run_id} in topic {theirs.topic_id} of "
-                f"cluster {theirs.cluster_id}: it was rolled back alone, or its seal was edited.",
-                name,
-            )
-        if mine.end != theirs.end:
-            for partition in sorted({*mine.end, *theirs.end}):
-                has, needs = mine.end.get(partition, 0), theirs.end.get(partition, 0)
-                if has != needs:
-                    yield Finding(
-                        "rolled_back",
-                        f"{name} stands at run {link.sealed.seal.run_id}, its siblings at run "
-                        f"{latest.sealed.seal.run_id}: it was rolled back alone.",
-                        name,
-                        partition,
-                        f"[{has}, {needs})",
-                    )
-        elif (mine.cluster_id, mine.topic_id) == (theirs.cluster_id, theirs.topic_id) and mine != theirs:
-            alone = mine.reprocessed != theirs.reprocessed
-            yield Finding(
-                "rolled_back" if alone else "seal_edited",
-                f"{name}: its seal of run {link.sealed.seal.run_id} says something else than its siblings' of run "
-                f"{latest.sealed.seal.run_id}.",
-                name,
-            )
-
-
-def _returning(chains: Mapping[str, Sequence[Link]]) -> dict[str, Missed]:
-    """Table → what it has missed by now, of those that were out of the stream and have lost nothing.
-
-    The next run takes them up. Tables of one step say the same, so what differs there was edited.
-    """
-    sealed = {name: links for name, links in chains.items() if links}
-    if not sealed:
-        return {}
-    latest = max(sealed.values(), key=lambda links: _progress(links[-1]))
-    last = latest[-1].statement
-    missed = {
-        name: missed_ranges(name, links[-1].statement, last)
-        for name, links in sealed.items()
-        if links[-1].statement != last and _attempt(links) != _attempt(latest)
-    }
-    return {name: ranges for name, ranges in missed.items() if ranges is not None}
-
-
-def _attempt(links: Sequence[Link]) -> str:
-    """Of the newest step; maintenance only repeats what that one said."""
-    steps = [link for link in links if link.kind != "maintenance"] or links
-    return steps[-1].sealed.seal.attempt
-
-
-def _absences(chains: Mapping[str, Sequence[Link]]) -> Iterator[Absence]:
-    """What tables say that they missed before a seal of theirs, or have missed by now."""
-    for name, missed in _returning(chains).items():
-        yield from absences(name, missed)
-    for name, links in chains.items():
-        for link in links:
-            if link.kind != "maintenance":
-                yield from absences(name, joined(link.sealed.seal.statement) or {})
-
-
-def _progress(link: Link) -> tuple[int, int, int]:
-    """Grows from seal to seal of a stream."""
-    return *progress(link.statement), link.sealed.timestamp_ms
 
 
 def _reach(links: Sequence[Link]) -> tuple[int, int, int]:

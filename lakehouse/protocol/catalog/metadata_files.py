@@ -40,7 +40,7 @@ class MetadataFiles:
             NoDocumentError: there is something else in it, as after a write that broke off.
             OSError: storage does not give it; `FileNotFoundError` where it is gone.
         """
-        with self._io(location).new_input(location).open() as stream:
+        with self.io(location).new_input(location).open() as stream:
             content = stream.read()
         try:
             if content[:2] == b"\x1f\x8b":
@@ -84,25 +84,26 @@ class MetadataFiles:
         content = msgspec.json.encode(document)
         if location.endswith(".gz.metadata.json"):
             content = gzip.compress(content)
-        with self._io(location).new_output(location).create() as stream:
+        with self.io(location).new_output(location).create() as stream:
             stream.write(content)
 
     def discard(self, locations: Iterable[str]) -> None:
         """Delete documents that no entry names; one that stays is an orphan, and no reason for another error."""
         for location in locations:
             with suppress(Exception):
-                self._io(location).delete(location)
+                self.io(location).delete(location)
 
     def delete_outdated(self, files: Sequence[str], location: str) -> None:
         """Delete documents beside another after a commit has landed: one that stays must not make it fail."""
-        io = self._io(location)
+        io = self.io(location)
         for file in files:
             try:
                 io.delete(file)
             except OSError as error:
                 _log.warning("outdated_metadata_not_deleted", file=file, reason=str(error))
 
-    def _io(self, location: str) -> FileIO:
+    def io(self, location: str) -> FileIO:
+        """Storage, as the catalog's settings say, for a file."""
         return load_file_io(self._properties, location)
 
 

@@ -1,12 +1,21 @@
 """An Iceberg REST catalog (Polaris): one `transactions/commit` changes all tables of a step."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from pyiceberg.catalog.rest import Endpoints, RestCatalog, TableResponse
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, NoSuchTableError, RESTError
+from pyiceberg.exceptions import (
+    AuthorizationExpiredError,
+    CommitFailedException,
+    CommitStateUnknownException,
+    NoSuchTableError,
+    OAuthError,
+    RESTError,
+    UnauthorizedError,
+)
 from pyiceberg.io import FileIO
 from pyiceberg.table import (
     CommitTableRequest,
@@ -34,6 +43,11 @@ _MESSAGE_LIMIT = 500
 # (connect, read), of a commit: a catalog that hangs is one whose answer is lost.
 _PATIENCE_SECONDS = (30, 180)
 _TOKEN_ENDED = (401, 419)
+_CREDENTIALS_REFUSED = (UnauthorizedError, AuthorizationExpiredError, OAuthError)
+_RENEW = (
+    "nothing was published; renew the credentials of the catalog, whose file in conf/catalogs says where they come "
+    "from, then run the step again"
+)
 _TRY_AGAIN = (409, 429)  # a requirement did not hold; too many requests
 # Another branch of the table was committed to while a snapshot was prepared. Iceberg's server code, and so Polaris,
 # answers 400 to that, though it only has to be prepared again. (The second: two attempts each prepared a table's very
@@ -51,6 +65,10 @@ class CommitRefusedByCatalog(LakehouseError):
 
 class ReadsNeverSettled(LakehouseError):
     """The tables changed faster than they could be read together."""
+
+
+class CredentialsRefused(LakehouseError, UnauthorizedError):
+    """The catalog does not, or no longer, take our credentials."""
 
 
 class RestLakeCatalog(RestCatalog, LakeCatalog):
@@ -110,17 +128,33 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             ).model_dump_json(by_alias=True)
             for change in changes
         )
+        _raise_for_response(self._post_renewed(f'{{"table-changes":[{body}]}}'.encode()), changes)
+
+    def _post_renewed(self, request: bytes) -> Response:
+        """The answer to a commit, with another token where the one that we have has ended."""
+        response = self._post_commit(request)
+        if response.status_code in _TOKEN_ENDED:  # so it was not done
+            with suppress(*_CREDENTIALS_REFUSED):  # the answer that is there says so already
+                self._refresh_token()
+                response = self._post_commit(request)
+        return response
+
+    def _post_commit(self, request: bytes) -> Response:
         try:
-            response = self._session.post(
-                self.url("transactions/commit"),
-                data=f'{{"table-changes":[{body}]}}'.encode(),
-                timeout=_PATIENCE_SECONDS,
-            )
+            return self._session.post(self.url("transactions/commit"), data=request, timeout=_PATIENCE_SECONDS)
         except RequestException as error:
             raise CommitStateUnknownException(
                 f"The catalog did not answer the commit: {type(error).__name__}"
             ) from error
-        _raise_for_response(response, changes)
+
+    @override
+    def load_table(self, identifier: str | Identifier) -> Table:
+        try:
+            return super().load_table(identifier)
+        except _CREDENTIALS_REFUSED as error:  # PyIceberg has renewed the token, or tried to
+            name = name_of(self.identifier_to_tuple(identifier))
+            message = f"{name}: the catalog refuses our credentials ({type(error).__name__})."
+            raise CredentialsRefused(message, remedy=_RENEW) from error
 
     @override
     def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
@@ -222,6 +256,11 @@ def _raise_for_response(response: Response, changes: Sequence[TableChange]) -> N
         raise CommitFailedException(message)
     if response.status_code >= 500:
         raise CommitStateUnknownException(message)
+    if response.status_code in _TOKEN_ENDED:
+        raise CommitRefusedByCatalog(
+            message,
+            remedy=_RENEW,
+        )
     raise CommitRefusedByCatalog(
         message,
         remedy="check that the catalog offers transactions/commit and that this principal may commit to the tables",

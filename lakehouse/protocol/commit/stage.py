@@ -16,6 +16,7 @@ from tenacity import retry_if_exception_type, retry_if_result
 
 from lakehouse.engines.spark.naming import quoted_name
 from lakehouse.iceberg.format_version import require_writable
+from lakehouse.iceberg.locations import require_whole
 from lakehouse.iceberg.summary import AppendFiles
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, UnsafeCatalog, ref_is
 from lakehouse.protocol.catalog.clock import require_clock
@@ -162,6 +163,7 @@ def commit_on_branch(
         TableGone: it was dropped or renamed.
         UnwritableVersion: the table was upgraded to a format version that PyIceberg cannot write.
         UnsafeCatalog: the commit moved `main`.
+        AddressCut: its files would be written to one and the same address.
         CommitFailedException: other commits came first too often.
     """
     last_error: CommitFailedException | None = None
@@ -169,6 +171,7 @@ def commit_on_branch(
     def build_and_send() -> int | None:
         nonlocal last_error
         table = _load(catalog, base)
+        require_whole(base.name, table.location(), table.properties)
         if not refs_alone:
             require_writable(table)
         transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()

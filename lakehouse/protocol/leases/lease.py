@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from shlex import quote
-from typing import Annotated
 
-import msgspec
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
@@ -26,10 +24,10 @@ from lakehouse.declarations import Maintenance
 from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.protocol.leases.references import commit_missing
+from lakehouse.protocol.leases.terms import LEASE_PROPERTY, LeaseTerms, lease_property, lease_terms
 from lakehouse.protocol.seals.history import head_of
 
 LEASE_PREFIX = "lakehouse_lease_"
-LEASE_PROPERTY = "lakehouse.lease."
 
 
 @dataclass(frozen=True)
@@ -56,22 +54,6 @@ class Lease:
     def tag(self) -> str:
         """The tag's name."""
         return lease_tag(self.owner)
-
-
-class _Terms(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the property says.
-
-    Attributes:
-        snapshot_id: where the tag was set.
-        given_up: the snapshot that the owner had read when its lease was ended although it has to read on: what
-            follows may go, and the owner will need a rebuild. Its next lease takes the place of this.
-    """
-
-    owner: str
-    until: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-    reason: str = ""
-    snapshot_id: int | None = None
-    given_up: int | None = None
 
 
 def lease_tag(owner: str) -> str:
@@ -104,21 +86,16 @@ def held_leases(table: Table) -> tuple[Lease, ...]:
     One whose property nobody can read has no end.
     """
     uuid, tags = str(table.metadata.table_uuid), leases(table)
-    terms = {_tag_of(entry.owner, tags): entry for entry in _terms(table).values()}
+    terms = {_tag_of(entry.owner, tags): entry for entry in lease_terms(table).values()}
     present = {snapshot.snapshot_id for snapshot in table.metadata.snapshots} if terms else set[int]()
     dropped = {
         tag: given for tag, entry in terms.items() if (given := entry.snapshot_id) is not None and given in present
     }
     active: list[Lease] = []
     for tag, snapshot_id in sorted((dropped | tags).items()):
-        lease_terms = terms.get(tag, _Terms(tag.removeprefix(LEASE_PREFIX)))
-        active.append(Lease(table.name(), uuid, lease_terms.owner, snapshot_id, lease_terms.until, lease_terms.reason))
+        own = terms.get(tag, LeaseTerms(tag.removeprefix(LEASE_PREFIX)))
+        active.append(Lease(table.name(), uuid, own.owner, snapshot_id, own.until, own.reason))
     return tuple(active)
-
-
-def given_up(table: Table) -> dict[str, int]:
-    """Owner → the snapshot that it had read when somebody decided that what follows need not be kept for it."""
-    return {terms.owner: terms.given_up for terms in _terms(table).values() if terms.given_up is not None}
 
 
 def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
@@ -139,7 +116,7 @@ def lease_change(catalog: LakeCatalog, lease: Lease) -> TableChange | None:
         (AssertTableUUID(uuid=table.metadata.table_uuid),),
         (
             set_tag(lease.tag, lease.snapshot_id),
-            SetPropertiesUpdate(updates=_lease_property(lease)),
+            SetPropertiesUpdate(updates=_own_property(lease)),
             *(remove_ref(tag) for tag in _tags(table, lease.owner) if tag != lease.tag),
         ),
     )
@@ -205,7 +182,7 @@ def _leases_of(table: Table, owner: str) -> list[Lease]:
 def _ending(table: Table, owner: str, give_up: int | None) -> list[TableUpdate]:
     """What has to be changed so that an owner has no lease; nothing where that is so."""
     updates: list[TableUpdate] = [remove_ref(tag) for tag in _tags(table, owner)]
-    terms, key = {} if give_up is None else _property(_Terms(owner, given_up=give_up)), LEASE_PROPERTY + owner
+    terms, key = {} if give_up is None else lease_property(LeaseTerms(owner, given_up=give_up)), LEASE_PROPERTY + owner
     if terms and not terms.items() <= table.properties.items():
         updates.append(SetPropertiesUpdate(updates=terms))
     elif not terms and key in table.properties:
@@ -221,13 +198,13 @@ def release_command(table: str, owner: str) -> str:
 def _is_held(table: Table, lease: Lease) -> bool:
     """Whether the lease is there, with its terms and no others."""
     heads = {tag: head_of(table, tag) for tag in _tags(table, lease.owner)}
-    return heads == {lease.tag: lease.snapshot_id} and _lease_property(lease).items() <= table.properties.items()
+    return heads == {lease.tag: lease.snapshot_id} and _own_property(lease).items() <= table.properties.items()
 
 
 def _tags(table: Table, owner: str) -> list[str]:
     """The tags of an owner's lease that are there: its own, and the former one unless that is another's."""
     tags = leases(table)
-    other_tags = {_tag_of(terms.owner, tags) for terms in _terms(table).values() if terms.owner != owner}
+    other_tags = {_tag_of(terms.owner, tags) for terms in lease_terms(table).values() if terms.owner != owner}
     return [tag for tag in (lease_tag(owner), _former_tag(owner)) if tag in tags and tag not in other_tags]
 
 
@@ -237,21 +214,5 @@ def _tag_of(owner: str, tags: Mapping[str, int]) -> str:
     return former if former in tags and current not in tags else current
 
 
-def _lease_property(lease: Lease) -> dict[str, str]:
-    return _property(_Terms(lease.owner, lease.until, lease.reason, lease.snapshot_id))
-
-
-def _property(terms: _Terms) -> dict[str, str]:
-    return {LEASE_PROPERTY + terms.owner: msgspec.json.encode(terms).decode()}
-
-
-def _terms(table: Table) -> Mapping[str, _Terms]:
-    terms: dict[str, _Terms] = {}
-    for key, text in table.properties.items():
-        if not key.startswith(LEASE_PROPERTY):
-            continue
-        try:
-            terms[key] = msgspec.json.decode(text, type=_Terms)
-        except msgspec.DecodeError:
-            terms[key] = _Terms(key.removeprefix(LEASE_PROPERTY), reason=f"the property {key} cannot be read")
-    return terms
+def _own_property(lease: Lease) -> dict[str, str]:
+    return lease_property(LeaseTerms(lease.owner, lease.until, lease.reason, lease.snapshot_id))

@@ -15,6 +15,13 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse import seal_keys
 from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, is_seal_only, summary_of
 
+# What ends such a finding: see `is_settling`.
+HOW_TO_SETTLE = (
+    "Remedy: roll the table back to the snapshot before it; or keep what it holds, of a stream by `lakehouse adopt`; "
+    "or make the table anew: a mirror by `lakehouse rebuild`, a derived table by `lakehouse derive`, with --rebuild "
+    "where it is incremental, one of an asset's own by its asset."
+)
+
 
 @dataclass(frozen=True)
 class UncoveredCommit:
@@ -87,7 +94,9 @@ def is_settling(kind: str, statement: Mapping[str, str]) -> bool:
 def _describe(snapshot: Snapshot) -> str:
     summary = summary_of(snapshot)
     operation = snapshot.summary.operation.value if snapshot.summary else "unknown"
-    return f"{operation}, {summary.get('added-records', 0)} rows added, {summary.get('deleted-records', 0)} deleted"
+    added = summary.get("added-records", "0")
+    rows = "row" if added == "1" else "rows"
+    return f"{operation}, {added} {rows} added, {summary.get('deleted-records', 0)} deleted"
 
 
 def _recorded(summary: Mapping[str, str]) -> dict[int, str]:

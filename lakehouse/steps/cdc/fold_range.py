@@ -1,6 +1,5 @@
 """One range, from the changelog's rows to sealed counts: survey, narrow, fold, choose, apply."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -13,21 +12,15 @@ from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.seals.history import is_rewrite
 from lakehouse.steps.cdc.fold.clocks import Arrival
-from lakehouse.steps.cdc.fold.dangling_tombstones import copied_rows, placed, standing_rows
-from lakehouse.steps.cdc.fold.key_changes import complete
-from lakehouse.steps.cdc.fold.last_writer_wins import TOO_LATE
-from lakehouse.steps.cdc.fold.reprocessed_changes import recalled, without_refused
 from lakehouse.steps.cdc.fold.rows_to_write import Delta, resolve
 from lakehouse.steps.cdc.fold.scope import FoldScope
 from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse.steps.cdc.merge.apply import Target, append, apply_rows, collect_tombstones, marked, replace_all
 from lakehouse.steps.cdc.merge.merge_plan import DeltaRows, MergePlan, Mode, Narrowed, choose, narrow, replacing
 from lakehouse.steps.cdc.plan.file_pruning import holding
-from lakehouse.steps.cdc.plan.initial_load import COPIED
-from lakehouse.steps.cdc.plan.range import Range, total
+from lakehouse.steps.cdc.plan.range import Range
 from lakehouse.steps.cdc.plan.reading import (
     changes_of,
-    history_of,
     initial_rows,
     kept,
     rows_at,
@@ -35,6 +28,7 @@ from lakehouse.steps.cdc.plan.reading import (
     touched_by,
 )
 from lakehouse.steps.cdc.plan.schema_evolution import conform, require_readable, undeclared_fields
+from lakehouse.steps.cdc.range_context import gather, looks_far, mirror_rows
 from lakehouse.steps.cdc.range_statement import statement_after
 from lakehouse.steps.cdc.refusals import ChangesDiffer, WithoutKey, WithoutPosition
 from lakehouse.steps.cdc.statement import Applied, MirrorStatement
@@ -52,7 +46,7 @@ def fold(spark: SparkSession, work: MirrorWork, change_range: Range) -> StagedRa
     Raises:
         MirrorRefused: one of its kinds.
     """
-    tables, log = work.tables, work.tables.changelog
+    tables, log, few = work.tables, work.tables.changelog, change_range.changes <= _FEW_CHANGES
     with kept(changes_of(spark, change_range), change_range.changes) as raw:
         handful = change_range.changes <= _HANDFUL
         with interpreted(spark, when=handful), small_shuffles(spark, change_range.changes):
@@ -60,14 +54,14 @@ def fold(spark: SparkSession, work: MirrorWork, change_range: Range) -> StagedRa
             _require_sound(work, change_range, range_survey)
             changes, initial = _shaped(spark, work, change_range, raw)
         scope = FoldScope.of(log, tables.mirror, work.memory, range_survey)
-        handful = handful and not _looks_far(work, change_range, scope)
+        handful = handful and not looks_far(work, change_range, scope, rows=_HANDFUL_READ)
         with interpreted(spark, when=handful), small_shuffles(spark, change_range.changes):
-            changes, scope = _gathered(spark, work, change_range, changes, scope)
+            changes, scope = gather(spark, work, change_range, changes, scope, few=few)
             narrowed = _narrowed(work, changes, scope)
         handful = handful and narrowed.rows <= _HANDFUL_READ
         with interpreted(spark, when=handful), small_shuffles(spark, change_range.changes):
             mirror, ledger = (None, None) if work.rebuild else _stored(spark, work, narrowed)
-            delta = resolve(changes, scope, mirror, ledger, few=change_range.changes <= _FEW_CHANGES)
+            delta = resolve(changes, scope, mirror, ledger, few=few)
     plan = _plan(work, narrowed, delta.applied)
     target = Target(work.catalog, work.bases[tables.mirror.name], work.attempt, log)
     before = work.continued.rows if work.continued else 0
@@ -125,75 +119,6 @@ def _shaped(spark: SparkSession, work: MirrorWork, change_range: Range, raw: Dat
     return changes if reads is None else changes.unionByName(reads), initial
 
 
-def _looks_far(work: MirrorWork, change_range: Range, scope: FoldScope) -> bool:
-    """Whether many rows beside the range may be read to complete it: an initial copy, or all of the changelog."""
-    if work.continued is None and work.tables.mirror.initial is not None:
-        return True
-    cut_off = scope.lone_tombstones and work.continued is not None
-    if not (change_range.reprocessed or cut_off or scope.moving):
-        return False
-    end = change_range.table.metadata.snapshot_by_id(change_range.end)
-    return end is None or total(end) > _HANDFUL_READ
-
-
-def _gathered(
-    spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame, scope: FoldScope
-) -> tuple[DataFrame, FoldScope]:
-    """The changes with what has to be known beside them, and the scope that they have by then."""
-    if change_range.reprocessed:
-        log, mirror = work.tables.changelog, work.tables.mirror
-        changes = _recalled(spark, work, change_range, changes)
-        # All that is known of their keys is in sight, so nothing of them is too late.
-        scope = FoldScope.of(log, mirror, replace(work.memory, low_watermark_us=0), survey(changes, log))
-    if scope.lone_tombstones:
-        changes = _placed(spark, work, change_range, changes)
-    if scope.moving:
-        changes = _completed(spark, work, change_range, changes, scope)
-    return changes, scope
-
-
-def _recalled(spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame) -> DataFrame:
-    """The changes with all others of their keys."""
-    mirror, log = work.tables.mirror.name, work.tables.changelog
-    past = conform(history_of(spark, change_range), log, mirror, read_extra=True)
-    return recalled(changes, past, _refused(spark, work), log)
-
-
-def _placed(spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame) -> DataFrame:
-    """The changes, with tombstones by what they follow: an earlier change, or a row that outlived its change."""
-    if work.continued is None:
-        if not work.tables.mirror.initial:
-            return changes
-        copied = f.col("_kafka_partition") == COPIED
-        return placed(changes, changes.filter(~copied), copied_rows(changes.filter(copied)))
-    rows, refused = _mirror_rows(spark, work), _refused(spark, work)
-    past = history_of(spark, change_range)
-    if refused is not None:
-        past = without_refused(past, refused.filter(f.col("reason") == TOO_LATE))
-    soft = work.tables.mirror.deletes == "soft"
-    return placed(changes, past, None if rows is None else standing_rows(rows, work.tables.changelog, soft=soft))
-
-
-def _refused(spark: SparkSession, work: MirrorWork) -> DataFrame | None:
-    """What this build of the mirror has refused; None: nothing."""
-    refused = rows_at(spark, work.bases[work.tables.quarantine.name])
-    return (
-        refused if refused is None or work.continued is None else refused.filter(f.col("build") == work.continued.build)
-    )
-
-
-def _completed(
-    spark: SparkSession, work: MirrorWork, change_range: Range, changes: DataFrame, scope: FoldScope
-) -> DataFrame:
-    """The changes with what changes of key have left out: their old keys may be anywhere in the changelog."""
-    log, mirror = work.tables.changelog, work.tables.mirror.name
-    past = (
-        None if change_range.start is None else conform(history_of(spark, change_range), log, mirror, read_extra=True)
-    )
-    rows = None if work.rebuild else _mirror_rows(spark, work)
-    return complete(changes, scope, past=past, mirror_rows=rows, few=change_range.changes <= _FEW_CHANGES)
-
-
 def _narrowed(work: MirrorWork, changes: DataFrame, scope: FoldScope) -> Narrowed:
     """The part of the mirror that the changes can touch; where a truncate is among them, all of it."""
     base, log = work.bases[work.tables.mirror.name], work.tables.changelog
@@ -209,18 +134,8 @@ def _narrowed(work: MirrorWork, changes: DataFrame, scope: FoldScope) -> Narrowe
 def _stored(spark: SparkSession, work: MirrorWork, narrowed: Narrowed) -> tuple[DataFrame | None, DataFrame | None]:
     """What mirror and ledger hold, as the step found them, of the part that matters."""
     ledger = work.bases[work.tables.mirror.tombstones_name]
-    rows = _mirror_rows(spark, work, narrowed.literals) if narrowed.files else None
+    rows = mirror_rows(spark, work, narrowed.literals) if narrowed.files else None
     return rows, rows_at(spark, ledger, narrowed.literals)
-
-
-def _mirror_rows(spark: SparkSession, work: MirrorWork, literals: Sequence[str] = ()) -> DataFrame | None:
-    """The mirror as the step found it, null in columns that were added since (a snapshot keeps its schema)."""
-    rows = rows_at(spark, work.bases[work.tables.mirror.name], literals)
-    if rows is None:
-        return None
-    columns = work.tables.changelog.columns
-    later = {column.name: f.lit(None).cast(column.type) for column in columns if column.name not in rows.columns}
-    return rows.withColumns(later) if later else rows
 
 
 def _plan(work: MirrorWork, narrowed: Narrowed, applied: Applied) -> MergePlan:

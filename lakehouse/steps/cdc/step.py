@@ -25,14 +25,14 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.cdc.fold.survey import survey
+from lakehouse.quantities import quantity
 from lakehouse.steps.cdc.fold_range import files_of, fold, without_changes
 from lakehouse.steps.cdc.plan.initial_tag import hold_initial
 from lakehouse.steps.cdc.plan.range import Range, next_range, whole_range
-from lakehouse.steps.cdc.plan.reading import changes_of, require_files
+from lakehouse.steps.cdc.plan.reading import require_files
 from lakehouse.steps.cdc.plan.reread_range import applied_range, require_complete, require_unretired, still_unretired
 from lakehouse.steps.cdc.plan.schema_evolution import declared_since, evolve, undeclared_fields
-from lakehouse.steps.cdc.refusals import ChangelogReplaced, HistoryIncomplete, NoChangelog
+from lakehouse.steps.cdc.refusals import HistoryIncomplete, NoChangelog
 from lakehouse.steps.cdc.report import MirrorReport
 from lakehouse.steps.cdc.statement import KIND_MIRROR, KIND_REBUILD, MirrorStatement
 from lakehouse.steps.cdc.stored_statement import newest_statement, stored_statement
@@ -105,7 +105,8 @@ def _mirror(step: MirrorStep) -> MirrorReport:
     if (change_range := work.change_range) is None:
         step.inform(f"{step.name}: nothing new in {step.tables.changelog.name}")
         return MirrorReport(step.name, "idle", work.previous, None, notes=work.notes, seconds=_since(began))
-    step.inform(f"{step.name}: {change_range.changes} changes of {change_range.name} up to snapshot {change_range.end}")
+    changes = quantity(change_range.changes, "change")
+    step.inform(f"{step.name}: {changes} of {change_range.name} up to snapshot {change_range.end}")
     failpoint("mirror.planned")
     folded = _fold(step, work, change_range)
     step.inform(f"{step.name}: {folded.plan.strategy}, {'; '.join(folded.plan.reasons)}, {_since(began):.1f} s")
@@ -150,23 +151,6 @@ def plan_work(step: MirrorStep) -> MirrorWork:
         return _leased(work)
     require_files(step.name, change_range)
     return _leased(replace(work, change_range=change_range))
-
-
-def recompute_digest(
-    spark: SparkSession, catalog: LakeCatalog, tables: MirrorTables, statement: MirrorStatement
-) -> str:
-    """Read an applied range again; another digest than the sealed one means that the changelog was changed since.
-
-    Raises:
-        MirrorRefused: the range is not there any more.
-    """
-    changelog = read_group(catalog, [statement.changelog])[statement.changelog].table
-    name = tables.mirror.name
-    if str(changelog.metadata.table_uuid) != statement.changelog_uuid:
-        raise ChangelogReplaced(name, statement.changelog, statement.changelog_uuid, str(changelog.metadata.table_uuid))
-    change_range = applied_range(name, changelog, statement)
-    require_files(name, change_range)
-    return survey(changes_of(spark, change_range), tables.changelog).digest
 
 
 def _changelog(step: MirrorStep) -> Table:
@@ -252,4 +236,4 @@ def _since(began: float) -> float:
     return time.monotonic() - began
 
 
-__all__ = ["MAX_CHANGES", "MirrorReport", "MirrorStep", "mirror", "recompute_digest"]
+__all__ = ["MAX_CHANGES", "MirrorReport", "MirrorStep", "mirror"]

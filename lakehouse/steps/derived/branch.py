@@ -12,6 +12,7 @@ from lakehouse.proofs.lineage.spark_plan.trace import Trace, trace
 from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.commit.frames import stage_frame, staged_rows
 from lakehouse.protocol.seals.history import head_of
+from lakehouse.quantities import quantity
 from lakehouse.steps.derived.columns import fitted_frame
 from lakehouse.steps.derived.compute import computed
 from lakehouse.steps.derived.error_masking import function_errors_masked
@@ -73,7 +74,10 @@ def compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) 
     since = None if step.whole else work.base.snapshot_id
     rules = judge_snapshot(step.derived.table, table, head, lambda: nullcontext(spark), since=since)
     if rules.broken_blocking:
-        broken = (f"{verdict.name} ({verdict.broken:,} of {verdict.rows:,} rows)" for verdict in rules.broken_blocking)
+        broken = (
+            f"{verdict.name} ({verdict.broken:,} of {quantity(verdict.rows, 'row')})"
+            for verdict in rules.broken_blocking
+        )
         raise ContractBroken(step.name, broken, step.attempt.branch)
     added, total = staged_rows(table, work.base, step.attempt)
     # Only now: what a function gives to Spark's workers is sent when the rows are computed.
@@ -93,6 +97,7 @@ def _require_no_stray(step: DeriveStep, spark: SparkSession, part: DerivedPart, 
     if count:
         assert step.derived.partitions is not None
         raise UnknownPartition(
-            f"{step.name}: {count:,} rows belong to no declared partition of column {step.derived.partitions.column}.",
+            f"{step.name}: {quantity(count, 'row')} in no declared partition of column "
+            f"{step.derived.partitions.column}.",
             remedy="declare their partitions, or leave them out.",
         )

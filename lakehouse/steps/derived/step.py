@@ -15,6 +15,7 @@ from lakehouse.protocol.errors import MainMoved, Superseded
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.quantities import quantity
 from lakehouse.settings import value_digests
 from lakehouse.steps.derived.branch import OnBranch, compute_on_branch
 from lakehouse.steps.derived.error_masking import spark_errors_masked
@@ -76,7 +77,7 @@ def _derive(step: DeriveStep) -> DeriveReport:
     staged = seal_branch(step.catalog, work.base, step.attempt, seal)
     leases = [work.increment.lease(step.name)] if work.increment else []
     published = publish(step.catalog, [staged], leases=leases)
-    step.inform(f"{step.name}: {result.added:,} rows published, {time.monotonic() - began:.1f} s in all")
+    step.inform(f"{step.name}: {quantity(result.added, 'row')} published, {time.monotonic() - began:.1f} s in all")
     return DeriveReport(
         table=step.name,
         statement=statement,

@@ -93,14 +93,28 @@ def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -
 def require_unchanged(stream: str, plan: IngestPlan, topic: TopicState) -> None:
     """Refuse what was read if the topic became another one while it was being read.
 
-    Records that retention takes meanwhile are no concern here: Spark fails by itself (`failOnDataLoss`) when the log
-    begins after an offset that it asks for.
-
     Raises:
         TopicRecreated: the name belongs to another topic now.
     """
     if plan.topic.topic_id != topic.topic_id:
         raise TopicRecreated(stream, topic.topic, plan.topic.topic_id, topic.topic_id, plan.ranges)
+
+
+def require_retained(stream: str, plan: IngestPlan, topic: TopicState) -> None:
+    """Say which records retention took while they were being read, once that has failed.
+
+    Spark fails by itself (`failOnDataLoss`) when the log begins after an offset that it asks for, and names no range.
+
+    Raises:
+        RetentionOvertook: the log begins after the start of what was planned.
+    """
+    lost = {
+        partition: (start, min(topic.partitions[partition].earliest, end))
+        for partition, (start, end) in plan.ranges.items()
+        if partition in topic.partitions and topic.partitions[partition].earliest > start
+    }
+    if lost:
+        raise RetentionOvertook(stream, topic.topic, lost)
 
 
 def position_in(previous: KafkaStatement, topic: TopicState) -> dict[int, int]:

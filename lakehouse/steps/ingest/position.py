@@ -1,4 +1,4 @@
-"""Where a stream stands: what its tables say together, or why nobody can tell.
+"""Where a stream stands: what its tables say together, or why nobody can tell; and where it begins.
 
 All tables of a stream carry the same seal. A new one joins at their position, and so does one that comes back
 (`proofs/audit/absence.py`).
@@ -6,9 +6,13 @@ All tables of a stream carry the same seal. A new one joins at their position, a
 
 from collections.abc import Mapping
 
+from lakehouse.declarations import Stream
+from lakehouse.engines.kafka import offsets_at
 from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.proofs.audit.absence import Missed, missed_ranges, progress
 from lakehouse.protocol.seals.base import Base
+from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest.refusals import PositionsDiffer, RowsWithoutSeal, TableEmptied, UnsealedCommit
 
 
@@ -74,6 +78,19 @@ def agreed_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | 
         positions = {name: statement.end for name, statement in statements.items()}
         raise PositionsDiffer(stream, positions, late if len(set(late.values())) > 1 else None)
     return position
+
+
+def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> dict[int, int]:
+    """Partition → offset at which a stream begins that has no position yet, as it declares.
+
+    Partitions that are not among them begin at the earliest.
+    """
+    start = stream.start
+    if start.kind == "latest":
+        return {partition: limits.last_stable for partition, limits in topic.partitions.items()}
+    if start.kind == "timestamp" and start.moment is not None:
+        return offsets_at(kafka, topic.topic, start.moment)
+    return dict(start.positions)
 
 
 def joining(bases: Mapping[str, Base]) -> dict[str, Missed]:

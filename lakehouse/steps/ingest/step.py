@@ -16,22 +16,22 @@ from pyspark.sql import SparkSession
 from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import Declarations, Stream
-from lakehouse.engines.kafka import first_oversized, offsets_at, read_topic, sample_record_bytes
+from lakehouse.engines.kafka import TopicState, first_oversized, read_topic, sample_record_bytes
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.proofs.audit.absence import joined_key
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.quantities import quantity
 from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
-from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_unchanged
-from lakehouse.steps.ingest.position import joining, stored_position
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
+from lakehouse.steps.ingest.position import first_offsets, joining, stored_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.received import last_refused
@@ -72,7 +72,7 @@ def ingest(step: IngestStep) -> IngestReport:
 
     Raises:
         NotApplied: a table is not as declared.
-        IngestRefused: stored position and topic do not fit together; nothing was read.
+        IngestRefused: stored position and topic do not fit together, or do not any more; nothing was published.
         CannotRead: offsets cannot be read; what lies before them was published, and the error has the report.
         ReadDiffers: what was read is not what was planned; nothing was published.
         TooMuchQuarantined: more records were unacceptable than the stream allows; nothing was published.
@@ -85,7 +85,8 @@ def ingest(step: IngestStep) -> IngestReport:
     if not plan.needed:
         step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
         return IngestReport.idle(step.stream, plan, time.monotonic() - began)
-    step.inform(f"{step.stream.name}: {plan.offsets} offsets of {plan.topic.topic} in {len(plan.ranges)} partitions")
+    partitions = quantity(len(plan.ranges), "partition")
+    step.inform(f"{step.stream.name}: {quantity(plan.offsets, 'offset')} of {plan.topic.topic} in {partitions}")
     readable = _land(step, plan, bases)
     plan, landed = readable.plan, readable.landed
     if readable.unreadable and (readable.spark_ended or not plan.needed):
@@ -94,8 +95,8 @@ def ingest(step: IngestStep) -> IngestReport:
     comparison = compare(step.stream.name, plan, landed, step.kafka)
     statement = state(plan, landed, comparison)
     step.inform(
-        f"{step.stream.name}: {landed.counts.written} rows and {landed.counts.quarantined} for quarantine written, "
-        f"{time.monotonic() - began:.1f} s"
+        f"{step.stream.name}: {quantity(landed.counts.written, 'row')} and {landed.counts.quarantined:,} for "
+        f"quarantine written, {time.monotonic() - began:.1f} s"
     )
     try:
         require_whole(comparison)
@@ -132,19 +133,11 @@ def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
     return plan_range(step.stream.name, previous, topic, first=first, max_records=max_records)
 
 
-def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> dict[int, int]:
-    """Resolve the declared start against the topic; partitions that are not named start at earliest."""
-    start = stream.start
-    if start.kind == "latest":
-        return {partition: limits.last_stable for partition, limits in topic.partitions.items()}
-    if start.kind == "timestamp" and start.moment is not None:
-        return offsets_at(kafka, topic.topic, start.moment)
-    return dict(start.positions)
-
-
 def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Readable:
-    def look() -> None:
-        require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
+    def look() -> TopicState:
+        topic = read_topic(step.kafka, plan.topic.topic)
+        require_unchanged(step.stream.name, plan, topic)
+        return topic
 
     if not plan.ranges:
         return Readable(plan, WriteResult.nothing())
@@ -153,7 +146,7 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
         reading = PlanReader(spark, step.kafka, work, step.limits.min_partitions)
         readable = read_what_can_be_read(
             *(plan, reading.land, reading.attempt),
-            look=look,
+            look=lambda: require_retained(step.stream.name, plan, look()),
             oversized=lambda plan: first_oversized(step.kafka, plan.topic.topic, plan.ranges),
             inform=step.inform,
         )

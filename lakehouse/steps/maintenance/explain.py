@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from lakehouse.quantities import quantity
 from lakehouse.steps.maintenance.model.action import Action, MaintenancePlan, Operation, Withheld
 from lakehouse.steps.maintenance.plan.decide import OVERDUE
 from lakehouse.steps.maintenance.plan.due_result import sized
@@ -62,7 +63,7 @@ def summary(surveys: Iterable[Surveyed]) -> str:
     """How many tables there are, and how they are."""
     standings = [standing(surveyed.plan) for surveyed in surveys]
     need, wait, idle = (standings.count(kind) for kind in ("needs something", "waits", "nothing"))
-    tables = f"{len(standings)} table{'s' * (len(standings) != 1)}"
+    tables = quantity(len(standings), "table")
     return f"{tables}: {need} need{'s' * (need == 1)} something, {wait} wait{'s' * (wait == 1)}, {idle} nothing"
 
 

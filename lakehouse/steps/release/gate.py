@@ -12,6 +12,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.proofs.lineage.computations import Computation, computations_of
 from lakehouse.proofs.lineage.vintage import Vintage
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.quantities import quantity
 from lakehouse.steps.release.candidates import Candidate
 
 Outcome = Literal["passed", "failed", "errored", "running"]
@@ -70,7 +71,7 @@ class ReleaseHeld(LakehouseError):
         self.reasons = tuple(reasons)
         lines = "\n".join(f"- {reason}" for reason in reasons)
         super().__init__(
-            f"Release {group} is held, for {len(reasons)} reason{'s' if len(reasons) > 1 else ''}; readers keep the "
+            f"Release {group} is held, for {quantity(len(reasons), 'reason')}; readers keep the "
             f"release that they have.\n{lines}"
         )
 

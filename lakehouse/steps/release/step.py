@@ -22,6 +22,7 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.load_group import load_together
+from lakehouse.quantities import quantity
 from lakehouse.steps.release.candidates import Candidate, candidates, changes
 from lakehouse.steps.release.content import ReleaseContent, begun_before
 from lakehouse.steps.release.gate import Check, Reason, ReleaseHeld, held_by, judged_by, materialize, mixed
@@ -125,7 +126,7 @@ def release(step: ReleaseStep) -> Released:
     _require_same_rows(step, tables, snapshots, pointer)
     newest = pointer.statement.newest if pointer.statement else ""
     content = ReleaseContent(new_id(step.release.name, _root(step), after=newest), by_name, snapshots)
-    step.inform(f"tagging {len(content.members)} tables for release {content.id}")
+    step.inform(f"tagging {quantity(len(content.members), 'table')} for release {content.id}")
     failpoint("release.judged")
     set_tags(step.catalog, content.id, content.members)
     failpoint("release.tagged")

@@ -12,5 +12,5 @@ def test_a_port_that_is_taken_is_refused_with_the_command_for_another() -> None:
         stranger.bind((HOST, 0))
         stranger.listen()
         port = stranger.getsockname()[1]
-        with pytest.raises(DevFailed, match=rf"Port {port} is taken.*\.venv/bin/lakehouse dev --port N"):
+        with pytest.raises(DevFailed, match=rf"Port {port} is taken.*`lakehouse dev --port N`"):
             require_free(port)

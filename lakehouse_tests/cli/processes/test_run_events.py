@@ -36,6 +36,7 @@ def test_rows_of_a_mirror_that_came_changed_and_went_are_told() -> None:
 def test_a_mirror_to_which_nothing_happened_is_nothing_new() -> None:
     assert told({"rows inserted": 0, "rows updated": 0, "rows deleted": 0}).endswith("succeeded: nothing new\n")
     assert told({"rows added": 7}).endswith("succeeded: +7 mirror.nests\n")
+    assert told({"rows written": 7}).endswith("succeeded: =7 mirror.nests\n")
 
 
 def test_what_maintenance_has_done_is_told_in_its_own_words() -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from lakehouse.cli.context import Context
 from lakehouse.cli.processes.run_context import BROKER, SPARK_CONNECT
 from lakehouse.cli.processes.server_events import supervised
-from lakehouse.cli.processes.supervision import STEADY, Supervised
+from lakehouse.cli.processes.supervision import ASK_EVERY, MOST_UNANSWERED, STEADY, Supervised
 from lakehouse.engines.background_process import Daemon
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.checks.spark_server import NAME, SERVER
@@ -27,13 +27,17 @@ class PortTaken(LakehouseError):
 
 @dataclass
 class Sleeper:
-    """A server that answers nobody; its process is real."""
+    """A server whose process is real; it answers while that is not stopped."""
 
     daemon: Daemon
     trouble: str = ""
 
     def running(self) -> bool:
         return self.daemon.pid() is not None
+
+    def answers(self, timeout: float) -> bool:
+        pid = self.daemon.pid()
+        return pid is not None and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T"
 
     def start(self) -> bool:
         if self.trouble:
@@ -86,6 +90,37 @@ def test_a_server_that_died_is_started_again_at_once(server: Sleeper) -> None:
     assert [answers for _, answers in watched.told] == [False, True]
     assert server.running()
     assert watched.look(3) == []
+
+
+def test_one_that_is_alive_and_silent_is_ended_and_started_again(server: Sleeper) -> None:
+    watched = Watched(server)
+    assert watched.look(0) == []
+    stopped = server.daemon.pid()
+    assert stopped is not None
+    os.kill(stopped, signal.SIGSTOP)
+    while server.answers(0):
+        pass
+    silence = [ASK_EVERY * n for n in range(1, MOST_UNANSWERED)]
+    assert [watched.look(now) for now in silence] == [[]] * (MOST_UNANSWERED - 1), "a pause is no end"
+    assert watched.look(silence[-1] + 3600 - ASK_EVERY / 2) == [
+        "The server has not answered for 60 s, and is ended. It is started again now.",
+        "The server answers again.",
+    ]
+    assert [answers for _, answers in watched.told] == [False, True]
+    assert server.daemon.pid() not in {None, stopped}
+    assert watched.look(silence[-1] + 7200) == []
+
+
+def test_a_pause_of_a_server_is_forgotten(server: Sleeper) -> None:
+    watched = Watched(server)
+    pid = server.daemon.pid()
+    assert pid is not None
+    for number, deaf in enumerate([True] * (MOST_UNANSWERED - 1) + [False] + [True] * (MOST_UNANSWERED - 1)):
+        os.kill(pid, signal.SIGSTOP if deaf else signal.SIGCONT)
+        while server.answers(0) is deaf:
+            pass
+        assert watched.look(ASK_EVERY * number) == []
+    assert server.daemon.pid() == pid
 
 
 def test_one_that_dies_again_and_again_is_started_later_and_later(server: Sleeper) -> None:

@@ -3,7 +3,8 @@
 import dagster as dg
 import pytest
 
-from lakehouse.cli.reports.derived_report import plots, vintages
+from lakehouse.cli.reports.derived_report import computed_from, plots, vintages
+from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.derived.statement import DeriveStatement
@@ -41,3 +42,19 @@ def test_a_check_with_a_picture_has_an_address_and_another_has_none() -> None:
     picture = dg.MetadataValue.md("![years](data:image/png;base64,AAAA)")
     found = plots({("raw.planes", "histogram_year"): check(plot=picture), ("raw.planes", "other"): check()})
     assert found == ["http://127.0.0.1:3000/assets/raw/planes?view=checks&checkDetail=histogram_year"]
+
+
+def test_an_input_whose_check_failed_is_named_beside_what_was_computed_from_it() -> None:
+    def check(table: str, name: str, **more: object) -> dg.AssetCheckEvaluation:
+        return dg.AssetCheckEvaluation(dg.AssetKey(table.split(".")), name, metadata={}, **more)  # pyright: ignore[reportArgumentType]
+
+    outcome = RunOutcome()
+    for table, name, passed, severity in (
+        ("raw.a", "unique_key", False, dg.AssetCheckSeverity.ERROR),
+        ("raw.a", "contract", False, dg.AssetCheckSeverity.ERROR),
+        ("raw.a", "freshness", True, dg.AssetCheckSeverity.ERROR),
+        ("raw.b", "drift", False, dg.AssetCheckSeverity.WARN),
+    ):
+        outcome.checks[table, name] = check(table, name, passed=passed, severity=severity)
+    statement = DeriveStatement("full", 1, 1, declared={"a": "raw.a", "b": "raw.b"})
+    assert computed_from(statement, outcome) == ["raw.a [bold red](contract, unique_key FAILED)[/]", "raw.b"]

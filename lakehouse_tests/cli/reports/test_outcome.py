@@ -21,6 +21,7 @@ def contract(*, passed: bool = True, severity: str = "ERROR") -> dg.AssetCheckEv
 def outcome(*checks: dg.AssetCheckEvaluation) -> RunOutcome:
     return RunOutcome(
         added={"raw.birds": 4},
+        written={"mart.nests": 2},
         mirrored={"mirror.nests": Mirrored(changes=3, inserted=2, updated=1)},
         checks={("raw.birds", check.check_name): check for check in checks},
         runs=["a run"],
@@ -32,6 +33,7 @@ def test_it_is_data_for_machines() -> None:
         "good": True,
         "runs": ["a run"],
         "rows_added": {"raw.birds": 4},
+        "rows_written": {"mart.nests": 2},
         "released": {},
         "mirrors": {"mirror.nests": {"changes": 3, "inserted": 2, "updated": 1, "deleted": 0, "refused": 0}},
         "checks": [
@@ -69,3 +71,18 @@ def test_a_step_that_succeeds_later_has_not_failed() -> None:
         return list(outcome.failures)
 
     assert [failed(), failed(), failed()] == [["pointer"], [], ["pointer"]]
+
+
+def test_rows_that_take_the_place_of_others_are_not_added_up() -> None:
+    @dg.asset
+    def nests() -> dg.MaterializeResult[None]:
+        return dg.MaterializeResult(metadata={"rows written": 5})
+
+    @dg.asset
+    def birds() -> dg.MaterializeResult[None]:
+        return dg.MaterializeResult(metadata={"rows added": 5})
+
+    outcome = RunOutcome()
+    for _ in range(2):
+        outcome.add(dg.materialize([nests, birds]))
+    assert (outcome.written, outcome.added) == ({"nests": 5}, {"birds": 10})

@@ -4,6 +4,7 @@ import pytest
 
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import (
+    LONGEST_NAME,
     check_column_name,
     check_stream_name,
     check_topic_name,
@@ -33,3 +34,14 @@ def test_streams_and_topics() -> None:
     for topic in ("", "..", "a b", "x" * 250):
         with pytest.raises(DeclarationError, match="cannot name a topic"):
             check_topic_name("birds", topic)
+
+
+def test_a_name_too_long_for_a_file_system_is_refused_with_the_limit() -> None:
+    long = "x" * LONGEST_NAME
+    assert table_identifier(f"{long}.{long}") == (long, long)
+    check_stream_name(long)
+    for name in (f"{long}x.birds", f"raw.{long}x"):
+        with pytest.raises(DeclarationError, match=r"…' cannot name a namespace or table: it has 101.*at most 100"):
+            table_identifier(name)
+    with pytest.raises(DeclarationError, match=r"'x{20}…' cannot name a stream or release: it has 300.*at most 100"):
+        check_stream_name("x" * 300)

@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandera.pyspark as pa
 import pyspark.sql.types as T  # noqa: N812
 import pytest
@@ -75,14 +74,6 @@ def test_a_new_table_has_the_policy_as_icebergs_own_properties(sql_lake: Lake) -
     assert apply(changed, sql_lake.catalog).properties["write.target-file-size-bytes"] == "33554432"
 
 
-def test_a_field_that_is_gone_has_no_effect_and_is_named_for_one_release() -> None:
-    with pytest.warns(FutureWarning, match="min_gain_per_mib has no effect.*Remedy: remove it from the decl") as caught:
-        given = Rewrite(min_gain_per_mib=0.5)
-    assert caught[0].filename == __file__
-    assert replace(given, min_input_files=7) == Rewrite(min_input_files=7)
-    assert b"min_gain_per_mib" not in msgspec.json.encode(given)
-
-
 def test_a_part_that_is_none_sets_nothing() -> None:
     never = declare(COLUMNS, maintenance=Maintenance(rewrite=None, manifests=None, expire=None))
     assert (
@@ -131,19 +122,6 @@ def test_a_streams_table_is_never_distributed_by_range() -> None:
 @pytest.mark.parametrize(
     ("part", "given"),
     [
-        (Rewrite, {"strategy": "fast"}),
-        (Rewrite, {"strategy": "zorder"}),
-        (Rewrite, {"zorder_by": ("id",)}),
-        (Rewrite, {"target_file_size": 1}),
-        (Rewrite, {"min_file_size_ratio": 1.0}),
-        (Rewrite, {"max_file_size_ratio": 1.0}),
-        (Rewrite, {"min_input_files": 1}),
-        (Rewrite, {"delete_file_threshold": 0}),
-        (Rewrite, {"delete_ratio_threshold": 0.0}),
-        (Rewrite, {"max_group_bytes": MIB}),
-        (Rewrite, {"to_format": "orc"}),
-        (Rewrite, {"quiet_for": -DAY}),
-        (Rewrite, {"every_commits": 0}),
         (Manifests, {"min_count": 1}),
         (Manifests, {"target_size": 0}),
         (Expire, {"max_snapshot_age": timedelta(0)}),
@@ -163,7 +141,7 @@ def test_a_streams_table_is_never_distributed_by_range() -> None:
     ],
 )
 def test_what_cannot_work_is_refused_where_it_is_declared(part: Any, given: dict[str, Any]) -> None:
-    with pytest.raises(DeclarationError, match=rf"{part.__name__}\.{next(reversed(list(given)))}|zorder_by"):
+    with pytest.raises(DeclarationError, match=rf"{part.__name__}\.{next(reversed(list(given)))}"):
         part(**given)
 
 

@@ -38,6 +38,10 @@ def test_a_broker_keeps_its_address_and_its_records_through_stop_and_kill(local:
 
     local.start()
     assert local.pid is not None
+    assert local.answers(timeout=5)
+    os.kill(local.pid, signal.SIGSTOP)
+    assert local.running()
+    assert not local.answers(timeout=0.5)
     os.kill(local.pid, signal.SIGKILL)
     assert local.start() is True
     after = read_topic(local.settings, "kept")

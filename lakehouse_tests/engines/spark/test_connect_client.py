@@ -3,9 +3,11 @@
 import os
 import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -48,6 +50,20 @@ def test_the_remedy_names_a_command_that_works(absent: Settings) -> None:
     assert commands == ["dev", "up --connect"]
     for command in commands:
         assert CliRunner().invoke(app, [*command.split(), "--help"]).exit_code == 0
+
+
+def test_a_server_that_takes_connections_and_says_nothing_does_not_speak() -> None:
+    with socket.socket() as stopped:  # whose connections the system takes
+        stopped.bind(("127.0.0.1", 0))
+        stopped.listen()
+        remote = Remote("127.0.0.1", stopped.getsockname()[1], "")
+        assert remote.answers()
+        assert not remote.speaks(timeout=0.5)
+    server = grpc.server(ThreadPoolExecutor(1))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    assert Remote("127.0.0.1", port, "").speaks(timeout=AT_ONCE)
+    server.stop(None).wait()
 
 
 def test_the_check_fails_where_nobody_answers(absent: Settings) -> None:

@@ -166,7 +166,7 @@ def test_a_chain_is_computed_in_one_run_and_each_table_tells_from_what(shop: Hou
     assert told["snapshot id"] == str(lake.pin("mart.best")["mart.best"].snapshot_id)
     assert told["runtime date"] == DAY
     assert told["parameters"] == {"least": 2}
-    assert (told["rows added"], told["dagster/row_count"]) == (2, 2)
+    assert (told["rows written"], told["dagster/row_count"]) == (2, 2)
     deps = told["dagster/column_lineage"].deps_by_column
     assert {(d.asset_key.to_user_string(), d.column_name) for d in deps["best"]} == {("mart/days", "total")}
     assert told["dagster/column_schema"].columns[0].name == "shop"

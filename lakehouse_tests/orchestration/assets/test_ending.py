@@ -97,7 +97,7 @@ def test_killed_before_dagster_hears_of_the_publish_nothing_is_lost_and_nothing_
     assert birds(house) == 10, "it was published"
     house.birds(5)
     output = house.command("run").output
-    assert "1 runs of killed processes were ended" in output
+    assert "ended 1 run of killed processes" in output
     assert birds(house) == 15
     require_proven(house)
     require_no_run_is_left(house, monkeypatch)

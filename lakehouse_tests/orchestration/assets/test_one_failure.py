@@ -27,7 +27,7 @@ def test_all_other_streams_are_read_to_their_end_and_reported(working_house: Hou
     assert len(failures) == 1
     assert failures[0].startswith(f"ingest_lost failed: Topic {house.topic}-nowhere does not exist")
     assert f"6 messages of topic {house.topic} = 6 in raw.birds + 0 in quarantine.birds" in done.stdout
-    assert "6 rows added, and 1 steps failed: see above" in done.stdout
+    assert "6 rows added, and 1 step failed: see above" in done.stdout
     assert re.search(r"^Checks: [1-9]\d* passed, 0 failed\.$", done.stdout, re.MULTILINE)
     (refusal, *_) = json.loads(house.command("log", "--kind", "refusal", "--json").stdout)
     assert (refusal["outcome"], refusal["step"]) == ("refused", "ingest_lost")

@@ -6,7 +6,6 @@ import dagster as dg
 import pytest
 
 from lakehouse.declarations import ByMonth, ByValue, Derived
-from lakehouse.orchestration.automation.refresh_groups import group_of
 from lakehouse_tests.orchestration.automation.followed import ALL, FEATURES, Followed, derived
 
 pytestmark = pytest.mark.slow
@@ -139,19 +138,6 @@ def test_what_dagster_hears_late_is_news_as_well(features: Followed) -> None:
 def by_month(name: str, *inputs: str) -> Derived:
     """A table of three months."""
     return derived(name, *inputs, partitions=ByMonth(column="day", start=date(2020, 1, 1), end=date(2020, 4, 1)))
-
-
-def test_a_partitioned_table_is_computed_whole_and_what_comes_after_it_waits(instance: dg.DagsterInstance) -> None:
-    monthly = by_month("monthly", "raw.a")
-    found = Followed(instance, (monthly, derived("whole", "raw.a", "features.monthly")))
-    assert group_of(monthly, found.declarations).tables == ("features.monthly",), "a run has partitions of one kind"
-    found.look()
-    for _ in range(2):
-        found.write("raw.a")
-        assert found.follow() == [{"features.monthly"}]
-        assert found.partitions == [("2020-01-01", "2020-02-01", "2020-03-01")]
-        assert found.follow() == [{"features.whole"}]
-        assert found.look() == []
 
 
 def test_partitions_of_a_table_are_all_missing_or_computed_by_value(instance: dg.DagsterInstance) -> None:

@@ -6,9 +6,6 @@ import time
 import dagster as dg
 import pytest
 
-from lakehouse.orchestration.automation.run_history import run_news
-from lakehouse.protocol.journal import JournalPosition
-from lakehouse.protocol.journal.event import nothing_known
 from lakehouse_tests.orchestration.automation.marts import Mart, commanded
 
 pytestmark = pytest.mark.slow
@@ -30,22 +27,6 @@ def test_a_run_its_commits_and_its_checks_are_logged_with_who_started_it(mart: M
     assert by_kind["check"].message == "enough: Each bird has nests."
     assert json.loads(by_kind["check"].details)["numbers"] == {"birds": 1}
     assert json.loads(by_kind["run"].details)["tables"] in ([], ["mart.nests"])
-
-
-def test_a_run_of_chosen_assets_is_told_by_their_names(mart: Mart) -> None:
-    asset, check = dg.AssetKey(["mart", "nests"]), dg.AssetCheckKey(dg.AssetKey(["mart", "nests"]), "enough")
-    for chosen, checks in ((None, None), ([asset], None), ([], [check])):
-        mart.instance.add_run(
-            dg.DagsterRun(
-                job_name="__ASSET_JOB",
-                status=dg.DagsterRunStatus.CANCELED,
-                asset_selection=None if chosen is None else frozenset(chosen),
-                asset_check_selection=None if checks is None else frozenset(checks),
-            )
-        )
-    events = run_news(mart.instance, JournalPosition(), nothing_known).events
-    said = {event.message.partition(" ended")[0] for event in events}
-    assert said == {"Run of all assets", "Run of mart.nests", "Run of checks of mart.nests"}
 
 
 def test_where_nothing_happened_a_look_costs_milliseconds_and_writes_nothing(mart: Mart) -> None:
@@ -173,7 +154,7 @@ def test_killed_between_publish_and_dagsters_event_the_log_is_complete_afterward
     with commanded(mart, monkeypatch):
         assert not mart.heard()
     output = mart.command()
-    assert "1 materializations of killed runs were reported to Dagster" in output
+    assert "told Dagster of 1 materialization of killed runs" in output
     published = [row for row in mart.log if row.kind == "commit"]
     assert [row.snapshot_id for row in published] == [snapshot, mart.snapshot()]
     killed, ended = (row for row in mart.log if row.kind == "run")

@@ -19,7 +19,7 @@ from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.proofs.audit import StreamProof, audit_stream
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.commit import publish, stage_files
+from lakehouse.protocol.commit import Staged, publish, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget, data_files_from_rows
@@ -89,6 +89,12 @@ class SimulatedStream:
 
     def ingest(self, arrived: Mapping[int, int], route: Route = by_turns) -> str:
         """So many records arrive in each partition and are ingested by one run; returns its id."""
+        staged = self.stage(arrived, route)
+        publish(self.catalog, staged)
+        return staged[0].attempt.run_id
+
+    def stage(self, arrived: Mapping[int, int], route: Route = by_turns) -> list[Staged]:
+        """So many records arrive in each partition; one run reads all that is there, up to its publish."""
         for partition, count in arrived.items():
             self.ends[partition] = self.ends.get(partition, 0) + count
         step = self.step()
@@ -98,8 +104,7 @@ class SimulatedStream:
         landed = self._land(planned, route, step)
         for name, files in landed.files.items():
             stage_files(self.catalog, bases[name], step.attempt, files)
-        publish(self.catalog, seal_all(step, bases, state(planned, landed), {}))
-        return step.attempt.run_id
+        return seal_all(step, bases, state(planned, landed), {})
 
     def _land(self, planned: IngestPlan, route: Route, step: IngestStep) -> WriteResult:
         files: dict[str, list[DataFile]] = {}

@@ -90,7 +90,7 @@ def test_what_is_buried_below_newer_seals_is_named(lake: Computed) -> None:
     lake.compute(LOG, day=OTHER_DAY)
     lake.maintain(LOG)
     assert [one.snapshot_id for one in unsealed_commits(lake.load(LOG), lake.head(LOG))] == [foreign]
-    assert any(f"snapshot {foreign} (append, 1 rows added" in finding.message for finding in audit(lake, LOG).findings)
+    assert any(f"snapshot {foreign} (append, 1 row added" in finding.message for finding in audit(lake, LOG).findings)
 
 
 def test_to_compute_all_anew_mends_it(lake: Computed) -> None:

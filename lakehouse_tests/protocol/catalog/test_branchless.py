@@ -10,7 +10,7 @@ import pytest
 from pyiceberg.table.update import SetSnapshotRefUpdate
 
 from lakehouse.protocol.catalog import TableChange, UnsafeCatalog, probe
-from lakehouse.protocol.catalog.sql import SqlLakeCatalog
+from lakehouse.protocol.catalog.sql_commits import SqlCommits
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse_tests.fixtures.lakes import Lake
 
@@ -18,16 +18,16 @@ from lakehouse_tests.fixtures.lakes import Lake
 @pytest.fixture
 def branchless(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Lake:
     """A commit to a branch moves `main` as well."""
-    commit = SqlLakeCatalog._commit
+    commit = SqlCommits.commit
 
-    def moving(catalog: SqlLakeCatalog, changes: Sequence[TableChange]) -> Any:
-        return commit(catalog, [TableChange(c.identifier, c.requirements, (*c.updates, *on_main(c))) for c in changes])
+    def moving(commits: SqlCommits, changes: Sequence[TableChange]) -> Any:
+        return commit(commits, [TableChange(c.identifier, c.requirements, (*c.updates, *on_main(c))) for c in changes])
 
     def on_main(change: TableChange) -> list[SetSnapshotRefUpdate]:
         heads = [update for update in change.updates if isinstance(update, SetSnapshotRefUpdate)]
         return [head.model_copy(update={"ref_name": "main"}) for head in heads if head.ref_name != "main"]
 
-    monkeypatch.setattr(SqlLakeCatalog, "_commit", moving)
+    monkeypatch.setattr(SqlCommits, "commit", moving)
     return sql_lake
 
 

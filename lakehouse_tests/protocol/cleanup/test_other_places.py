@@ -3,6 +3,7 @@
 Guarded mechanism: places of tables below are known to expiry and to a dropped branch.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -72,6 +73,29 @@ def test_a_table_below_leaves_a_file_among_the_data_of_the_one_around(sql_lake: 
     grow(sql_lake, "below")
     assert expire(sql_lake.catalog, Declarations({}, {}, {}), below, SMALL).elsewhere
     assert sql_lake.rows(around) == [1]
+
+
+def test_a_table_that_has_come_while_snapshots_were_let_go_keeps_its_files(
+    sql_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The catalog's entries are read before the commit, to refuse, and again before files are deleted."""
+    around = sql_lake.create("around")
+    sql_lake.write("around", around=[1])
+    files = files_of(sql_lake, around)
+    sql_lake.load(around).delete("n = 1")
+    grow(sql_lake, "around")
+    commit, below = sql_lake.catalog.commit_tables, (sql_lake.namespace, "below")
+
+    def overtaken(changes: Sequence[TableChange]) -> None:
+        commit(changes)
+        monkeypatch.undo()
+        table = sql_lake.catalog.create_table(below, SCHEMA, location=f"{sql_lake.load(around).location()}/data")
+        table.add_files(files)
+
+    monkeypatch.setattr(sql_lake.catalog, "commit_tables", overtaken)
+    done = expire(sql_lake.catalog, Declarations({}, {}, {}), around, SMALL)
+    assert done.elsewhere
+    assert sql_lake.rows(f"{sql_lake.namespace}.below") == [1]
 
 
 def test_own_files_of_a_table_below_go(sql_lake: Lake) -> None:

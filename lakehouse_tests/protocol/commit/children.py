@@ -20,7 +20,7 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 # A server that has imported everything forks a child in milliseconds, and has no threads that a fork could break.
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["pytest", "pyiceberg.io.pyarrow", __name__])
+_CONTEXT.set_forkserver_preload(["pytest", "pyiceberg.io.pyarrow", __name__, "lakehouse_tests.faults.doomed_ingest"])
 PATIENCE_SECONDS = 60
 
 
@@ -47,7 +47,7 @@ class Child:
 
     def __init__(self, work: Work, do: Callable[[Work, Connection], None] | None = None) -> None:
         self._pipe, its_pipe = _CONTEXT.Pipe()
-        self.process = _CONTEXT.Process(target=do or _step, args=(work, its_pipe), daemon=True)
+        self.process = _CONTEXT.Process(target=do or run_step, args=(work, its_pipe), daemon=True)
         self.process.start()
         its_pipe.close()
 
@@ -86,7 +86,8 @@ def work_on(lake: Lake, step: str, rows: Mapping[str, Sequence[int]], *, failpoi
     return Work(lake.settings, lake.namespace, Attempt(run_id=f"run-{step}", step=step), rows, failpoints=failpoints)
 
 
-def _step(work: Work, pipe: Connection) -> None:
+def run_step(work: Work, pipe: Connection) -> None:
+    """A child that stages and publishes once; says `open`, `staged`, and what came of it."""
     os.environ["LAKEHOUSE_FAILPOINTS"] = work.failpoints
     lake = Lake(work.settings, open_catalog(work.settings), work.namespace, None)
     bases = lake.bases(*(f"{work.namespace}.{table}" for table in work.rows))

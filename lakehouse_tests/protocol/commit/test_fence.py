@@ -1,17 +1,14 @@
 """The fence: between a publish's look at its tables and its transaction something else is quicker.
 
-Guarded mechanisms: `main` and the branch are required to be where they were seen; all rows of a transaction are swapped
-or none, each compared with what was read; a group is read between two steps. The whole matrix is in `test_last_moment`.
+Guarded mechanisms: `main` and the branch are required to be where they were seen; a group is read between two steps.
+The whole matrix is in `test_last_moment`, the transaction of the embedded catalog in `catalog/test_sql_commits`.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyiceberg.exceptions import CommitFailedException
 
-from lakehouse.protocol.catalog import TableChange, open_catalog, ref_is, set_tag
-from lakehouse.protocol.catalog.sql import SqlLakeCatalog
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.errors import ForeignCommit, Superseded
 from lakehouse.protocol.seals.attempt import Attempt
@@ -48,52 +45,6 @@ def test_what_was_put_on_the_branch_last_is_not_published(sql_lake: Lake, monkey
     with pytest.raises(ForeignCommit):
         publish(sql_lake.catalog, [staged])
     assert sql_lake.rows(name) == []
-
-
-def tags(lake: Lake, *names: str) -> list[TableChange]:
-    """A change of several tables that others may make at the same time."""
-    return [
-        TableChange(load.name(), (ref_is("t", None),), (set_tag("t", head(load)),)) for load in map(lake.load, names)
-    ]
-
-
-def head(table: Any) -> int:
-    return table.metadata.refs["main"].snapshot_id
-
-
-def overtaken(lake: Lake, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Another program changes one table after our documents were prepared, and before the rows are swapped."""
-    assert isinstance(lake.catalog, SqlLakeCatalog)
-    other, swap = open_catalog(lake.settings), SqlLakeCatalog._swap
-    changes = tags(lake, name)
-
-    def late(catalog: SqlLakeCatalog, prepared: Any) -> bool:
-        monkeypatch.setattr(SqlLakeCatalog, "_swap", swap)
-        other.commit_tables(changes)
-        return swap(catalog, prepared)
-
-    monkeypatch.setattr(SqlLakeCatalog, "_swap", late)
-
-
-def test_of_two_tables_both_rows_are_swapped_or_none(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [sql_lake.create("a"), sql_lake.create("b")]
-    sql_lake.write("first", a=[1], b=[1])
-    changes = tags(sql_lake, *names)
-    overtaken(sql_lake, monkeypatch, names[1])
-    with pytest.raises(CommitFailedException, match="t is at"):
-        sql_lake.catalog.commit_tables(changes)
-    assert "t" not in sql_lake.load(names[0]).metadata.refs
-
-
-def test_a_document_that_another_program_has_written_meanwhile_is_not_lost(
-    sql_lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = sql_lake.create("a")
-    sql_lake.write("first", a=[1])
-    change = TableChange(sql_lake.load(name).name(), (), (set_tag("ours", head(sql_lake.load(name))),))
-    overtaken(sql_lake, monkeypatch, name)
-    sql_lake.catalog.commit_tables([change])
-    assert set(sql_lake.load(name).metadata.refs) == {"main", "t", "ours"}
 
 
 def test_half_a_step_is_read_again(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from pyiceberg.io import FileIO
-from pyiceberg.manifest import DataFile, DataFileContent, ManifestContent, ManifestEntry, ManifestFile
+from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.table.snapshots import Operation
 
@@ -222,16 +222,6 @@ def test_deletes_by_value_without_a_partition_are_for_all_partitions(sql_lake: L
     publish(sql_lake.catalog, [delete_rows(sql_lake, name, [], equality=0)])
     with pytest.raises(FilesTouched):
         publish(sql_lake.catalog, [staged])
-
-
-@pytest.mark.parametrize(("lower", "upper", "found"), [("a", "a", "a"), ("a", "b", None), (None, None, None)])
-def test_which_data_file_deletes_are_for(lower: str | None, upper: str | None, found: str | None) -> None:
-    """Writers that do not name it have the one path in both bounds."""
-    bounds = [{2147483546: bound.encode()} if bound else None for bound in (lower, upper)]
-    deletes = DataFile.from_args(
-        content=DataFileContent.POSITION_DELETES, lower_bounds=bounds[0], upper_bounds=bounds[1]
-    )
-    assert referenced_path(deletes) == found
 
 
 def test_of_two_rewrites_of_the_same_files_one_takes_place(sql_lake: Lake) -> None:

@@ -24,9 +24,7 @@ from lakehouse.protocol.commit.trim import KEEP_PROPERTY, outdated_snapshots
 from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.leases.lease import (
     LEASE_PREFIX,
-    LEASE_PROPERTY,
     Lease,
-    given_up,
     held_leases,
     lease_tag,
     lease_until,
@@ -34,6 +32,7 @@ from lakehouse.protocol.leases.lease import (
     release_lease,
     take_lease,
 )
+from lakehouse.protocol.leases.terms import LEASE_PROPERTY, given_up
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse_tests.fixtures.lakes import Lake

@@ -32,7 +32,7 @@ from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.cdc.step import MirrorStep, mirror
 from lakehouse.steps.ingest.repair.loss import plan_loss
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.fixtures.spark import SparkOn
+from lakehouse_tests.fixtures.spark import HANDFUL, SparkOn
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 ROW: dict[str, Any] = {"id": pandera.Column(T.LongType(), nullable=False), "name": T.StringType(), "size": T.LongType()}
@@ -278,3 +278,13 @@ def make_mirror(lake: Lake, spark_on: SparkOn, log: Changelog | None = None, **m
 def mirrored(sql_lake: Lake, spark_on: SparkOn) -> MakeMirror:
     """`mirrored(log=None, **mirror)`: a fresh changelog and a mirror of it, on the embedded catalog."""
     return lambda log=None, **declaration: make_mirror(sql_lake, spark_on, log, **declaration)
+
+
+@pytest.fixture(scope="module")
+def quick(spark: SparkSession) -> SparkSession:
+    """A session of its own, which takes over no setting: one task reads a handful of rows."""
+    session = spark.newSession()
+    own = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "1"}
+    for key, value in (HANDFUL | own).items():
+        session.conf.set(key, value)
+    return session

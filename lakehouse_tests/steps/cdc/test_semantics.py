@@ -1,9 +1,7 @@
 """What changes mean to a mirror, one meaning per test. Each range is folded by Spark, and in plain Python as well."""
 
-import shutil
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyspark.sql.types as T  # noqa: N812
@@ -13,14 +11,9 @@ from pyspark.sql import SparkSession
 from lakehouse.declarations import MirrorTables
 from lakehouse.engines.spark import spark_session
 from lakehouse.settings import Settings
-from lakehouse.steps.cdc.fold.rows_to_write import resolve
-from lakehouse.steps.cdc.fold.scope import FoldScope, SealedFold
-from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
-from lakehouse.steps.cdc.plan.initial_load import as_reads
 from lakehouse.steps.cdc.position import ChangePosition
 from lakehouse.steps.cdc.statement import Applied
-from lakehouse_tests.fixtures.spark import HANDFUL
-from lakehouse_tests.steps.cdc.folding import Mirrored, changelog_rows, declare, frame
+from lakehouse_tests.steps.cdc.folding import Mirrored, declare
 from lakehouse_tests.steps.cdc.plain_fold import NEVER, Change, Fold
 
 pytestmark = pytest.mark.spark
@@ -90,16 +83,6 @@ class Both:
 
 
 NewBoth = Callable[..., Both]
-
-
-@pytest.fixture(scope="module")
-def quick(spark: SparkSession) -> SparkSession:
-    """A session of its own, which takes over no setting: one task reads a handful of rows."""
-    session = spark.newSession()
-    own = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "1"}
-    for key, value in (HANDFUL | own).items():
-        session.conf.set(key, value)
-    return session
 
 
 @pytest.fixture
@@ -502,71 +485,6 @@ def test_a_column_declared_later_and_a_wider_type_change_no_digest(quick: SparkS
         digests.add(mirrored.rows[1,]["_cdc_digest"])
         surveyed.add(mirrored.surveyed.digest)
     assert len(digests) == len(surveyed) == 1
-
-
-def test_rows_of_an_initial_copy_are_older_than_every_change(quick: SparkSession) -> None:
-    log = HARD.changelog
-    initial = quick.createDataFrame([(1, "copied"), (2, "copied")], "id int, a string")
-    later = Mirrored(quick, HARD)
-    change = Change("update", (1,), at(0)._replace(sequence=1), {"a": "read since", "b": 7})
-    changes = frame(quick, log.table, changelog_rows(HARD, [change]))
-    both = as_reads(initial, log).unionByName(changes)
-    later.write(
-        resolve(both, FoldScope.of(log, HARD.mirror, SealedFold(low_watermark_us=10**15), survey(changes, log)))
-    )
-    assert {key: row["a"] for key, row in later.rows.items()} == {(1,): "read since", (2,): "copied"}
-    assert later.rows[2,]["_cdc_source_time"] is None
-    assert ChangePosition.of(later.rows[2,]["_cdc_position"]) == ChangePosition(0, 0, 0)
-    with pytest.raises(ValueError, match="no key column id"):
-        as_reads(initial.drop("id"), log)
-
-
-def test_a_survey_tells_what_a_range_holds_in_any_order(both: NewBoth, quick: SparkSession) -> None:
-    it = both()
-    changes = [
-        it.change("insert", 1, 10, a="x", time=100),
-        it.change("update", 1, 30, partition=1, time=50, unavailable=["b"]),
-        it.change("truncate", (), 20, time=70),
-        it.change("tombstone", 2, None, partition=1),
-        it.change("control", (), None, partition=2, time=1),
-    ]
-    found = [
-        survey(frame(quick, HARD.changelog.table, changelog_rows(HARD, told)), HARD.changelog)
-        for told in (changes, changes[::-1], changes[:-1])
-    ]
-    digest = found[0].digest
-    assert (
-        found[0]
-        == found[1]
-        == RangeSurvey(
-            rows=5,
-            operations={"insert": 1, "update": 1, "truncate": 1, "tombstone": 1, "control": 1},
-            digest=digest,
-            position=at(30),
-            source_time_us=100,
-            oldest_us=50,
-            progress={0: 100, 1: 50, 2: 1},
-            truncated=at(20),
-            lone_tombstones=1,
-            unavailable=frozenset({"b"}),
-            oldest=at(10),
-            kafka_end={0: 4, 1: 5, 2: 6},
-        )
-    )
-    assert found[2].digest != digest
-    assert int(digest)
-    nothing = survey(frame(quick, HARD.changelog.table, []), HARD.changelog)
-    assert nothing == RangeSurvey()
-
-
-def test_a_delta_is_computed_once(quick: SparkSession, tmp_path: Path) -> None:
-    log = HARD.changelog
-    told = [Change("insert", (1,), at(1), {"a": value, "b": 1}, offset=offset) for offset, value in enumerate("xy")]
-    frame(quick, log.table, changelog_rows(HARD, told)).write.parquet(str(tmp_path / "changes"))
-    delta = resolve(quick.read.parquet(str(tmp_path / "changes")), FoldScope(log))
-    shutil.rmtree(tmp_path / "changes")
-    assert [(row["a"], row["_action"]) for row in delta.rows.collect()] == [("x", "insert")]
-    assert [row["offset"] for row in delta.refused.collect()] == [1]
 
 
 @pytest.mark.parametrize("tables", [HARD, pytest.param(SOFT, marks=pytest.mark.soak)], ids=["hard", "soft"])

@@ -1,20 +1,19 @@
 """Partitions: a run computes its own and touches no other, and together they are the whole table."""
 
+import re
 from dataclasses import replace
 from datetime import date
 
+import dagster as dg
 import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
 from lakehouse.declarations import ByDay, ByMonth, ByValue, DeclarationError, Derived, Partitions
 from lakehouse.protocol.errors import Superseded
 from lakehouse.steps.derived.inputs.agreement import InputsDisagree
-from lakehouse.steps.derived.partition_provenance import mixed
-from lakehouse.steps.derived.parts import DerivedPart, part_of
+from lakehouse.steps.derived.parts import part_of
 from lakehouse.steps.derived.refusals import UnknownPartition
 from lakehouse.steps.derived.step import derive
 from lakehouse_tests.steps.derived.workshop import TOTALS, Workshop, table_of
@@ -76,6 +75,14 @@ def test_partitions_need_files_of_their_own(partitions: Partitions, layout: str,
     table = table_of("d.parts", columns, derived=True, partitioning=(layout,))
     with pytest.raises(DeclarationError, match=said):
         Derived(table=table, inputs={"sales": "r.sales"}, compute=COPY, partitions=partitions)
+
+
+@pytest.mark.parametrize("value", ["Ki\nel", "Ki\tel", "Ki\x00el", "Ki...el"])
+def test_a_value_that_is_no_key_of_a_partition_is_refused_where_it_is_declared(value: str) -> None:
+    with pytest.raises(dg.DagsterInvalidDefinitionError):
+        dg.StaticPartitionsDefinition([value])
+    with pytest.raises(DeclarationError, match=rf"Partitions by shop: {re.escape(repr(value))}.*Remedy: leave out"):
+        ByValue(column="shop", values=("Bonn", value))
 
 
 @pytest.fixture
@@ -150,7 +157,7 @@ def test_rows_of_no_partition_stop_a_run_of_the_whole_table(workshop: Workshop, 
     workshop.run(by_day, run="one")
     assert workshop.rows("days", "amount") == [(1,), (2,), (3,), (4,)]
     workshop.write("sales", [{"id": 5, "shop": "Kiel", "day": date(2013, 1, 5), "amount": 5}])
-    with pytest.raises(UnknownPartition, match="1 rows"):
+    with pytest.raises(UnknownPartition, match="1 row in no declared partition"):
         workshop.run(by_day, run="two")
     workshop.run(by_day, run="two", keys=["2013-01-04"])
 
@@ -163,7 +170,7 @@ def test_partitions_by_value_and_a_value_that_nobody_declared(workshop: Workshop
     workshop.run(one, keys=["Bonn"])
     assert workshop.rows("shops_") == [("Bonn", 4), ("Kiel", 3)]
     workshop.sell(("Rome", 7))
-    with pytest.raises(UnknownPartition, match="1 rows"):
+    with pytest.raises(UnknownPartition, match="1 row in no declared partition"):
         workshop.run(one, keys=["Bonn"], run="next")
 
 
@@ -178,39 +185,6 @@ def test_months_of_moments_are_cut_in_utc(workshop: Workshop) -> None:
     workshop.run(one, keys=["2013-02-01"])
     assert workshop.rows("moments", "amount") == [(1,), (2,), (4,)]
     assert workshop.said("moments")[1].partition == ("2013-02-01",)
-
-
-def test_which_partitions_are_of_which_parameters_is_never_forgotten() -> None:
-    days = declared(replace(BY_DAY, end=None))
-    whole, one, two = DerivedPart(days), part_of(days, ["2013-01-01"]), part_of(days, ["2013-01-02", "2013-01-03"])
-    found: dict[str, tuple[str, ...]] = mixed({}, one, "a", appending=False)
-    assert found == {"a": ("2013-01-01",)}
-    found = mixed(found, two, "a", appending=False)
-    assert found == {"a": ("2013-01-01..2013-01-03",)}
-    found = mixed(found, one, "b", appending=False)
-    assert found == {"a": ("2013-01-02..2013-01-03",), "b": ("2013-01-01",)}
-    assert mixed(found, two, "b", appending=False) == {"b": ("2013-01-01..2013-01-03",)}
-    found = mixed(found, whole, "c", appending=False)
-    assert found == {"c": ("*",)}
-    found = mixed(found, one, "d", appending=False)
-    assert found == {"c": ("*",), "d": ("2013-01-01",)}
-    assert mixed(found, one, "c", appending=False) == {"c": ("*",)}
-    assert mixed({"a": ("*",)}, whole, "b", appending=True) == {"a": ("*",), "b": ("*",)}
-
-
-@given(st.lists(st.tuples(st.sets(st.integers(1, 4), max_size=3), st.sampled_from("abc")), max_size=8))
-def test_a_mixture_is_what_a_model_that_keeps_every_partition_says(runs: list[tuple[set[int], str]]) -> None:
-    table = declared(BY_DAY)
-    keys = [f"2013-01-0{n}" for n in range(1, 5)]
-    model: dict[str, str] = {}
-    found: dict[str, tuple[str, ...]] = {}
-    for numbers, digest in runs:
-        chosen = [keys[n - 1] for n in sorted(numbers)]
-        found = mixed(found, part_of(table, chosen), digest, appending=False)
-        model |= dict.fromkeys(chosen or keys, digest)
-    named = {key: digest for digest, shown in found.items() for key in DerivedPart(table).keys_in(shown)}
-    rest = [digest for digest, shown in found.items() if "*" in shown]
-    assert {key: named.get(key) or next(iter(rest), None) for key in keys if key in model} == model
 
 
 @pytest.mark.spark

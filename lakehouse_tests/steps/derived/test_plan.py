@@ -60,7 +60,7 @@ def test_an_input_that_was_written_to_outside_the_protocol(shop: Workshop) -> No
     sales = shop.name("sales")
     with pytest.raises(InputWrittenTo) as refused:
         prepare(shop.step(full, run="next"))
-    assert f"{sales}: snapshot {at} (append, 1 rows added, 0 deleted)" in refused.value.message
+    assert f"{sales}: snapshot {at} (append, 1 row added, 0 deleted)" in refused.value.message
     assert f"write {sales} anew as a whole" in refused.value.remedy
     prepare(shop.step(full))  # the run that has pinned the input before
     shop.sell(("Kiel", 8))

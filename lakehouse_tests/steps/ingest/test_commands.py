@@ -124,7 +124,7 @@ def test_an_offset_that_cannot_be_read_is_named_and_given_up(stream: Landing, la
     shown = lakehouse(*command.split(), "its timestamp overflows")
     assert shown.exit_code == 0, shown.output
     assert "[7, 8)" in shown.stdout
-    assert "things gives up 1 offsets (its timestamp overflows)." in shown.stdout
+    assert "things gives up 1 offset (its timestamp overflows)." in shown.stdout
     assert stream.audit().lost == 0
     assert lakehouse(*command.split(), "", "--yes").exit_code == 2
     done = lakehouse(*command.split(), "its timestamp overflows", "--yes")

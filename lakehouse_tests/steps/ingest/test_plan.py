@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
-from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_unchanged, share
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged, share
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
     IngestRefused,
@@ -21,7 +21,6 @@ from lakehouse.steps.ingest.refusals import (
     TopicRecreated,
 )
 from lakehouse.steps.ingest.repair.loss import plan_loss
-from lakehouse.steps.ingest.workers.scan import poll_records
 
 
 def topic(ranges: dict[int, tuple[int, int]], **ids: str) -> TopicState:
@@ -100,6 +99,14 @@ def test_a_topic_recreated_while_it_was_read_is_refused() -> None:
         require_unchanged("s", plan(None, topic({0: (0, 5)})), topic({0: (0, 5)}, topic="other"))
 
 
+def test_what_retention_took_while_it_was_read_is_named() -> None:
+    planned = plan(stored({0: 3, 1: 2}), topic({0: (0, 8), 1: (0, 5)}))
+    require_retained("s", planned, topic({0: (3, 9), 1: (2, 5)}))
+    with pytest.raises(RetentionOvertook, match="Remedy: ") as caught:
+        require_retained("s", planned, topic({0: (6, 9), 1: (7, 9)}))
+    assert caught.value.ranges == {0: (3, 6), 1: (2, 5)}
+
+
 @given(st.dictionaries(st.integers(0, 50), st.integers(0, 10**6), max_size=20), st.integers(0, 10**7))
 def test_a_cap_is_used_fully_and_fairly(available: dict[int, int], limit: int) -> None:
     taken = share(available, limit)
@@ -138,20 +145,6 @@ def test_what_is_behind_or_in_another_log_or_not_written_yet_is_not_stepped_over
     ):
         found = plan(previous, topic({0: (0, 30)}))
         assert (found.ranges, found.skipped) == ({0: (10, 30)}, {})
-
-
-def test_from_far_off_a_run_stops_where_no_consumer_takes_up_what_was_given_up() -> None:
-    log, hole = topic({0: (0, 90_000)}), 50_000
-    for position, end, polled in (
-        (0, 30_000, 20_000),
-        (29_999, 30_000, 20_000),
-        (30_000, 50_001, 1),
-        (50_001, 90_000, 20_000),
-    ):
-        found = plan(given_up({0: position}, {0: [(hole, hole + 1)]}), log)
-        assert (found.end, poll_records(found)) == ({0: end}, polled)
-    before = plan(given_up({0: 30_000}, {0: [(hole, hole + 1)]}), log, limit=9)
-    assert (before.end, poll_records(before)) == ({0: 30_009}, 1)
 
 
 def test_new_records_of_a_log_that_was_cut_are_read_where_old_ones_were_given_up() -> None:

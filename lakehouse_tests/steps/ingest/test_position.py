@@ -1,21 +1,20 @@
-"""What an ingest asks its own tables before it reads, and before it publishes: no broker, no Spark.
+"""What an ingest asks its own tables before it reads: no broker, no Spark.
 
-Guarded mechanisms: the sibling check, rows and commits that no seal accounts for, an emptied table and the audit of
-what was staged. What the broker says is in `test_plan`, the quarantine gate in `test_gate`.
+Guarded mechanisms: the sibling check, rows and commits that no seal accounts for, and an emptied table. What the broker
+says is in `test_plan`, the quarantine gate in `test_gate`, the audit of what was staged in `test_staged_audit`.
 """
 
 from pathlib import Path
 
 import pytest
 
-from lakehouse.declarations import apply, plan
-from lakehouse.engines.kafka.statement import Counts, KafkaStatement
-from lakehouse.engines.kafka.tally import Tally
+from lakehouse.declarations import Start, Stream, ToTable, apply, plan
+from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.protocol.catalog import open_catalog
-from lakehouse.protocol.commit import stage_files
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.ingest.position import stored_position
+from lakehouse.settings import KafkaSettings
+from lakehouse.steps.ingest.position import first_offsets, stored_position
 from lakehouse.steps.ingest.refusals import (
     IngestRefused,
     PositionsDiffer,
@@ -23,8 +22,6 @@ from lakehouse.steps.ingest.refusals import (
     TableEmptied,
     UnsealedCommit,
 )
-from lakehouse.steps.ingest.staged_audit import StagedRowsDiffer, require_staged
-from lakehouse.steps.ingest.step import seal_all
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.simulated import A, SimulatedStream, to_a
 
@@ -66,10 +63,13 @@ def test_a_table_made_anew_beside_sealed_ones(events: SimulatedStream) -> None:
     refused(events, TableEmptied)
 
 
-def test_fewer_rows_on_the_branch_than_were_counted(events: SimulatedStream) -> None:
-    step, bases = events.step(), read_bases(events.catalog, events.tables)
-    stage_files(events.catalog, bases[A], step.attempt, events.files(A, [(0, 0), (0, 1)]))
-    counts = Counts(read=3, written=3)
-    statement = KafkaStatement("c", "events", "t", {0: 0}, {0: 3}, {A: {0: Tally.of_range(0, 3)}}, counts=counts)
-    with pytest.raises(StagedRowsDiffer, match="received 2 rows, the workers wrote 3"):
-        require_staged(events.catalog, seal_all(step, bases, statement, {}), statement)
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [(Start.earliest(), {}), (Start.latest(), {0: 8, 1: 3}), (Start.offsets({1: 2}), {1: 2})],
+    ids=["earliest", "latest", "offsets"],
+)
+def test_a_stream_without_position_begins_where_it_declares(start: Start, expected: dict[int, int]) -> None:
+    """The latest is where the next committed record comes."""
+    stream = Stream(name="things", topic="things", route=ToTable("raw.things"), start=start)
+    topic = TopicState("things", "c", "t", {0: PartitionRange(0, 8), 1: PartitionRange(0, 3)})
+    assert first_offsets(stream, KafkaSettings(bootstrap_servers="127.0.0.1:1"), topic) == expected

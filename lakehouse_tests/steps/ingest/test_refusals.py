@@ -1,12 +1,14 @@
 """Each refusal, brought about for real: named, with range and remedy, and nothing is read or written."""
 
 import time
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
+from pyspark.sql import SparkSession
 
 from lakehouse.declarations import Declarations
 from lakehouse.engines.kafka import client_config, create_topic, read_topic
@@ -165,6 +167,21 @@ def test_the_topic_was_made_anew_while_it_was_read(stream: Landing, monkeypatch:
     monkeypatch.setattr(module, "read_topic", second_time_another)
     with pytest.raises(TopicRecreated):
         stream.ingest()
+    assert stream.column("raw.things", "id") == [0, 1, 2]
+
+
+def test_retention_overtakes_while_it_is_read(stream: Landing) -> None:
+    stream.send([thing(n) for n in range(3, 8)])
+    before = heads(stream)
+
+    def once_planned() -> AbstractContextManager[SparkSession]:
+        retire(stream, 6)
+        return stream.spark_on(stream.settings)
+
+    with pytest.raises(RetentionOvertook, match=r"partition 0 offsets \[3, 6\)") as refused:
+        ingest(replace(stream.step(), session=once_planned))
+    assert refused.value.ranges == {0: (3, 6)}
+    assert heads(stream) == before
     assert stream.column("raw.things", "id") == [0, 1, 2]
 
 

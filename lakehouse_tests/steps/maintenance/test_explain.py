@@ -10,9 +10,8 @@ from lakehouse.steps.maintenance.model.action import Operation
 from lakehouse.steps.maintenance.model.state import MeasuredState, SnapshotHold
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.plan.decide import decide
-from lakehouse.steps.maintenance.plan.due_result import sized
 from lakehouse.steps.maintenance.survey import Surveyed
-from lakehouse_tests.steps.maintenance.states import DAY, MIB, NOW, TARGET, decided, line, part, state
+from lakehouse_tests.steps.maintenance.states import DAY, NOW, TARGET, decided, line, part, state
 
 SOUND = part(files=4, size=TARGET)
 BUSY = part(last_change=NOW - timedelta(minutes=5))
@@ -24,10 +23,6 @@ HELD = SnapshotHold(
 
 def found(measured: MeasuredState, policy: Maintenance | None = None) -> Surveyed:
     return Surveyed(AUDIT_LOG, measured, decided(measured, policy))
-
-
-def test_a_size_is_told_in_the_unit_that_fits() -> None:
-    assert [sized(of) for of in (0, 1500, 3 * MIB, 2048 * MIB)] == ["0.0 kB", "1.5 kB", "3.0 MiB", "2.0 GiB"]
 
 
 def test_what_an_operation_does_not_do_is_not_told() -> None:

@@ -17,11 +17,8 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import (
     DayTransform,
-    HourTransform,
     IdentityTransform,
-    MonthTransform,
     Transform,
-    YearTransform,
 )
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, IcebergType, LongType, NestedField, TimestampType
@@ -34,14 +31,12 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.maintenance.log.history import History
 from lakehouse.steps.maintenance.model.partition_filter import where
-from lakehouse.steps.maintenance.model.partitions import NEVER, partition_end, partition_named
+from lakehouse.steps.maintenance.model.partitions import NEVER
 from lakehouse.steps.maintenance.model.preconditions import NotNameable
-from lakehouse.steps.maintenance.model.state import Partition, PartitionState
-from lakehouse.steps.maintenance.plan.due_deduplicate import closes_at
 from lakehouse.steps.maintenance.step import CannotMeasure, MaintainStep, maintain
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.protocol.commit.rewrites import entries
-from lakehouse_tests.steps.maintenance.states import DAY, decided, operations, part, state, whys
+from lakehouse_tests.steps.maintenance.states import decided, operations, part, state, whys
 
 FAR, LAST = 7_853_000, 2_932_896  # a day of the year 23470, and 9999-12-31
 EAGER = Maintenance(rewrite=Rewrite(min_input_files=2, quiet_for=timedelta(0)), orphans=None)
@@ -109,25 +104,6 @@ def far(sql_lake: Lake) -> Lake:
 
 
 @pytest.mark.parametrize(
-    ("transform", "value", "shown"),
-    [
-        (YearTransform(), FAR, "7854970"),
-        (MonthTransform(), FAR, "656386-09"),
-        (DayTransform(), FAR, str(FAR)),
-        (DayTransform(), LAST, "9999-12-31"),
-        (HourTransform(), FAR * 24, str(FAR * 24)),
-    ],
-)
-def test_a_time_after_the_year_9999_has_a_name_and_no_end(
-    sql_lake: Lake, transform: Transform[Any, Any], value: int, shown: str
-) -> None:
-    table = sql_lake.load(create(sql_lake, TimestampType(), transform))
-    assert partition_named(table, declared(sql_lake), 0, [value]).name == f"part={shown}"
-    assert partition_end(table, 0, [value]) == NEVER
-    assert partition_end(table, 0, [-value * 2]) is not None, "one before the year 1 is over"
-
-
-@pytest.mark.parametrize(
     ("kind", "transform", "value"),
     [
         (TimestampType(), DayTransform(), FAR),
@@ -158,12 +134,6 @@ def test_the_other_partitions_are_rewritten_and_deduplicated() -> None:
         assert operations(plan) == [operation]
         assert [one.name for one in plan.actions[0].partitions] == ["part=2013-01-01"]
         assert whys(plan)[operation] == ["refused"]
-
-
-def test_a_partition_that_never_ends_is_never_closed() -> None:
-    for ends in (NEVER, NEVER - DAY / 2):
-        one = PartitionState(partition=Partition(key="k", name="part=9999-12-31"), ends=ends)
-        assert closes_at(one, Deduplicate(order_by=("n",))) == NEVER
 
 
 def test_maintenance_makes_no_ingest_fail_that_adds_to_it(far: Lake) -> None:

@@ -8,17 +8,15 @@ it was read. Every case is in `test_gate`, `test_step` and `test_reading`.
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from pyiceberg.table.update import SetSnapshotRefUpdate
 
 from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.release import step
-from lakehouse.steps.release.errors import TagMoved, TagRefused
+from lakehouse.steps.release.errors import TagMoved
 from lakehouse.steps.release.gate import Check, ReleaseHeld, Result
 from lakehouse.steps.release.names import tag_of
 from lakehouse.steps.release.pointer import load_pointer, move_pointer, recorded
-from lakehouse.steps.release.tags import set_tags
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.release.conftest import NAMES, Group, make_group
 
@@ -60,14 +58,6 @@ def test_every_member_is_tagged_before_the_pointer_names_the_release(
     monkeypatch.setattr(step, "move_pointer", move)
     group.release()
     assert tagged == [1, 1, 1]
-
-
-def test_a_tag_that_is_there_is_never_moved(group: Group) -> None:
-    done = group.release()
-    group.write("a", 2)
-    [member] = [member for member in done.members if member.table == group.name("a")]
-    with pytest.raises(TagRefused, match="never moved"):
-        set_tags(group.catalog, done.id, [replace(member, snapshot_id=group.head("a"))])
 
 
 def test_a_tag_that_somebody_has_moved_is_not_believed(group: Group) -> None:

@@ -8,9 +8,11 @@ import typer
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import declarations_of
-from lakehouse.cli.processes.run_context import ended_by_signals, say, servers
+from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 from lakehouse.engines.kafka import create_topic, read_topic
 from lakehouse.errors import LakehouseError
+from lakehouse.quantities import quantity
+from lakehouse.settings.distribution import require_extra
 
 
 class DemoLeftOut(LakehouseError):
@@ -36,25 +38,29 @@ def dev(
     from lakehouse.cli.lake import make_tables
     from lakehouse.cli.processes.dagster_home import alive_as_dev, end_dead_runs, prepare_home
     from lakehouse.cli.processes.dagster_services import require_free, serve
+    from lakehouse.cli.processes.samples import send_samples
     from lakehouse.cli.processes.server_events import supervised
     from lakehouse.orchestration.resources import Lake
 
     context = context_of(ctx)
+    require_extra("dev", "dagster_webserver", "Dagster's UI")
     if "LAKEHOUSE_PLATFORM" not in os.environ and (context.settings.conf / "platforms" / "connect.yaml").is_file():
         # One Spark for all runs: otherwise each would wait for a JVM of its own.
         os.environ["LAKEHOUSE_PLATFORM"] = "connect"
         context = Context(context.conf, context.out, context.err)
-    with ended_by_signals(), alive_as_dev(context.settings.state), ExitStack() as stack:
+    with resumable(context), ended_by_signals(), alive_as_dev(context.settings.state), ExitStack() as stack:
         require_free(port)  # after the mark: who holds the port may be another of this very folder
         started = stack.enter_context(servers(context))
         _fill_topics(context, days)
+        send_samples(context)
         make_tables(context, Lake(context.settings, declarations_of(context)))
         prepare_home(context.settings)
         with dg.DagsterInstance.get() as instance:
             # We are the only one of our kind, so what Dagster's services had under way is over.
             if ended := end_dead_runs(instance, context.settings.state, unmarked=True):
-                say(context, f"{len(ended)} runs of killed processes were ended")
+                say(context, f"ended {quantity(len(ended), 'run')} of killed processes")
             serve(context, instance, port, supervised(context, instance, started), read_only=read_only)
+    say(context, "stopped: nothing half-written is visible; the next `make dev` or `make run` goes on from there")
 
 
 def _fill_topics(context: Context, days: int) -> None:

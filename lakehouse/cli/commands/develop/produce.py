@@ -1,8 +1,9 @@
 """`lakehouse produce`: send messages, the demo's or your own."""
 
+import difflib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +11,10 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.processes.run_context import say
 from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.errors import LakehouseError
+from lakehouse.quantities import quantity
 
 
 class NothingToSend(LakehouseError):
@@ -26,6 +29,9 @@ def produce(
     every: Annotated[float, typer.Option(min=0, help="With --days: seconds between one day and the next.")] = 0,
     file: Annotated[Path | None, typer.Option(help="Send each line of this file; `-` is standard input.")] = None,
     partitions: Annotated[int, typer.Option(min=1, help="With --file: for a topic that is created by this.")] = 1,
+    unread: Annotated[
+        bool, typer.Option("--unread", help="With --file: do not warn of a topic that no declared stream reads.")
+    ] = False,
 ) -> None:
     """Send the demo's messages that are still missing, more days of flights, or the lines of a file."""
     context = context_of(ctx)
@@ -34,7 +40,7 @@ def produce(
             raise NothingToSend(
                 "--file needs a topic, and no --days.", remedy="lakehouse produce <topic> --file <file>."
             )
-        sent = _file(context, topic, file, partitions)
+        sent = _file(context, topic, file, partitions, unread=unread)
     elif days:
         if topic not in {None, "flights"}:
             raise NothingToSend(f"Topic {topic} has no days.", remedy="--days is for the topic flights.")
@@ -42,16 +48,47 @@ def produce(
     else:
         sent = _demo(context, topic)
     context.out.print(
-        f"{sent:,} message{'s' * (sent != 1)} sent to {context.settings.kafka.bootstrap_servers}", highlight=False
+        f"{quantity(sent, 'message')} sent to {context.settings.kafka.bootstrap_servers}", highlight=False
     )
 
 
-def _file(context: Context, topic: str, file: Path, partitions: int) -> int:
+def _file(context: Context, topic: str, file: Path, partitions: int, *, unread: bool) -> int:
     if str(file) != "-" and not file.is_file():
         raise NothingToSend(f"{file} is not a file.", remedy="name a file of one message per line.")
+    if not unread:
+        _warn_unread(context, topic)
     create_topic(context.settings.kafka, topic, partitions)
     with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as stream:
         return send(context.settings.kafka, topic, _records(stream), console=context.err)
+
+
+def _warn_unread(context: Context, topic: str) -> None:
+    # It imports PySpark, which the demo's messages do without.
+    from lakehouse.cli.declared import declarations_of
+    from lakehouse.declarations import DeclarationError
+
+    try:
+        declarations = declarations_of(context)
+    except DeclarationError as error:
+        say(context, f"warning: whether a stream reads topic {topic} cannot be told: {error}")
+    else:
+        declared = sorted({stream.topic for stream in declarations.streams.values()})
+        if warning := _unread(topic, declared, complete=not declarations.broken):
+            say(context, warning)
+
+
+def _unread(topic: str, declared: Sequence[str], *, complete: bool = True) -> str:
+    """That no stream reads a topic, and which one may be meant; empty where one does.
+
+    Where declarations are left out, one of those may read it.
+    """
+    if topic in declared:
+        return ""
+    if not complete:
+        return f"warning: whether a stream reads topic {topic} cannot be told while a declaration does not load."
+    nearest = difflib.get_close_matches(topic, declared, n=1, cutoff=0)
+    meant = f"the nearest topic that one reads is {nearest[0]}" if nearest else "no stream is declared"
+    return f"warning: no declared stream reads topic {topic}; {meant}. If that is meant, say --unread."
 
 
 def _records(lines: Iterator[bytes]) -> Iterator[Record]:

@@ -8,6 +8,7 @@ import typer
 
 from lakehouse.cli.context import context_of
 from lakehouse.engines.kafka import create_topic, send
+from lakehouse.quantities import quantity
 
 simulate = typer.Typer(
     name="simulate", no_args_is_help=True, help="Send what a source would send: late, twice or out of order if asked."
@@ -75,6 +76,4 @@ def changes(
     records = missing_changes(kafka, topic, feed, end_offsets)
     total = sum(max(0, end - end_offset) for end, end_offset in zip(feed.ends, end_offsets, strict=True))
     sent = send(kafka, topic, records, total=total, console=context.err) if total else 0
-    context.out.print(
-        f"{sent:,} message{'s' * (sent != 1)} sent to {topic} at {kafka.bootstrap_servers}", highlight=False
-    )
+    context.out.print(f"{quantity(sent, 'message')} sent to {topic} at {kafka.bootstrap_servers}", highlight=False)

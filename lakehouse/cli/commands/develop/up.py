@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import context_of
+from lakehouse.cli.processes.prerequisites import bring_prerequisites
 from lakehouse.cli.servers import connect_server, local_broker
 
 
@@ -15,6 +16,7 @@ def up(
 ) -> None:
     """Start the local Kafka broker, and with --connect the Spark Connect server; what runs already is left alone."""
     context = context_of(ctx)
+    bring_prerequisites(context.settings, context.err)
     broker = local_broker(context)
     if broker is None:
         context.out.print(f"Kafka at {context.settings.kafka.bootstrap_servers} is not ours to start")

@@ -17,6 +17,7 @@ from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import Abandoned, abandoned_branches, drop_branch
 from lakehouse.protocol.cleanup.store_clock import require_age_clock
+from lakehouse.quantities import quantity
 
 
 @dataclass
@@ -87,7 +88,7 @@ def _show(context: Context, swept: Sequence[Swept], *, done: bool) -> None:
         return
     lines = Table(Column("table", no_wrap=True), "branch", Column("hours", justify="right"), "outcome")
     for line in swept:
-        outcome = f"removed with {line.files} files" if line.outcome == "removed" else line.outcome
+        outcome = f"removed with {quantity(line.files, 'file')}" if line.outcome == "removed" else line.outcome
         lines.add_row(line.table, line.branch, f"{line.age_hours:,.1f}", outcome)
     context.out.print(lines)
     if not done:

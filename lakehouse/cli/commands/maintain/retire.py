@@ -13,6 +13,7 @@ from lakehouse.cli.declared import catalog_of, whole_declarations
 from lakehouse.cli.streams import tables_existing
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.quantities import quantity
 from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.readers import read_on_or_release
 from lakehouse.steps.cdc.changelog_cleanup.retire import find_retirable, remove_retirable
@@ -42,7 +43,7 @@ def checkpoint(
         print_json({"mirror": mirror, "rows": rows, "position": str(position), "tag": checkpointed.tag})
         return
     context.out.print(
-        f"{mirror} is its changelog, {rows:,} rows at position {position}: tagged {checkpointed.tag}.",
+        f"{mirror} is its changelog, {quantity(rows, 'row')} at position {position}: tagged {checkpointed.tag}.",
         highlight=False,
         soft_wrap=True,
     )

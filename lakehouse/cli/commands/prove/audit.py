@@ -32,7 +32,7 @@ from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
 
-_LOOKS_AGAIN = 2
+_LOOKS = 3
 _NOTHING_PROVEN = "Nothing is proven of what it declares."
 KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, COMMITS, COLUMNS, FILES, REWRITES, LEASES, ENTRIES)
 
@@ -153,13 +153,30 @@ def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -
 
 
 def _prove(kind: Kind[Any], auditing: Auditing, name: str) -> Any:
-    """The proof of one thing, looked at again where files are gone: expiry may have taken what was being read."""
-    proof = kind.prove(auditing, name)
-    for _ in range(_LOOKS_AGAIN):
-        if not any(finding.kind == "missing_file" for finding in proof.findings):
-            break
-        proof = kind.prove(auditing, name)
-    return proof
+    """The proof of one thing, looked at again, with tables loaded anew, where what is wrong may be so no more.
+
+    Where files are gone, expiry may have taken what was being read. Where anything else is wrong, a table may have
+    gone on since it was loaded for another kind of proof.
+    """
+    looks_left = _LOOKS
+    while True:
+        looks_left -= 1
+        auditing.tables.begin_proof()
+        try:
+            proof = kind.prove(auditing, name)
+        except Exception:
+            if not looks_left or not auditing.tables.gone_on():
+                raise
+        else:
+            if not looks_left or not _may_be_outdated(kind, auditing, proof):
+                return proof
+        auditing.tables.forget()
+
+
+def _may_be_outdated(kind: Kind[Any], auditing: Auditing, proof: Any) -> bool:
+    if any(finding.kind == "missing_file" for finding in proof.findings):
+        return True
+    return (not proof.holds or bool(kind.unsure(proof))) and auditing.tables.gone_on()
 
 
 def _note_unreadable(proofs: Proofs, error: MetadataFileDamaged) -> None:

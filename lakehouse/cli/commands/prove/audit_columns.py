@@ -5,7 +5,7 @@ from lakehouse.proofs.audit.columns import ColumnsProof, audit_columns
 
 
 def _prove(auditing: Auditing, name: str) -> ColumnsProof:
-    if (table := auditing.load(name)) is None:
+    if (table := auditing.tables.load(name)) is None:
         return ColumnsProof(name)
     return audit_columns(table, auditing.declared.tables[name])
 

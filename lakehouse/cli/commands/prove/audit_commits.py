@@ -25,7 +25,7 @@ class CommitsProof(FindingsDecide):
 
 
 def _prove(auditing: Auditing, name: str) -> CommitsProof:
-    if (table := auditing.load(name)) is None:
+    if (table := auditing.tables.load(name)) is None:
         return CommitsProof(name)
     if lost := lost_main(table):
         return CommitsProof(name, (Finding("no_main", lost, name),))

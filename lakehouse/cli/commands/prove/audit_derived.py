@@ -8,7 +8,6 @@ from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_findin
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
 from lakehouse.declarations.registry.derived_rules import order
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
 from lakehouse.proofs.lineage.audit import DerivedProof, audit_derived
 
@@ -18,8 +17,7 @@ def _names(declared: Declarations) -> list[str]:
 
 
 def _prove(auditing: Auditing, name: str) -> DerivedProof:
-    catalog = auditing.catalog
-    return audit_derived(lambda table: catalog.load_table(identifier_of(table)), auditing.declared.derived[name])
+    return audit_derived(auditing.tables.load_existing, auditing.declared.derived[name])
 
 
 def _show(context: Context, proofs: Sequence[DerivedProof]) -> None:

@@ -38,7 +38,7 @@ class FilesProof(FindingsDecide):
 def _prove(auditing: Auditing, name: str) -> FilesProof:
     if not auditing.scan:
         return FilesProof(name)
-    if (table := auditing.load(name)) is None:
+    if (table := auditing.tables.load(name)) is None:
         return FilesProof(name)
     known: set[str] = set()
     current = damages(table, head_of(table), content=False, known=known)

@@ -37,7 +37,7 @@ class LeaseProof(FindingsDecide):
 
 
 def _prove(auditing: Auditing, name: str) -> LeaseProof:
-    if (table := auditing.load(name)) is None:
+    if (table := auditing.tables.reload(name)) is None:  # leases move with every run of their owners
         return LeaseProof(name)
     try:
         return _proof(auditing, name, table)

@@ -10,7 +10,7 @@ from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, a
 
 
 def _prove(auditing: Auditing, name: str) -> RewritesProof:
-    if (table := auditing.load(name)) is None:
+    if (table := auditing.tables.load(name)) is None:
         return RewritesProof(name)
     return audit_rewrites(table, in_process=auditing.in_process)
 

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
-from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
+from lakehouse.cli.commands.prove.audit_tables import AuditTables
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import Entry, LakeCatalog
 from lakehouse.protocol.cleanup.shared_files import shared_among
@@ -63,12 +61,10 @@ class Auditing:
     full: bool = False
     in_process: int = 0
 
-    def load(self, name: str) -> Table | None:
-        """A table as it is now; None where there is none, of which nothing is to be proven."""
-        try:
-            return self.catalog.load_table(identifier_of(name))
-        except NoSuchTableError:
-            return None
+    @cached_property
+    def tables(self) -> AuditTables:
+        """Declared tables, each loaded once for every kind of proof that asks."""
+        return AuditTables(self.catalog)
 
     @cached_property
     def entries(self) -> Mapping[Identifier, Entry]:
@@ -121,14 +117,13 @@ def plain(text: str) -> str:
 
 
 def show_finding(context: Context, finding: Finding) -> None:
-    """Print one broken promise."""
+    """Print one broken promise, which several proofs may have come upon."""
     where = [finding.table]
     if finding.partition is not None:
         where.append(f"partition {finding.partition}")
     if finding.offsets:
         where.append(f"offsets {finding.offsets}")
-    line = f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}"
-    context.out.print(line, style="red", soft_wrap=True, markup=False, highlight=False)
+    context.tell_once(f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}", "red")
 
 
 class _WithFindings(Protocol):

@@ -9,6 +9,7 @@ from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain, show
 from lakehouse.cli.context import Context
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 from lakehouse.proofs.audit import StreamProof, audit_stream
+from lakehouse.quantities import quantity
 
 
 def _prove(auditing: Auditing, name: str) -> StreamProof:
@@ -22,8 +23,8 @@ def _show(context: Context, proofs: Sequence[StreamProof]) -> None:
 
 
 def _show_one(context: Context, proof: StreamProof) -> None:
-    seals = f"{proof.seals} seal{'s' * (proof.seals != 1)}"
-    title = f"{proof.stream}: {proof.read:,} records read, {seals}, proven from {proof.proven_from or '-'}"
+    seals = quantity(proof.seals, "seal")
+    title = f"{proof.stream}: {quantity(proof.read, 'record')} read, {seals}, proven from {proof.proven_from or '-'}"
     lines = Table(
         Column("table", no_wrap=True),
         Column("partition", justify="right"),

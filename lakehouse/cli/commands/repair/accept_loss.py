@@ -11,6 +11,7 @@ from lakehouse.cli.streams import print_sealed, step_of, tables_existing
 from lakehouse.engines.kafka.loss_ledger import Range
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base, read_bases
+from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.refusals import shown
 from lakehouse.steps.ingest.repair.accept_offsets import find_offsets_loss, parse_offsets, require_reason
 from lakehouse.steps.ingest.repair.loss import Loss, find_loss
@@ -88,7 +89,9 @@ def _show(context: Context, stream: str, loss: Loss) -> None:
             span = rf"\[{start}, {until})" if until > start else "-"
             lines.add_row(str(partition), span, f"{until - start:,}", str(max(end, until)))
     context.out.print(lines)
-    context.out.print(f"{stream} gives up {loss.offsets:,} offsets ({loss.reason}).", highlight=False, markup=False)
+    context.out.print(
+        f"{stream} gives up {quantity(loss.offsets, 'offset')} ({loss.reason}).", highlight=False, markup=False
+    )
     if ahead := [f"partition {p} [{start}, {end})" for p, spans in loss.ahead.items() for start, end in spans]:
         message = (
             f"Not reached yet: {', '.join(ahead)}. The run that gets there lands what lies before, and steps over it."

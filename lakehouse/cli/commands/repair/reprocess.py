@@ -11,6 +11,7 @@ from lakehouse.cli.context import AsJson, Context, context_of
 from lakehouse.cli.streams import print_sealed, step_of, tables_existing
 from lakehouse.engines.spark import spark_session
 from lakehouse.protocol.seals.base import read_bases
+from lakehouse.quantities import quantity
 from lakehouse.steps.cdc.fold.reprocessed_changes import mirrors_without_history
 from lakehouse.steps.ingest.repair.accept_offsets import parse_offsets
 from lakehouse.steps.ingest.repair.acceptable_records import CannotReprocess, Reprocess, find_reprocess
@@ -72,7 +73,9 @@ def _show(context: Context, stream: str, records: Reprocess) -> None:
     if records.count:
         context.out.print(lines)
     stays = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(records.refused.items())) or "none"
-    message = f"{stream}: {records.count:,} records can leave the quarantine; still refused and staying: {stays}."
+    message = (
+        f"{stream}: {quantity(records.count, 'record')} can leave the quarantine; still refused and staying: {stays}."
+    )
     if records.left:
         message += f" {records.left:,} more were not looked at: say the same again afterwards."
     if records.shared:

@@ -10,6 +10,7 @@ from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import declarations_of
 from lakehouse.declarations import Derived
 from lakehouse.errors import LakehouseError
+from lakehouse.quantities import quantity
 from lakehouse.settings import Parameter, Parameters, laid_over
 from lakehouse.steps.derived.inputs.component import upstream_of
 
@@ -70,9 +71,11 @@ def _run(context: Context, chosen: Sequence[str], tags: Mapping[str, str], *, do
         if as_json:
             print_json(outcome.as_data())
             return
-        for table, rows in sorted(outcome.added.items()):
+        for table, rows in sorted({**outcome.added, **outcome.written}.items()):
             release = outcome.released.get(table)
-            context.out.print(f"{table}: {f'released {release}' if release else f'{rows:,} rows'}", highlight=False)
+            context.out.print(
+                f"{table}: {f'released {release}' if release else quantity(rows, 'row')}", highlight=False
+            )
 
     def run(mark: str) -> RunOutcome:
         return run_derive(context, mark, chosen, tags, downstream=downstream)

@@ -9,6 +9,7 @@ from rich.table import Table
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import Plans, all_declarations, catalog_of, plans_of
 from lakehouse.cli.errors import COULD_NOT_RUN
+from lakehouse.quantities import quantity
 
 CHANGES = 1
 
@@ -64,7 +65,10 @@ def show(context: Context, plans: Plans) -> None:
                 shown.add_row("" if position else planned.table.name, str(change))
         context.out.print(shown)
     elif not plans.refused:
-        context.out.print(f"{len(plans.plans)} tables are as declared.", highlight=False)
+        context.out.print(
+            f"{quantity(len(plans.plans), 'table')} {'is' if len(plans.plans) == 1 else 'are'} as declared.",
+            highlight=False,
+        )
     for refused in plans.refused:
         for problem in refused.problems:
             context.err.print(

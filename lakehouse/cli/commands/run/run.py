@@ -1,6 +1,8 @@
 """`lakehouse run`: from nothing to tables that are proven right, in one command; again, only what is new is added."""
 
 import time
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +11,8 @@ from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import all_declarations
 from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
+from lakehouse.quantities import quantity
+from lakehouse.settings.storage_refusal import StorageRefused, refusal_told
 
 
 def run(
@@ -17,18 +21,19 @@ def run(
     demo: Annotated[
         bool,
         typer.Option(
-            help="Send the demo's messages that the local broker does not hold yet; without, the demo is left out "
-            "unless its topics are there."
+            help="Send the demo's messages that the local broker does not hold yet, and samples; without, the demo is "
+            "left out unless its topics are there."
         ),
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Load the demo, materialize every asset with its checks through Dagster, report, and stop what was started."""
+    """Load demo or samples, materialize every asset with its checks through Dagster, report, stop what was started."""
     began = time.monotonic()
     # Dagster takes a second to import, and the other verbs do without.
     from lakehouse.cli.lake import make_tables
     from lakehouse.cli.processes.dagster_home import alive
     from lakehouse.cli.processes.materialize import materialize
+    from lakehouse.cli.processes.samples import send_samples
     from lakehouse.cli.reports.run_report import show_report
     from lakehouse.orchestration.resources import Lake
 
@@ -39,6 +44,9 @@ def run(
         elif not demo and context.settings.demo and (missing := _missing_topics(context)):
             say(context, f"the demo is left out: there is no topic {', '.join(missing)}")
             context.settings = context.settings.model_copy(update={"demo": False})
+        if demo:
+            for topic, sent in send_samples(context).items():
+                say(context, f"topic {topic}: {sent:,} sample messages sent")
         lake = Lake(context.settings, all_declarations(context))
         make_tables(context, lake)
         outcome = materialize(context, lake, mark)
@@ -47,8 +55,23 @@ def run(
             print_json(outcome.as_data())
         else:
             show_report(context, lake, outcome)
+    require_storage(outcome.failures.values(), context.settings.state.root)
     if not outcome.good:
         raise typer.Exit(PROMISE_BROKEN)
+
+
+def require_storage(failures: Iterable[str], root: Path) -> None:
+    """Say in one line that steps failed for want of a disk: no promise is broken by that.
+
+    Args:
+        failures: why steps failed.
+        root: the state folder.
+
+    Raises:
+        StorageRefused: a disk is full, read-only, or not ours to write to.
+    """
+    if refusal := next(filter(None, (refusal_told(text, root) for text in failures)), None):
+        raise StorageRefused(f"The state folder {root}", refusal)
 
 
 def _missing_topics(context: Context) -> list[str]:
@@ -63,4 +86,7 @@ def _load_demo(context: Context) -> None:
     from lakehouse.demo import load_demo  # it imports polars, which only the demo needs
 
     for topic, sent in load_demo(context.settings.kafka, console=context.err).items():
-        say(context, f"topic {topic}: {sent:,} messages sent" if sent else f"topic {topic}: complete, nothing to send")
+        say(
+            context,
+            f"topic {topic}: {quantity(sent, 'message')} sent" if sent else f"topic {topic}: complete, nothing to send",
+        )

@@ -28,7 +28,7 @@ def derived_result(report: DeriveReport, declared: Derived, attempt: Attempt) ->
     """The result of a step that has published."""
     statement = report.statement
     metadata: dict[str, Any] = {
-        "rows added": statement.added,
+        "rows written" if statement.mode == "full" else "rows added": statement.added,
         "dagster/row_count": statement.total,
         "runtime date": attempt.runtime_date,
         "parameters": MetadataValue.json(dict(statement.parameters)),

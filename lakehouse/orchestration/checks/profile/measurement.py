@@ -17,6 +17,7 @@ from lakehouse.engines.spark import single_job
 from lakehouse.engines.spark.naming import rows_at
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.quantities import quantity
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,6 @@ def _measured(check_run: TableCheckRun, table: Table, pinned: Pinned, wanted: It
     with check_run.session() as spark, single_job(spark):
         fresh = measure(rows_at(spark, table.name, pinned.snapshot_id), missing)
     seconds = time.monotonic() - began
-    check_run.inform(f"{len(fresh)} column{'s' if len(fresh) > 1 else ''} of {table.name} measured in {seconds:.1f} s")
+    check_run.inform(f"{quantity(len(fresh), 'column')} of {table.name} measured in {seconds:.1f} s")
     keep_statistics(catalog, pinned.table, content, fresh, run_id=check_run.run_id)
     return Measurement(pinned, content, {**known, **fresh}, kept, f"measured by Spark in {seconds:.1f} s")

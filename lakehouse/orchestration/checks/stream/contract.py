@@ -12,6 +12,7 @@ from lakehouse.iceberg.names import table_name
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.protocol.seals.history import Sealed, seals
 from lakehouse.protocol.seals.read_group import Pinned
+from lakehouse.quantities import quantity
 
 NAME = "contract_rules"
 DESCRIPTION = (
@@ -107,11 +108,9 @@ def _verdicts(sealed: Sealed, table: str) -> dict[str, RuleCount]:
 
 def _describe(rules: dict[str, RuleCount], warned: dict[str, int], kept_out: dict[str, int]) -> str:
     refused = sum(kept_out.values())
-    records = f"{refused:,} record{'s' * (refused != 1)}"
+    records = quantity(refused, "record")
     beside = f" Of the whole stream, whichever table they were for, {records} went to quarantine." if kept_out else ""
     if warned:
-        named = ", ".join(
-            f"{rule} ({broken:,} row{'s' if broken > 1 else ''})" for rule, broken in sorted(warned.items())
-        )
+        named = ", ".join(f"{rule} ({quantity(broken, 'row')})" for rule, broken in sorted(warned.items()))
         return f"{len(warned)} of {len(rules)} rules warn: {named}.{beside}"
     return f"All rows that the newest run added keep all {len(rules)} rules.{beside}"

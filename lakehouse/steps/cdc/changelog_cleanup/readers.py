@@ -15,7 +15,8 @@ from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.retirement import statement_then
 from lakehouse.proofs.lineage.sealed import read_before
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.leases.lease import given_up, held_leases, release_command
+from lakehouse.protocol.leases.lease import held_leases, release_command
+from lakehouse.protocol.leases.terms import given_up
 from lakehouse.protocol.seals.base import Base, read_bases
 
 

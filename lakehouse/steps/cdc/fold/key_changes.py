@@ -9,23 +9,14 @@ late: a mirror forgets deletes, a changelog does not. Of equal positions the fir
 
 from functools import reduce
 
-import pyspark.sql.types as spark
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from lakehouse.declarations.changelog import POSITION
-from lakehouse.declarations.mirror import BEHIND_COLUMN, POSITION_COLUMN
-from lakehouse.engines.spark.naming import quoted_name
-from lakehouse.steps.cdc.fold.expressions import NEVER, field, left_out, literal
-from lakehouse.steps.cdc.fold.lookup import ANEW, GONE, MOVED, OF_A_ROW
+from lakehouse.steps.cdc.fold.expressions import field, left_out, literal
+from lakehouse.steps.cdc.fold.key_versions import changed_versions, fields_of, stored_versions
+from lakehouse.steps.cdc.fold.lookup import ANEW, MOVED
 from lakehouse.steps.cdc.fold.scope import FoldScope
-
-_ENTRIES = spark.ArrayType(
-    spark.StructType(
-        [spark.StructField("key", spark.StringType(), nullable=False), spark.StructField("value", POSITION)]
-    )
-)
 
 
 def complete(
@@ -51,11 +42,11 @@ def complete(
     Returns:
         The changes with what was found, in a column `MOVED`.
     """
-    senders = _senders(changes, scope, new=True)
+    senders = changed_versions(changes, scope, new=True)
     if past is not None:
-        senders = senders.unionByName(_senders(past, scope, new=False))
+        senders = senders.unionByName(changed_versions(past, scope, new=False))
     if mirror_rows is not None:
-        senders = senders.unionByName(_registers(mirror_rows, scope))
+        senders = senders.unionByName(stored_versions(mirror_rows, scope))
     completions = _completions(
         _look_up(_missing_values(changes, past, scope), senders, scope, few=few), scope
     ).localCheckpoint()
@@ -96,62 +87,8 @@ def _missing_values(changes: DataFrame, past: DataFrame | None, scope: FoldScope
             sql.col("_move.other_key").alias("_from"),
             sql.col("_move.position").alias("_before"),
             sql.lit(False).alias("_fresh"),
-            sql.lit(None).cast(_struct(scope, scope.tracked)).alias("_spare"),
+            sql.lit(None).cast(fields_of(scope, scope.tracked)).alias("_spare"),
         )
-    )
-
-
-def _senders(changes: DataFrame, scope: FoldScope, *, new: bool) -> DataFrame:
-    """Changes that may say what a key held."""
-    operation = sql.col("operation")
-    of_a_row = operation.isin(*OF_A_ROW) & sql.col("position").isNotNull()
-    return changes.filter(of_a_row).select(
-        sql.col("key").alias("_key"),
-        sql.col("position").alias("_position"),
-        operation.isin(*GONE).alias("_gone"),
-        sql.coalesce("unavailable", sql.array().cast("array<string>")).alias("_unavailable"),
-        sql.when(left_out(), sql.col("other_key")).alias("_other"),
-        sql.struct(*(field("after", name).alias(name) for name in scope.tracked)).alias("_image"),
-        sql.lit(False).alias("_kept"),
-        sql.lit(new).alias("_new"),
-        sql.col("_kafka_topic").alias("_topic"),
-        sql.col("_kafka_partition").alias("_partition"),
-        sql.col("_kafka_offset").alias("_offset"),
-    )
-
-
-def _registers(mirror_rows: DataFrame, scope: FoldScope) -> DataFrame:
-    """What the mirror knows, as changes: of each row one at its own position, and one for each older value."""
-    kinds = {column.name: column.type for column in scope.log.columns}
-    behind = sql.coalesce(sql.map_entries(BEHIND_COLUMN.name), sql.array().cast(_ENTRIES))
-    own = sql.struct(
-        sql.col(POSITION_COLUMN.name).alias("position"),
-        sql.transform(behind, lambda entry: entry["key"]).alias("unavailable"),
-    )
-    tracked = sql.array(*(sql.lit(name) for name in scope.tracked))
-    older = sql.transform(
-        sql.filter(behind, lambda entry: entry["value"] > literal(NEVER)),
-        lambda entry: sql.struct(
-            entry["value"].alias("position"), sql.array_except(tracked, sql.array(entry["key"])).alias("unavailable")
-        ),
-    )
-    key = sql.struct(*(sql.col(quoted_name(name)).cast(kinds[name]).alias(name) for name in scope.keys))
-    image = sql.struct(*(sql.col(quoted_name(name)).cast(kinds[name]).alias(name) for name in scope.tracked))
-    versions = mirror_rows.select(
-        key.alias("_key"), image.alias("_image"), sql.explode(sql.concat(sql.array(own), older)).alias("_said")
-    )
-    return versions.select(
-        "_key",
-        sql.col("_said.position").alias("_position"),
-        sql.lit(False).alias("_gone"),
-        sql.col("_said.unavailable").alias("_unavailable"),
-        sql.lit(None).cast(_struct(scope, scope.keys)).alias("_other"),
-        "_image",
-        sql.lit(True).alias("_kept"),
-        sql.lit(False).alias("_new"),
-        sql.lit("").alias("_topic"),
-        sql.lit(-1).alias("_partition"),
-        sql.lit(-1).cast("bigint").alias("_offset"),
     )
 
 
@@ -250,8 +187,3 @@ def _completions(resolved: DataFrame, scope: FoldScope) -> DataFrame:
 
 def _same_key(left: str, right: str, scope: FoldScope) -> Expression:
     return reduce(Expression.__and__, (field(left, name).eqNullSafe(field(right, name)) for name in scope.keys))
-
-
-def _struct(scope: FoldScope, names: tuple[str, ...]) -> spark.StructType:
-    kinds = {column.name: column.type for column in scope.log.columns}
-    return spark.StructType([spark.StructField(name, kinds[name]) for name in names])

@@ -89,7 +89,7 @@ class FoldScope:
 
     @property
     def moving(self) -> bool:
-        """Whether values have to be found that a change of key left out: by `moves.complete`, before the fold."""
+        """Whether values have to be found that a change of key left out: by `key_changes.complete`, before the fold."""
         return bool(self.tracked) and (self.moves or self.anew is not None)
 
     @property

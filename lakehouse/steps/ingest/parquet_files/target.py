@@ -35,6 +35,8 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from lakehouse.iceberg.locations import require_whole
+
 _TYPES = (
     BinaryType,
     BooleanType,
@@ -84,7 +86,12 @@ class WriteTarget:
 
     @classmethod
     def of(cls, metadata: TableMetadata, io_properties: Mapping[str, str]) -> "WriteTarget":
-        """The target for new files of a table as it is now."""
+        """The target for new files of a table as it is now.
+
+        Raises:
+            AddressCut: they would be written to one and the same address.
+        """
+        require_whole(f"The table at {metadata.location}", metadata.location, metadata.properties)
         return cls(
             location=metadata.location,
             schema_json=metadata.schema().model_dump_json(),

@@ -11,10 +11,10 @@ from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range
-from lakehouse.steps.ingest.position import stored_position
+from lakehouse.steps.ingest.position import first_offsets, stored_position
 from lakehouse.steps.ingest.repair.loss import Loss
 from lakehouse.steps.ingest.report import WriteResult
-from lakehouse.steps.ingest.step import IngestStep, first_offsets, state
+from lakehouse.steps.ingest.step import IngestStep, state
 
 LONGEST_REASON = 500  # characters: every seal of the stream repeats it
 _OFFSETS = re.compile(r"(\d{1,10}):(\d{1,18})(?:-(\d{1,18}))?")

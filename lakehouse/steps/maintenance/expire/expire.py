@@ -23,7 +23,7 @@ from lakehouse.protocol.cleanup.other_places import places_of_others
 from lakehouse.protocol.cleanup.shared_files import require_sole
 from lakehouse.protocol.errors import UNKNOWN_OUTCOME
 from lakehouse.protocol.failpoints import failpoint
-from lakehouse.protocol.leases.lease import given_up
+from lakehouse.protocol.leases.terms import given_up
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, pause
 from lakehouse.steps.maintenance.expire.consumers import can_plan, newly_cut_off

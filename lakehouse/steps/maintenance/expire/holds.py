@@ -16,7 +16,8 @@ from lakehouse.proofs.lineage.content import changes_rows
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import LONGEST_RUN
 from lakehouse.protocol.commit.trim import retained
-from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, given_up, held_leases, release_command
+from lakehouse.protocol.leases.lease import LEASE_PREFIX, Lease, held_leases, release_command
+from lakehouse.protocol.leases.terms import given_up
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX
 from lakehouse.protocol.seals.carried import evidence
 from lakehouse.protocol.seals.history import MAIN, ancestry, head_of

@@ -5,14 +5,13 @@ Guarded mechanism: a file that was removed, emptied or cut, or holds another num
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyiceberg.exceptions import ForbiddenError
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
@@ -21,9 +20,6 @@ from lakehouse.cli.commands.prove.audit_files import FilesProof
 from lakehouse.cli.commands.prove.audit_scope import Kind
 from lakehouse.iceberg.entries import EntryWriter, live_entries
 from lakehouse.proofs.audit import Finding
-from lakehouse.protocol.catalog import Entry, open_catalog
-from lakehouse.protocol.catalog.sql import SqlLakeCatalog
-from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, ancestry
 from lakehouse_tests.proofs.lineage.computed import DAY, A, B, C, Computed
 from lakehouse_tests.steps.maintenance.verify.test_foreign_rewrites import OTHER_CLAIMS
@@ -75,6 +71,18 @@ def test_a_manifest_that_claims_what_is_not_true_of_its_file(lake: Computed) -> 
     assert result.exit_code == 1, result.output
     message = f"{A}: data file {file_of(lake, A).name} is listed with a wrong lower bound of column n, so that readers"
     assert f"BROKEN misdescribed_file: {A}: {message}" in result.output
+
+
+@pytest.mark.parametrize("name", [A, B])
+def test_a_manifest_that_is_cut_is_named_once_however_many_proofs_read_it(lake: Computed, name: str) -> None:
+    table = lake.load(name)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    (manifest,) = snapshot.manifests(table.io)
+    cut(path := Path(manifest.manifest_path.removeprefix("file://")))
+    result = audit("--scan")
+    assert result.exit_code == 1, result.output
+    assert result.output.count(path.name) == 1, result.output
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -142,51 +150,6 @@ def test_a_damaged_metadata_file_is_a_finding(lake: Computed, damage: Callable[[
     assert "NOT PROVEN" not in found.output
     verdict = json.loads(audit("--json").stdout)
     assert [(one["kind"], one["table"]) for one in verdict["unreadable"]] == [(kind, A)]
-
-
-def test_a_second_entry_of_a_table_is_named(lake: Computed) -> None:
-    """`register_table`: the two go on apart. Each entry of the catalog is read once, however many tables are asked."""
-    catalog = lake.catalog
-    catalog.create_namespace_if_not_exists("other")
-    catalog.register_table(("other", "copy"), lake.load(B).metadata_location)
-    found = audit()
-    assert found.exit_code == 1, found.output
-    assert f"BROKEN shared_files: {B}: {B} shares the UUID {lake.load(B).metadata.table_uuid} with other.copy" in (
-        found.output
-    )
-    assert f"BROKEN shared_files: {A}" not in found.output
-    assert audit(A).exit_code == 0
-
-
-def test_a_table_outside_of_the_warehouse_is_named_and_breaks_no_promise(
-    lake: Computed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As all of a copied lakehouse: its catalog names the files of the original."""
-    assert "WARNING" not in audit().output
-    copy = sql_settings(tmp_path).model_copy(update={"warehouse": (tmp_path / "copy").as_uri()})
-    monkeypatch.setattr(command, "catalog_of", lambda _: open_catalog(copy))
-    result = audit(A)
-    assert result.exit_code == 0, result.output
-    assert f"WARNING: {A} has its metadata at {lake.load(A).metadata_location}, outside of the warehouse" in (
-        result.output
-    )
-
-
-def test_a_table_that_no_step_can_write_any_more_is_named_and_breaks_no_promise(lake: Computed) -> None:
-    lake.edit(B, lambda document: document.update({"format-version": 3, "next-row-id": 100}))
-    result = audit(B)
-    assert result.exit_code == 0, result.output
-    assert f"WARNING: {B}: it was upgraded to format version 3" in result.output
-
-
-def test_a_catalog_that_lists_nothing_leaves_it_open_once(lake: Computed, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_: object) -> Iterator[Entry]:
-        raise ForbiddenError("no listing")
-
-    monkeypatch.setattr(SqlLakeCatalog, "entries", refused)
-    found = audit(A, B)
-    assert found.exit_code == 2, found.output
-    assert found.output.count("The catalog does not list its entries (ForbiddenError)") == 1
 
 
 def test_an_older_list_of_manifests_is_named(lake: Computed) -> None:

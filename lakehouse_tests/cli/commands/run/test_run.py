@@ -70,8 +70,8 @@ class Terminal:
         (self.folder / "own" / "busy_days.py").write_text(documented)
         self.environ["LAKEHOUSE_DECLARATIONS"] = str(self.folder / "own")
         second = self.lakehouse("run", *arguments)
-        assert f"\n{days:,} rows added. " in second
-        assert f" {days:,} " in second.split("mart.busy_days", 1)[1].splitlines()[0]
+        assert f"\n{days:,} rows of 1 table written anew. " in second
+        assert f" {days:,} anew " in second.split("mart.busy_days", 1)[1].splitlines()[0]
         assert "0 failed" in second
         assert release_of(second) == release
         balances = r"^[\d,]+ (?:messages of topic|flights) .*$"

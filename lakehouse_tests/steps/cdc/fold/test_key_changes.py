@@ -37,15 +37,3 @@ def test_a_mirror_keeps_what_a_change_of_key_does_not_send(mirrored: MakeMirror)
     it.run(rebuild=True)
     assert it.rows() == {2: ("two", 12), 6: ("6", 55)}
     assert proven(it)
-
-
-def test_a_value_from_an_initial_copy_is_kept_as_well(mirrored: MakeMirror) -> None:
-    it = mirrored(initial="raw.things")
-    it.sql(
-        "CREATE NAMESPACE IF NOT EXISTS lake.raw", "CREATE TABLE lake.raw.things (id bigint, name string, size bigint)"
-    )
-    it.sql("INSERT INTO lake.raw.things VALUES (1, 'one', 11), (3, 'three', 33)")
-    it.apply(moved(1, 2, 20, name="two"))
-    it.apply(moved(3, 4, 30, name="four"))
-    assert it.rows() == {2: ("two", 11), 4: ("four", 33)}
-    assert proven(it)

@@ -20,7 +20,6 @@ from lakehouse.steps.cdc.statement import Applied
 from lakehouse.steps.cdc.stored_statement import newest_statement
 from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.cdc.verify.counters import BalanceProof, check_balance
-from lakehouse.steps.cdc.verify.unique import check_keys
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, ancestry, edit_document, redigest, seals
 from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, Saved, change, insert
@@ -223,20 +222,6 @@ def test_seals_without_operations_are_not_asked(lake: MirroredLake, filled: Save
     proof = balance(lake)
     assert proof.holds
     assert "mirror-7" in (proof.proven_from or {})["changes of the changelog"]
-
-
-def test_keys_are_unique_and_those_that_are_not_are_named(lake: MirroredLake) -> None:
-    def keys(**more: Any) -> Any:
-        return check_keys(lake.tables, read_evidence(lake.catalog, lake.tables).mirror, **more)
-
-    sound = keys()
-    assert sound.holds
-    assert sound.rows == 6
-    rows = lake.rows()
-    lake.tamper(BIRDS, [*rows, rows[0] | {"name": "twin"}, rows[0], rows[3]])
-    for proof in (keys(), keys(per_pass=2)):
-        assert (proof.repeated, proof.surplus, proof.rows) == (2, 3, 9)
-        assert f"id={rows[0]['id']}: 3 rows" in proof.examples
 
 
 def test_a_seal_that_makes_no_sense_is_named_with_its_table_and_snapshot(lake: MirroredLake, filled: Saved) -> None:

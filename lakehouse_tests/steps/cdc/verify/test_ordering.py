@@ -1,6 +1,5 @@
 """One position, one change; late is told; and how far behind the mirror is."""
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from lakehouse.declarations import Mirror
 from lakehouse.orchestration.checks.mirror.ordering import order_result
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.steps.cdc.evidence import read_evidence
-from lakehouse.steps.cdc.verify.backlog import backlog
-from lakehouse.steps.cdc.verify.contract import check_contract
 from lakehouse.steps.cdc.verify.ordering import OrderProof, check_order
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake, change, insert
@@ -99,36 +96,3 @@ def test_of_many_changes_the_newest_runs_are_looked_at(lake: MirroredLake) -> No
     assert (proof.changes, proof.looked_at) == (4, "the changes of the newest 2 runs")
     assert order(lake, limit=0).changes == 2
     assert order(lake).looked_at == "every change since the build began"
-
-
-def test_what_waits_is_counted_with_its_age(lake: MirroredLake) -> None:
-    lake.ingest(insert(1, 1))
-    lake.apply()
-    seen = backlog(read_evidence(lake.catalog, lake.tables))
-    assert (seen.waiting, seen.oldest) == (0, None)
-    assert seen.published is not None
-    assert seen.from_kafka is not None
-    assert seen.from_kafka > timedelta(0)
-    lake.ingest(insert(2, 2), insert(3, 3, partition=1))
-    first = lake.arrived - timedelta(seconds=1)
-    lake.ingest(insert(4, 4))
-    seen = backlog(read_evidence(lake.catalog, lake.tables))
-    assert (seen.waiting, seen.oldest) == (3, first)
-    assert seen.age(first + timedelta(minutes=1)) == timedelta(minutes=1)
-
-
-def test_before_the_first_run_everything_waits(lake: MirroredLake) -> None:
-    lake.ingest(insert(1, 1), insert(2, 2))
-    assert backlog(read_evidence(lake.catalog, lake.tables)).waiting == 2
-
-
-def test_rules_of_the_row_model_are_counted_without_values(lake: MirroredLake) -> None:
-    lake.ingest(insert(1, 1), insert(2, 2, weight=-31.5), insert(3, 3, name=None), insert(4, 4, weight=None))
-    lake.apply()
-    proof = check_contract(lake.tables, read_evidence(lake.catalog, lake.tables).mirror)
-    assert proof.rows == 4
-    assert {(verdict.rule.split(":")[0], verdict.broken) for verdict in proof.broken} == {("weight", 1), ("name", 1)}
-    assert proof.blocking
-    assert "31.5" not in str(proof)
-    mirror = read_evidence(lake.catalog, lake.tables).mirror
-    assert check_contract(lake.tables, replace(mirror, snapshot_id=None)).rows == 0

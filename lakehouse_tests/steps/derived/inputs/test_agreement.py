@@ -11,14 +11,8 @@ import pytest
 
 from lakehouse.declarations import Derived
 from lakehouse.proofs.lineage.computations import Computation
-from lakehouse.protocol.commit import publish, seal_branch
-from lakehouse.protocol.commit.conflict_check import MAINTENANCE
-from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.protocol.seals.base import read_bases
-from lakehouse.protocol.seals.seal import Seal
 from lakehouse.settings import value_digests
 from lakehouse.steps.derived.inputs.agreement import InputsDisagree
-from lakehouse.steps.derived.inputs.inputs import read_inputs
 from lakehouse.steps.derived.inputs.pins import PIN_PREFIX
 from lakehouse.steps.derived.plan import prepare
 from lakehouse.steps.derived.refusals import InputMissing
@@ -153,18 +147,6 @@ def test_what_nobody_derives_is_repaired_by_hand_first(office: Workshop) -> None
     one = office.derived("priced", compute="SELECT * FROM rates", inputs={"rates": "rates"})
     error = refused(office, one)
     assert error.remedy.startswith(f"materialize {office.name('rates')} for the same date and parameters, and then")
-
-
-@pytest.mark.usefixtures("shops")
-def test_maintenance_does_not_change_what_an_input_is(office: Workshop, tip: Derived) -> None:
-    base = read_bases(office.catalog, [office.name("two")])[office.name("two")]
-    who = Attempt(run_id="nightly", step="maintenance")
-    assert base.sealed
-    seal = Seal.of(who, MAINTENANCE, statement={}, previous=base.sealed.seal)
-    publish(office.catalog, [seal_branch(office.catalog, base, who, seal)])
-    found = read_inputs(office.catalog, tip, office.declarations, office.step(tip).pin)["two"]
-    assert (found.date, found.run_id, found.snapshot_id) == (DAY, "run", office.head("two"))
-    assert not prepare(office.step(tip)).differing
 
 
 def test_what_is_missing_and_what_is_empty_is_named_and_nothing_is_written(office: Workshop, tip: Derived) -> None:

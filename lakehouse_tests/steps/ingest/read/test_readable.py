@@ -11,7 +11,7 @@ from lakehouse.settings.storage_refusal import StorageRefused
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.read.narrowing import Bounds, Unreadable
 from lakehouse.steps.ingest.read.readable import Readable, read_what_can_be_read
-from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable, cause_of
+from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.report import WriteResult
 
 OVERFLOW = (
@@ -135,13 +135,3 @@ def test_the_failure_names_offsets_and_the_command_that_gives_them_up() -> None:
     assert '`lakehouse accept-loss things --offsets 0:123 --offsets 2:5-8 --reason "…" --yes`' in error.remedy
     rough = OffsetsUnreadable("things", "t", [Unreadable(0, 100, 150, overflow, exact=False)], None)
     assert "accept-loss" not in rough.remedy
-
-
-def test_a_cause_quotes_no_value() -> None:
-    worker = RuntimeError(
-        "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
-        "  File \"worker.py\", line 3, in take\nOSError: [Errno 36] File name too long: 'secret=Müller'\n"
-    )
-    assert cause_of(worker) == "OSError"
-    assert cause_of(ValueError("secret")) == "ValueError"
-    assert cause_of(ValueError(OVERFLOW)) == "ArithmeticException: long overflow"

@@ -24,7 +24,6 @@ from lakehouse.protocol.seals.history import last_seal
 from lakehouse.steps.ingest.applied_tables import NotApplied
 from lakehouse.steps.ingest.refusals import PositionsDiffer
 from lakehouse.steps.ingest.repair.acceptable_records import NothingToReprocess, Reprocess, find_reprocess
-from lakehouse.steps.ingest.repair.refused_records import refused_places, refused_records
 from lakehouse.steps.ingest.repair.reprocess import reprocess, state
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.staged_audit import StagedRowsDiffer
@@ -223,16 +222,6 @@ def test_a_table_that_was_set_back_alone_is_named_and_nothing_goes_on(stream: In
         PositionsDiffer, match=r"raw\.a at \{0: 5, 1: 2\} with 0 records reprocessed; raw\.b .* with 3 "
     ):
         stream.ingest({0: [record("a", 6)]})
-
-
-def test_headers_come_back_as_they_were(stream: InProcess) -> None:
-    headers = '[{"key":"a","value":"AAH/"},{"key":"b"}]'
-    stream.ingest({1: [record("a", LARGE + 2)]}, headers=headers)
-    widen(stream)
-    base = read_bases(stream.catalog, [stream.stream.quarantine_table])[stream.stream.quarantine_table]
-    places, _ = refused_places(base, {1: [(2, 3)]})
-    (batch,) = refused_records(base, places)
-    assert json.loads(batch.column("headers").to_pylist()[0]) == json.loads(headers)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from pyiceberg.exceptions import CommitFailedException
 from pyspark.sql import SparkSession
 
 from lakehouse.declarations import Declarations, Expire, Maintenance, Mirror
 from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.protocol.catalog import TableChange, open_catalog, set_tag
-from lakehouse.protocol.commit import open_branch, stage_files
+from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.leases.lease import Lease, lease_tag, leases, take_lease
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
@@ -21,12 +20,11 @@ from lakehouse.steps.cdc.step import MirrorStep, plan_work
 from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.derived.inputs.pins import Pin
 from lakehouse.steps.derived.plan import DeriveStep, prepare
-from lakehouse.steps.maintenance.expire import branches, expire, overdue
+from lakehouse.steps.maintenance.expire import expire, overdue
 from lakehouse.steps.maintenance.expire.holds import holders_of
 from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.state import SnapshotHold
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.protocol.commit.oracle import Oracle
 from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake, insert
 from lakehouse_tests.steps.cdc.mirrored import LOG as CHANGES
 from lakehouse_tests.steps.maintenance.house import COPY, LOG, MIRROR, House, days_ahead, work_on
@@ -251,51 +249,3 @@ def test_so_does_an_incremental_table(house: House, back: int) -> None:
 
 def _no_spark() -> AbstractContextManager[SparkSession]:
     raise AssertionError("planning needs no Spark")
-
-
-@pytest.mark.usefixtures("storage_of_our_clock")
-def test_branches_that_died_go_with_their_files(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = sql_lake.create("a")
-    sql_lake.write("first", a=[1])
-    base = sql_lake.bases(name)[name]
-    dead = Attempt(run_id="dead", step="s")
-    stage_files(sql_lake.catalog, base, dead, sql_lake.files(name, [2]))
-    declared = House.of(sql_lake).declarations
-    declared.tables[name] = declared.tables[LOG]
-    action = Action(operation=Operation.BRANCHES)
-
-    def run(*, allow: bool = True, hours: float = 0) -> tuple[str, dict[str, object]]:
-        work = work_on(sql_lake.catalog, declared, name, Maintenance(), allow=allow, longest_run=timedelta(hours=hours))
-        done = branches.run(work, action)
-        return done.result, dict(done.effect.counted())
-
-    assert run() == ("nothing", {})
-    now = datetime.now(UTC).timestamp()
-    monkeypatch.setattr("time.time_ns", lambda: int((now + 30 * 3600) * 1e9))
-    assert run(hours=40) == ("nothing", {})  # runs have taken longer than that
-    assert run(allow=False) == ("dry_run", {"branches": 1})
-    assert Oracle.of(sql_lake).refs("a") == {"main", dead.branch}
-    assert run() == ("done", {"branches": 1, "files": 1})
-    oracle = Oracle.of(sql_lake)
-    assert oracle.refs("a") == {"main"}
-    assert oracle.files_on_disk("a") == oracle.files("a")
-
-
-@pytest.mark.usefixtures("storage_of_our_clock")
-def test_a_refused_drop_is_no_reason_to_fail(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = sql_lake.create("a")
-    sql_lake.write("first", a=[1])
-    sql_lake.stage(sql_lake.bases(name)[name], Attempt(run_id="dead", step="s"), [2])
-    declared = House.of(sql_lake).declarations
-    declared.tables[name] = declared.tables[LOG]
-    work = work_on(sql_lake.catalog, declared, name, Maintenance())
-    now = datetime.now(UTC).timestamp()
-    monkeypatch.setattr("time.time_ns", lambda: int((now + 30 * 3600) * 1e9))
-
-    def refuse(*_: object) -> int:
-        raise CommitFailedException("it was published")
-
-    monkeypatch.setattr(branches, "drop_branch", refuse)
-    done = branches.run(work, Action(operation=Operation.BRANCHES))
-    assert done.result == "nothing"
-    assert "moved meanwhile and stays" in done.message

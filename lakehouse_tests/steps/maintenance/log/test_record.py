@@ -12,16 +12,14 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from lakehouse.declarations import MAINTENANCE_LOG, ORPHANS, Deduplicate, Expire, Maintenance, Rewrite, apply, plan
 from lakehouse.declarations.own_tables.action_effect import ActionEffect
 from lakehouse.declarations.own_tables.decision_row import DecisionRow
-from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
-from lakehouse.steps.maintenance.log.history import History, completed
+from lakehouse.steps.maintenance.log.history import History
 from lakehouse.steps.maintenance.log.record import decided_rows, finished_row, record
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation
 from lakehouse.steps.maintenance.model.state import Depth, MeasuredState, Partition
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.survey import TableSurvey
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.protocol.commit.rewrites import append, create
 from lakehouse_tests.steps.maintenance.measure.test_measure import NOTHING_DECLARED as NOTHING
 from lakehouse_tests.steps.maintenance.measure.test_measure import declared
 from lakehouse_tests.steps.maintenance.states import DAY, HOUR, NOW, TARGET, decided, line, part, state
@@ -151,22 +149,6 @@ def test_what_waits_for_its_turn_does_not_stand() -> None:
     assert decided_rows(huge, SOUND, POLICY)[0].valid_until is None
     waiting = rows_of(state(part(last_change=NOW)))
     assert waiting[0].valid_until == NOW + timedelta(minutes=15)
-
-
-def test_a_decision_of_a_run_that_died_is_completed_by_what_is_in_main(home: Lake) -> None:
-    name = create(home)
-    landed, lost = append(home, name, {1: 1}).attempt.id, Attempt(run_id="run", step="x").id
-    uuid = str(home.load(name).metadata.table_uuid)
-    for attempt in (landed, lost):
-        about = replace(UNSOUND, table=name, uuid=uuid)
-        record(home.catalog, rows_of(about, attempt=attempt), writer="run")
-    memory = History.read(home.catalog, NOW)
-    unfinished = memory.unfinished(uuid)
-    assert {row.attempt for row in unfinished} == {landed, lost}
-    ended = [completed(row, home.load(name), NOW + HOUR) for row in unfinished]
-    assert {row.attempt: row.result for row in ended} == {landed: "done", lost: "failed"}
-    record(home.catalog, ended, writer="next")
-    assert History.read(home.catalog, NOW).unfinished(uuid) == ()
 
 
 def test_failures_are_counted_since_the_last_success() -> None:

@@ -9,10 +9,9 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlparse
 
 import pyarrow as pa
@@ -23,98 +22,28 @@ from hypothesis import strategies as st
 from pyiceberg.io import InputFile
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.partitioning import PartitionField, PartitionSpec
-from pyiceberg.table import Table
 from pyiceberg.table.update import SetLocationUpdate
 from pyiceberg.transforms import IdentityTransform
 
-from lakehouse.declarations import ORPHANS, Declarations, Expire, Maintenance, Orphans, apply, plan
+from lakehouse.declarations import ORPHANS, Declarations, Maintenance, Orphans, apply, plan
 from lakehouse.protocol.catalog import TableChange, open_catalog, remove_ref, remove_snapshots
 from lakehouse.protocol.cleanup.shared_files import FilesShared
 from lakehouse.protocol.commit import open_branch, stage_files
 from lakehouse.protocol.failpoints import InjectedFault
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.steps.maintenance.expire.expire import expire
 from lakehouse.steps.maintenance.measure.traits import traits_of
-from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, Operation
-from lakehouse.steps.maintenance.orphans import removal
-from lakehouse.steps.maintenance.orphans.known_files import Known, MetadataUnreadable, known_files
-from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing, list_files, names_of
-from lakehouse.steps.maintenance.orphans.location import CannotLook, require_own_place
+from lakehouse.steps.maintenance.orphans.known_files import Known, MetadataUnreadable
+from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing
+from lakehouse.steps.maintenance.orphans.location import CannotLook
 from lakehouse.steps.maintenance.orphans.orphan_log import Noted, OrphanHistory
 from lakehouse.steps.maintenance.orphans.removal import look
 from lakehouse_tests.fixtures.lakes import SCHEMA, Lake, sql_settings
 from lakehouse_tests.protocol.commit.children import Child, work_on
-from lakehouse_tests.steps.maintenance import house
+from lakehouse_tests.steps.maintenance.orphans.conftest import DELETES, ROW, Folder
 
 pytestmark = pytest.mark.slow
 
-LOOK = Action(operation=Operation.ORPHANS)
-DELETES = Maintenance(orphans=Orphans(older_than=timedelta(days=2), delete=True))
 LISTS = Maintenance(orphans=Orphans(older_than=timedelta(days=2)))
-ROW = "00000-0-7a1e.parquet"
-
-
-@dataclass
-class Folder:
-    """A table of five rows, and what lies at its location."""
-
-    lake: Lake
-    name: str
-
-    @property
-    def table(self) -> Table:
-        return self.lake.load(self.name)
-
-    @property
-    def path(self) -> Path:
-        return Path(urlparse(self.table.location()).path)
-
-    def files(self) -> set[str]:
-        return {str(path.relative_to(self.path)) for path in self.path.rglob("*") if path.is_file()}
-
-    def put(self, name: str = f"data/{ROW}", *, days_ago: float = 3, content: str = "rows") -> str:
-        """A file that no commit names."""
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-        self.age(name, days_ago=days_ago)
-        return name
-
-    def age(self, *names: str, days_ago: float) -> None:
-        """Make files older; all of them if none is named."""
-        at = datetime.now(UTC).timestamp() - days_ago * 86400
-        for name in names or self.files():
-            os.utime(self.path / name, (at, at))
-
-    def look(
-        self,
-        policy: Maintenance = DELETES,
-        *,
-        days: float = 0,
-        allow: bool = True,
-        longest: timedelta = timedelta(0),
-    ) -> ActionOutcome:
-        """A look, so many days from now."""
-        declared = Declarations({self.name: ORPHANS}, {}, {})
-        work = house.work_on(self.lake.catalog, declared, self.name, policy, allow=allow, longest_run=longest)
-        return removal.run(work, LOOK, now=datetime.now(UTC) + timedelta(days=days))
-
-    def events(self) -> list[tuple[str, str]]:
-        """What is on record, oldest first: event and file."""
-        rows = self.lake.catalog.load_table(ORPHANS.identifier).scan().to_arrow().to_pylist()
-        place = self.path.as_uri()
-        return [(row["event"], row["path"].removeprefix(f"{place}/")) for row in sorted(rows, key=lambda r: r["at"])]
-
-
-@pytest.fixture
-def folder(sql_lake: Lake) -> Folder:
-    apply(plan(ORPHANS, sql_lake.catalog), sql_lake.catalog)
-    name = sql_lake.create("a")
-    for number, rows in enumerate(([0, 1, 2], [3, 4])):
-        sql_lake.write(f"s{number}", a=rows)
-    made = Folder(sql_lake, name)
-    made.age(days_ago=30)  # so old that age alone protects nothing
-    return made
 
 
 def test_an_orphan_goes_in_the_second_look_that_is_far_enough_from_the_first(folder: Folder) -> None:
@@ -267,21 +196,6 @@ def test_another_file_of_the_same_name_begins_anew(folder: Folder) -> None:
     assert folder.look(days=6).effect.deleted == 1
 
 
-def test_a_commit_between_listing_and_loading_is_known(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    (file,) = folder.lake.files(folder.name, [7])
-    folder.age(file.file_path.removeprefix(f"{folder.path.as_uri()}/"), days_ago=3)
-
-    def listed(*told: Any) -> Listing:
-        found = list_files(*told)
-        base, attempt = folder.lake.bases(folder.name)[folder.name], Attempt(run_id="r", step="s")
-        stage_files(folder.lake.catalog, base, attempt, [file])
-        return found
-
-    monkeypatch.setattr(removal, "list_files", listed)
-    folder.look()
-    assert folder.events() == []
-
-
 def test_what_rolled_back_metadata_knows_waits_for_it_to_go(folder: Folder) -> None:
     """An operator has pointed the catalog at an older version; he may want the newer one again."""
     before, back = folder.files(), folder.table.metadata_location
@@ -306,38 +220,6 @@ def test_what_rolled_back_metadata_knows_waits_for_it_to_go(folder: Folder) -> N
     folder.look(days=9)
     assert folder.files() == before
     assert folder.lake.rows(folder.name) == list(range(5))
-
-
-def test_what_a_killed_expiry_has_left_is_found(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once no version of the metadata lists the snapshots that went."""
-    nobody = Declarations({}, {}, {})
-    with folder.table.transaction() as change:
-        change.set_properties(
-            {"write.metadata.previous-versions-max": "1", "write.metadata.delete-after-commit.enabled": "true"}
-        )
-    folder.table.delete("n < 2")
-    monkeypatch.setenv("LAKEHOUSE_FAILPOINTS", "expire.between=fail")
-    policy = Expire(min_snapshots_to_keep=2, max_snapshots=2, at_least=1)
-    with pytest.raises(InjectedFault):
-        expire(folder.lake.catalog, nobody, folder.name, policy)
-    monkeypatch.delenv("LAKEHOUSE_FAILPOINTS")
-    for number in (7, 8):
-        folder.lake.write(f"s{number}", a=[number])
-    left = {str(path.relative_to(folder.path)) for path in folder.path.rglob("*.metadata.json")}
-    keep = {urlparse(v).path.rpartition("/")[2] for v in _versions(folder.table)}
-    for name in left:
-        if Path(name).name not in keep:  # the versions from before the property was set
-            (folder.path / name).unlink()
-    folder.age(days_ago=3)
-    assert folder.look().effect.candidates > 0
-    assert folder.look(days=3).effect.deleted > 0
-    assert folder.lake.rows(folder.name) == [2, 3, 4, 7, 8]
-    names = {name_ for one in folder.files() for name_ in names_of(one)}
-    assert names <= known_files(folder.table, list_files(folder.table.io, folder.table.location())).names
-
-
-def _versions(table: Table) -> list[str]:
-    return [table.metadata_location, *(entry.metadata_file for entry in table.metadata.metadata_log)]
 
 
 def test_a_neighbours_files_are_not_ours(folder: Folder) -> None:
@@ -572,16 +454,6 @@ def test_a_file_of_unknown_age_is_never_a_candidate() -> None:
     assert found.doomed == found.waiting == ()
 
 
-def test_another_scheme_is_no_other_file() -> None:
-    file = ListedFile("b/t/data/x.parquet", 1, NOW - timedelta(days=9))
-    memory = OrphanHistory({"s3://b/t/data/x.parquet": Noted(NOW - timedelta(days=99), 1, NOW - timedelta(days=9))})
-    for said in ("s3a://b/t/data/x.parquet", "s3n://b/t/data/x.parquet", "s3://alias/t/data/x.parquet"):
-        found = look(_listed(file), Known(names_of(said), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
-        assert found.reprieved == (file,)
-    unknown = look(_listed(file), Known(frozenset(), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
-    assert unknown.doomed == (file,)
-
-
 HOURS = st.integers(0, 400)
 RUNS = st.lists(st.tuples(HOURS, st.integers(1, 300), st.booleans()), max_size=6)
 
@@ -612,17 +484,6 @@ def test_no_file_of_a_run_that_will_commit_is_ever_deleted(
             noted.pop(f"s3://{file.path}")
         memory = replace(memory, orphans=noted, longest_run=longest)
     assert deleted == {n for n, (_, _, lives) in enumerate(runs) if not lives}
-
-
-@pytest.mark.parametrize("claimed", ["file:///", "{parent}", "{parent}/precious"])
-def test_at_a_location_where_its_metadata_are_not_nobody_looks(folder: Folder, claimed: str) -> None:
-    """Whoever may write a table may say that it lies anywhere; what is there is not the table's."""
-    (folder.path.parent / "precious").mkdir()
-    location = claimed.format(parent=folder.path.parent.as_uri())
-    move = SetLocationUpdate(location=location)
-    folder.lake.catalog.commit_tables([TableChange(folder.table.name(), (), (move,))])
-    with pytest.raises(CannotLook, match="its metadata lies elsewhere"):
-        require_own_place(folder.table, folder.table)
 
 
 def test_a_copied_lakehouse_looks_at_no_file_of_the_original(folder: Folder, tmp_path: Path) -> None:

@@ -1,0 +1,69 @@
+"""Declared tables by name: one that nobody declared is refused, and one that does not exist yet is made.
+
+The lakehouse's own tables are not a user's to change: what another version declares of them is made at once.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lakehouse.declarations import Declarations, Table, apply, plan
+from lakehouse.declarations.registry.declarations import OWN_TABLES
+from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.catalog import LakeCatalog
+
+
+class NotDeclared(LakehouseError):
+    """Nobody declared a table of this name."""
+
+
+class TableStopped(LakehouseError):
+    """A table is left out of what is declared, by a mistake in a file."""
+
+
+class DeclarationAhead(LakehouseError):
+    """A table's columns are not the declared ones."""
+
+
+def declared_table(declarations: Declarations, name: str, folders: Sequence[Path]) -> Table:
+    """The declaration of a table.
+
+    Args:
+        declarations: all that there are.
+        name: `namespace.table`.
+        folders: where they were read, for the remedy.
+
+    Raises:
+        NotDeclared: there is none.
+        TableStopped: its file does not load, or what it needs is declared in one that does not.
+    """
+    table = declarations.tables.get(name)
+    if table is None and name in declarations.stopped:
+        raise TableStopped(f"Table {name} is stopped: {declarations.stopped[name]}", remedy="correct that file.")
+    if table is None:
+        raise NotDeclared(
+            f"Table {name} is not declared.", remedy=f"declare it in a file below {', '.join(map(str, folders))}."
+        )
+    return table
+
+
+def ensure_table(catalog: LakeCatalog, table: Table) -> bool:
+    """Create a table that does not exist yet; whether that was so.
+
+    Raises:
+        DeclarationAhead: it exists, and its declaration asks for other columns than it has.
+        WouldLoseData: one of our own tables holds what this version cannot.
+    """
+    planned = plan(table, catalog)
+    if planned.base is None:
+        apply(planned, catalog)
+        return True
+    ahead = [str(c) for c in planned.changes if isinstance(c, AddColumn | WidenColumn | RelaxColumn)]
+    if ahead and table.name in OWN_TABLES:
+        apply(planned, catalog)
+    elif ahead:
+        raise DeclarationAhead(
+            f"Table {table.name} is not yet as it is declared ({'; '.join(ahead)}).",
+            remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`.",
+        )
+    return False

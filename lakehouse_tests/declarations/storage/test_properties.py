@@ -1,0 +1,26 @@
+"""Table properties that follow from a declaration."""
+
+import pandera.pyspark as pa
+import pyspark.sql.types as T  # noqa: N812
+
+from lakehouse.declarations import table_properties
+from lakehouse_tests.declarations.declaring import declare
+
+
+def test_bounds_are_kept_for_coordinates_and_never_for_sensitive_values() -> None:
+    person = T.StructType(
+        [T.StructField("name", T.StringType()), T.StructField("aliases", T.ArrayType(T.StringType()))]
+    )
+    columns = {"id": T.LongType(), "person": pa.Column(person, nullable=True, metadata={"sensitive": True})}
+    properties = table_properties(declare(columns, coordinates=True, properties={"read.split.target-size": "1"}))
+    metrics = {k.rpartition("column.")[2]: v for k, v in properties.items() if ".metrics.column." in k}
+    assert metrics == {
+        "_kafka_topic": "full",
+        "_kafka_partition": "full",
+        "_kafka_offset": "full",
+        "_kafka_timestamp": "full",
+        "person.name": "counts",
+        "person.aliases.element": "counts",
+    }
+    assert properties["read.split.target-size"] == "1"
+    assert properties["write.metadata.delete-after-commit.enabled"] == "true"

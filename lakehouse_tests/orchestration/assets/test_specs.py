@@ -1,0 +1,36 @@
+"""What an asset says of its declaration."""
+
+from pathlib import Path
+
+import pytest
+
+from lakehouse.declarations import load_declarations
+from lakehouse.orchestration.assets.specs import declaration_digest, owner_of
+from lakehouse_tests.orchestration.assets.house import STREAM, TABLE, write_conf
+from lakehouse_tests.test_build import NOWHERE
+
+
+@pytest.fixture
+def conf(tmp_path: Path, jars: Path) -> Path:
+    folder = write_conf(tmp_path, NOWHERE, jars)
+    (folder / "declarations" / "birds.py").write_text(TABLE)
+    (folder / "declarations" / "sightings.py").write_text(STREAM.format(topic="birds"))
+    return folder
+
+
+def test_code_versions_change_with_what_decides_and_not_with_words(conf: Path) -> None:
+    def digest(text: str) -> str:
+        (conf / "declarations" / "birds.py").write_text(text)
+        declarations = load_declarations([conf / "declarations"])
+        return declaration_digest(declarations.tables["raw.birds"], declarations.streams["birds"])
+
+    same = digest(TABLE)
+    assert digest(TABLE) == same
+    assert digest(TABLE.replace("Name of the bird", "What the bird is called")) == same
+    assert digest(TABLE.replace("ge=1", "ge=2")) != same
+    assert digest(TABLE.replace("count: int", "count: float")) != same
+
+
+def test_owners_are_people_or_teams(conf: Path) -> None:
+    table = load_declarations([conf / "declarations"]).tables["raw.birds"]
+    assert owner_of(table) == "team:ornithology"
