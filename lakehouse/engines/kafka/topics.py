@@ -74,11 +74,8 @@ def topic_names(kafka: KafkaSettings) -> list[str]:
         BrokerUnreachable: No broker answered.
     """
     with Connection(kafka) as connection:
-        try:
-            metadata = connection.admin.list_topics(timeout=connection.timeout)
-        except KafkaException as error:
-            raise connection.explained(error.args[0], "") from error
-    return sorted(name for name in metadata.topics if not name.startswith("__"))
+        topics = connection.metadata().topics
+    return sorted(name for name in topics if not name.startswith("__"))
 
 
 def create_topic(
@@ -98,18 +95,16 @@ def create_topic(
 
 @patient
 def _read(connection: Connection, topic: str) -> TopicState:
-    """Cluster, topic and both ends of each partition: four questions, the independent ones asked at once."""
-    options = {"request_timeout": connection.timeout}
-    about_cluster = connection.admin.describe_cluster(**options)
-    about_topic = connection.admin.describe_topics(TopicCollection([topic]), **options)[topic]
-    cluster = connection.answer(about_cluster, topic=topic)
-    described = connection.answer(about_topic, topic=topic)
+    """Topic, cluster and both ends of each partition: four questions."""
+    future = connection.admin.describe_topics(TopicCollection([topic]), request_timeout=connection.timeout)[topic]
+    described = connection.answer(future, topic=topic)
+    cluster_id = connection.metadata(topic).cluster_id
     partitions = sorted(info.id for info in described.partitions)
     earliest = _offsets(connection, topic, partitions, OffsetSpec.earliest())
     last_stable = _offsets(connection, topic, partitions, OffsetSpec.latest())
     return TopicState(
         topic=topic,
-        cluster_id=str(cluster.cluster_id),
+        cluster_id=str(cluster_id),
         topic_id=str(described.topic_id).translate(AS_KAFKA_PRINTS_IT),
         partitions={partition: PartitionRange(earliest[partition], last_stable[partition]) for partition in partitions},
     )
