@@ -20,6 +20,7 @@ from lakehouse.engines.kafka import first_oversized, offsets_at, read_topic, sam
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.proofs.audit.absence import joined_key
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
@@ -121,6 +122,7 @@ def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
     """
     topic = read_topic(step.kafka, step.stream.topic)
     previous = stored_position(step.stream.name, bases)
+    topic = with_truncation(step.kafka, topic, previous)
     first = first_offsets(step.stream, step.kafka, topic) if previous is None else {}
     max_records = record_limit(
         step.limits,
@@ -182,6 +184,7 @@ def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None
         cluster_id=plan.topic.cluster_id,
         topic=plan.topic.topic,
         topic_id=plan.topic.topic_id,
+        leader_epochs=plan.topic.leader_epochs,
         start=plan.start,
         end=plan.end,
         tallies={**landed.tallies, LOST: lost} if lost else landed.tallies,
