@@ -34,6 +34,7 @@ KAFKA_REPROCESSED: Final = "kafka.reprocessed"
 KAFKA_WITHOUT_RECORD: Final = "kafka.without_record"
 KAFKA_WITHOUT_RECORD_BECAUSE: Final = "kafka.without_record_because"
 KAFKA_LOGS: Final = "kafka.logs"
+KAFKA_LEADER_EPOCHS: Final = "kafka.leader_epochs"
 KAFKA_JOINED: Final = "kafka.joined"
 CHANGES_OPERATIONS: Final = "changes.operations"
 QUALITY_RULES: Final = "quality.rules"  # of derived tables, and of what assets write, as well

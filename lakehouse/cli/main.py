@@ -27,6 +27,7 @@ from lakehouse.cli.commands.repair.accept_loss import accept_loss
 from lakehouse.cli.commands.repair.adopt import adopt
 from lakehouse.cli.commands.repair.rebuild import rebuild
 from lakehouse.cli.commands.repair.reprocess import reprocess
+from lakehouse.cli.commands.repair.rollback import forward, rollback
 from lakehouse.cli.commands.run.apply import apply
 from lakehouse.cli.commands.run.derive import derive
 from lakehouse.cli.commands.run.plan import plan
@@ -75,7 +76,7 @@ PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Run": (run, derive, release, plan, apply),
     "Look": (status, tables, log),
     "Prove": (audit, replay),
-    "Repair": (accept_loss, adopt, reprocess, rebuild),
+    "Repair": (accept_loss, adopt, reprocess, rebuild, rollback, forward),
     "Maintain": (maintain, housekeep, lease, checkpoint, retire, backup, restore),
     "Develop": (init, dev, up, down, produce, simulate, jars),
 }

@@ -195,6 +195,21 @@ MAINTENANCE = (
         guard="cli/commands/prove/test_audit_files.py::test_a_file_that_is_not_as_it_was_is_named[removed-derived.b]",
     ),
     Mechanism(
+        name="storage asked for every file",
+        promise="P1: A file that was removed, or written anew with another size, is in manifests as before: all holds.",
+        keeps="lakehouse.proofs.audit.stored_files:stored_otherwise",
+        lets_pass=gives([]),
+        guard="cli/commands/prove/test_audit_files.py::"
+        "test_a_file_that_is_gone_or_of_another_size_is_named_without_reading_any[removed-derived.b]",
+    ),
+    Mechanism(
+        name="rollback loses nothing",
+        promise="P1: Tables go back to where Kafka no longer has what they would have to read again.",
+        keeps="lakehouse.steps.maintenance.rollback.promises:require_promises",
+        lets_pass=gives(None),
+        guard="steps/maintenance/rollback/test_promises.py::test_what_kafka_no_longer_has_is_not_taken_back",
+    ),
+    Mechanism(
         name="a damaged metadata file is a finding",
         promise="P1: A table whose metadata file is cut or gone has lost its rows, and the audit knows of no promise "
         "that is broken.",

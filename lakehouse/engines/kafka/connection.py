@@ -8,7 +8,10 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (
+    AdminClient,
+    ClusterMetadata,  # pyright: ignore[reportPrivateImportUsage]
+)
 
 from lakehouse.engines.kafka.clients import client_config
 from lakehouse.errors import LakehouseError
@@ -22,6 +25,7 @@ LIBRDKAFKA_LOG.setLevel(logging.CRITICAL)
 
 # Answers of a cluster whose leaders are just changing.
 BUSY = {
+    KafkaError._PARTIAL,  # noqa: SLF001  (an answer without a broker: the one that gave it is starting)
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.REPLICA_NOT_AVAILABLE,
@@ -94,6 +98,25 @@ class Connection:
             raise self._unreachable(topic, "no answer") from None
         except KafkaException as error:
             raise self.explained(error.args[0], topic) from error
+
+    def metadata(self, topic: str | None = None) -> ClusterMetadata:
+        """The cluster's id and brokers, and a topic that exists, or all of them.
+
+        Not by `describe_cluster`: while a broker starts it answers without any broker, and librdkafka 2.16 then aborts
+        the process (`rd_kafka_admin_response_parse: Assertion 'rko_result' failed`).
+
+        Raises:
+            BrokerUnreachable: Nobody answered, or we were not let in.
+            KafkaBusy: The broker that answered is starting, and knows none yet.
+            KafkaRefused: Any other error.
+        """
+        try:
+            metadata = self.admin.list_topics(**({"topic": topic} if topic else {}), timeout=self.timeout)
+        except KafkaException as error:
+            raise self.explained(error.args[0], topic or "") from error
+        if not metadata.brokers:
+            raise KafkaBusy(f"Kafka at {self.servers} knows of no broker yet.")
+        return metadata
 
     def explained(self, error: KafkaError, topic: str) -> LakehouseError:
         """The error of ours that says what librdkafka's error says."""

@@ -104,7 +104,7 @@ class LocalBroker:
         """Whether it answers a client within so many seconds; a process that is stopped is alive, and does not."""
         with Connection(self.settings, timeout=timeout) as connection:
             try:
-                connection.answer(connection.admin.describe_cluster(request_timeout=timeout))
+                connection.metadata()
             except BrokerUnreachable:
                 return False
             except (KafkaBusy, KafkaRefused):
@@ -177,10 +177,11 @@ class LocalBroker:
         with Connection(self.settings, timeout=1.0) as connection:
             while self.running():
                 try:
-                    if connection.answer(connection.admin.describe_cluster(request_timeout=1.0)).nodes:
-                        return True
-                except BrokerUnreachable:
+                    connection.metadata()
+                except (BrokerUnreachable, KafkaBusy):
                     time.sleep(0.05)
+                else:
+                    return True
                 if time.monotonic() > deadline:
                     raise BrokerFailed(
                         f"The broker at {self.bootstrap_servers} is silent for {READY_WITHIN:.0f} s: "

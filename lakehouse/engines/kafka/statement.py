@@ -76,6 +76,8 @@ class KafkaStatement:
         without_record: partition → offsets of this step that brought no record, where there are any. None: the step
             did not compare what it read with what it had planned, or is of a version that did not.
         because: why that can be, a key of `WITHOUT_RECORD`; empty where there are none.
+        leader_epochs: partition → epoch of its leader when the position was planned; without those of seals that are
+            of a version that did not ask.
         logs: how many topics or clusters the totals span, each from where it was first read; 1 as well where nobody
             knows any more, as rows were adopted.
     """
@@ -99,6 +101,7 @@ class KafkaStatement:
     without_record: Offsets | None = None
     because: str = ""
     logs: int = 1
+    leader_epochs: Offsets = field(default_factory=dict[int, int])
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -122,6 +125,7 @@ class KafkaStatement:
             **({seal_keys.KAFKA_WITHOUT_RECORD: _text(self.without_record)} if self.without_record is not None else {}),
             **({seal_keys.KAFKA_WITHOUT_RECORD_BECAUSE: self.because} if self.because else {}),
             **({seal_keys.KAFKA_LOGS: str(self.logs)} if self.logs > 1 else {}),
+            **({seal_keys.KAFKA_LEADER_EPOCHS: _text(self.leader_epochs)} if self.leader_epochs else {}),
         }
 
     @classmethod
@@ -153,6 +157,7 @@ class KafkaStatement:
             losses=msgspec.json.decode(keys.get(seal_keys.KAFKA_LOSSES, "[]"), type=tuple[AcceptedLoss, ...]),
             reprocessed=_tallies(keys.get(seal_keys.KAFKA_REPROCESSED, "{}")),
             logs=int(keys.get(seal_keys.KAFKA_LOGS, "1")),
+            leader_epochs=msgspec.json.decode(keys.get(seal_keys.KAFKA_LEADER_EPOCHS, "{}"), type=dict[int, int]),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":

@@ -1,12 +1,15 @@
 """What a topic holds right now: its identity and, for each partition, the range that can be read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import OffsetSpec  # pyright: ignore[reportPrivateImportUsage]
+from confluent_kafka.admin import (
+    ListOffsetsResultInfo,  # pyright: ignore[reportPrivateImportUsage]
+    OffsetSpec,  # pyright: ignore[reportPrivateImportUsage]
+)
 from confluent_kafka.cimpl import NewTopic
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -31,12 +34,19 @@ class PartitionRange(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicState:
-    """A topic at one moment. Cluster id and topic id tell a topic from another one of the same name."""
+    """A topic at one moment. Cluster id and topic id tell a topic from another one of the same name.
+
+    Args:
+        leader_epochs: partition → how many leaders it has had; a log is cut only where another one begins.
+        truncated: partitions whose log was cut below a position that was asked about, see `truncation`.
+    """
 
     topic: str
     cluster_id: str
     topic_id: str
     partitions: dict[int, PartitionRange]
+    leader_epochs: dict[int, int] = field(default_factory=dict[int, int])
+    truncated: frozenset[int] = frozenset()
 
 
 def read_topic(kafka: KafkaSettings, topic: str) -> TopicState:
@@ -60,7 +70,8 @@ def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, in
         raise ValueError(f"{when} has no time zone")
     with Connection(kafka) as connection:
         state = _read(connection, topic)
-        offsets = _offsets(connection, topic, state.partitions, OffsetSpec.for_timestamp(int(when.timestamp() * 1000)))
+        spec = OffsetSpec.for_timestamp(int(when.timestamp() * 1000))
+        offsets = {p: info.offset for p, info in _offsets(connection, topic, state.partitions, spec).items()}
     return {
         partition: limits.last_stable if offsets[partition] < 0 else min(offsets[partition], limits.last_stable)
         for partition, limits in state.partitions.items()
@@ -74,11 +85,8 @@ def topic_names(kafka: KafkaSettings) -> list[str]:
         BrokerUnreachable: No broker answered.
     """
     with Connection(kafka) as connection:
-        try:
-            metadata = connection.admin.list_topics(timeout=connection.timeout)
-        except KafkaException as error:
-            raise connection.explained(error.args[0], "") from error
-    return sorted(name for name in metadata.topics if not name.startswith("__"))
+        topics = connection.metadata().topics
+    return sorted(name for name in topics if not name.startswith("__"))
 
 
 def create_topic(
@@ -98,20 +106,19 @@ def create_topic(
 
 @patient
 def _read(connection: Connection, topic: str) -> TopicState:
-    """Cluster, topic and both ends of each partition: four questions, the independent ones asked at once."""
-    options = {"request_timeout": connection.timeout}
-    about_cluster = connection.admin.describe_cluster(**options)
-    about_topic = connection.admin.describe_topics(TopicCollection([topic]), **options)[topic]
-    cluster = connection.answer(about_cluster, topic=topic)
-    described = connection.answer(about_topic, topic=topic)
+    """Topic, cluster and both ends of each partition: four questions."""
+    future = connection.admin.describe_topics(TopicCollection([topic]), request_timeout=connection.timeout)[topic]
+    described = connection.answer(future, topic=topic)
+    cluster_id = connection.metadata(topic).cluster_id
     partitions = sorted(info.id for info in described.partitions)
     earliest = _offsets(connection, topic, partitions, OffsetSpec.earliest())
     last_stable = _offsets(connection, topic, partitions, OffsetSpec.latest())
     return TopicState(
         topic=topic,
-        cluster_id=str(cluster.cluster_id),
+        cluster_id=str(cluster_id),
         topic_id=str(described.topic_id).translate(AS_KAFKA_PRINTS_IT),
-        partitions={partition: PartitionRange(earliest[partition], last_stable[partition]) for partition in partitions},
+        partitions={p: PartitionRange(earliest[p].offset, last_stable[p].offset) for p in partitions},
+        leader_epochs={p: epoch for p in partitions if (epoch := last_stable[p].leader_epoch) is not None},
     )
 
 
@@ -126,7 +133,9 @@ def _read_new(connection: Connection, topic: str) -> TopicState:
     return _read(connection, topic)
 
 
-def _offsets(connection: Connection, topic: str, partitions: Iterable[int], spec: OffsetSpec | None) -> dict[int, int]:
+def _offsets(
+    connection: Connection, topic: str, partitions: Iterable[int], spec: OffsetSpec | None
+) -> dict[int, ListOffsetsResultInfo]:
     assert spec is not None  # earliest() and latest() are annotated as if they could be
     futures = connection.admin.list_offsets(
         {TopicPartition(topic, partition): spec for partition in partitions},
@@ -134,6 +143,5 @@ def _offsets(connection: Connection, topic: str, partitions: Iterable[int], spec
         request_timeout=connection.timeout,
     )
     return {
-        topic_partition.partition: connection.answer(future, topic=topic).offset
-        for topic_partition, future in futures.items()
+        topic_partition.partition: connection.answer(future, topic=topic) for topic_partition, future in futures.items()
     }

@@ -9,7 +9,7 @@ import dagster as dg
 import msgspec
 from pyiceberg.table import Table
 
-from lakehouse.declarations import Declarations, Release
+from lakehouse.declarations import Declarations, Derived, Mirror, Release, Stream
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.assets.check_history import check_history
 from lakehouse.orchestration.assets.specs import table_spec
@@ -20,6 +20,7 @@ from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.steps.maintenance.verify.foreign_rewrites import prove_release
 from lakehouse.steps.release.gate import ReleaseHeld
+from lakehouse.steps.release.remedies import Remedies, Writer
 from lakehouse.steps.release.step import Released, ReleaseStep, release
 
 GROUP = "releases"
@@ -81,6 +82,7 @@ def release_asset(
             checks=[check_history(context.instance, key) for key in waits_for],
             dated=dated,
             inform=context.log.info,
+            remedies=Remedies({name: _written_by(name, declarations) for name in declarations.tables}),
         )
         done = _release(context, step)
         if done is not None:
@@ -93,6 +95,19 @@ def release_asset(
 def _find_changed_rows(in_process: int, table: Table, snapshot_id: int, released: Collection[int]) -> list[str]:
     proof = prove_release(table, snapshot_id, released, in_process=in_process)
     return [finding.message for finding in proof.findings]
+
+
+def _written_by(name: str, declarations: Declarations) -> tuple[Writer, str]:
+    """Who writes a table, and under which name a command that repairs it knows the writer."""
+    match declarations.writer(name):
+        case Derived() as derived:
+            return ("incremental" if derived.mode == "incremental" else "derived"), name
+        case Stream() as stream:
+            return "stream", stream.name
+        case Mirror() as mirror:
+            return "mirror", mirror.name
+        case _:
+            return "asset", name
 
 
 def _dep(member: str, declarations: Declarations) -> dg.AssetDep:

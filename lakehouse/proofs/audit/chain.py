@@ -9,7 +9,7 @@ from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit.proof import Finding
 from lakehouse.protocol.errors import SealBroken
-from lakehouse.protocol.seals.covered import HOW_TO_SETTLE, unsealed_commits
+from lakehouse.protocol.seals.covered import unsealed_commits
 from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of
 from lakehouse.protocol.seals.seal import Seal
 
@@ -39,10 +39,8 @@ def rebases_totals(link: Link) -> bool:
 def unsealed_findings(table: Table, head: int | None) -> list[Finding]:
     """The commits that led to a snapshot and that no seal accounts for."""
     name = table_name(table)
-    return [
-        Finding("unsealed_commit", f"{name}: {commit} came from outside the protocol. {HOW_TO_SETTLE}", name)
-        for commit in unsealed_commits(table, head)
-    ]
+    messages = [f"{name}: {commit} came from outside the protocol." for commit in unsealed_commits(table, head)]
+    return [Finding("unsealed_commit", message, name) for message in messages]
 
 
 def read_chain(table: Table, head: int | None) -> tuple[list[Link], list[Finding]]:

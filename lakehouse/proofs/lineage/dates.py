@@ -26,7 +26,7 @@ from lakehouse.iceberg.manifests import SnapshotManifests
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.lineage.expected_dates import CannotCheckDates, ExpectedDates, expectation
 from lakehouse.protocol.errors import SealBroken
-from lakehouse.protocol.seals.covered import HOW_TO_SETTLE, unsealed_commits
+from lakehouse.protocol.seals.covered import unsealed_commits
 
 DatesDecidedBy = Literal["manifests", "manifests and scan", "empty"]
 
@@ -120,8 +120,8 @@ def check_dates(table: Table, snapshot_id: int, declared: Derived) -> DatesRepor
 
 def foreign_commits(table: Table, snapshot_id: int) -> list[DateFinding]:
     """The commits that led to a snapshot and that no run of the table has sealed."""
-    reason = f"came from outside the protocol: no run of this table has sealed it. {HOW_TO_SETTLE}"
-    return [DateFinding("unsealed", f"{commit} {reason}") for commit in unsealed_commits(table, snapshot_id)]
+    reason = "came from outside the protocol: no run of this table has sealed it"
+    return [DateFinding("unsealed", f"{commit} {reason}.") for commit in unsealed_commits(table, snapshot_id)]
 
 
 class _Judged:

@@ -15,13 +15,6 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse import seal_keys
 from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, is_seal_only, summary_of
 
-# What ends such a finding: see `is_settling`.
-HOW_TO_SETTLE = (
-    "Remedy: roll the table back to the snapshot before it; or keep what it holds, of a stream by `lakehouse adopt`; "
-    "or make the table anew: a mirror by `lakehouse rebuild`, a derived table by `lakehouse derive`, with --rebuild "
-    "where it is incremental, one of an asset's own by its asset."
-)
-
 
 @dataclass(frozen=True)
 class UncoveredCommit:

@@ -21,7 +21,12 @@ from lakehouse.iceberg.manifests import manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import MetadataFileDamaged
 
-DamageKind = Literal["missing_file", "unreadable_file", "misdescribed_file", "equality_delete", "unread_format"]
+DamageKind = Literal[
+    "missing_file", "unreadable_file", "changed_file", "misdescribed_file", "equality_delete", "unread_format"
+]
+Depth = Literal["lists", "ends", "rows", "pages"]
+"""How closely files are looked at: what lists them; also their ends; the rows of all where nothing else is found; or
+every page of each that is sound at its end, with its checksum."""
 Heads = Sequence[tuple[Table, int | None]]
 """Tables, and the snapshot of each that is read."""
 _Result = TypeVar("_Result")
@@ -32,9 +37,9 @@ class Damage:
     """A file that cannot be read, or that readers leave out.
 
     Args:
-        kind: `missing_file` and `unreadable_file` mean that rows are lost; `misdescribed_file` that a manifest claims
-            what is not true of it, so that readers may leave out rows; an `equality_delete`, or a file of an
-            `unread_format`, is sound, and needs another reader.
+        kind: `missing_file` and `unreadable_file` mean that rows are lost; `changed_file` that it is not what was
+            written; `misdescribed_file` that a manifest claims what is not true of it, so that readers may leave out
+            rows; an `equality_delete`, or a file of an `unread_format`, is sound, and needs another reader.
     """
 
     kind: DamageKind
@@ -95,14 +100,18 @@ def damaged_metadata(error: MetadataFileDamaged) -> Damage:
 
 
 def damages(
-    table: Table, snapshot_id: int | None, *, content: bool = True, known: set[str] | None = None
+    table: Table,
+    snapshot_id: int | None,
+    *,
+    depth: Depth = "rows",
+    known: set[str] | None = None,
 ) -> list[Damage]:
     """Look at every file of a snapshot.
 
     Args:
         table: as it was loaded.
         snapshot_id: which snapshot; None for a table without any.
-        content: read the rows of data files, too, where nothing else is found; otherwise what is at their ends alone.
+        depth: how closely.
         known: paths that were looked at for another snapshot, and are not looked at again; these are added to them.
     """
     known = set() if known is None else known
@@ -123,9 +132,12 @@ def damages(
         )
         files |= {e.data_file.file_path: e.data_file for e in entries or () if e.data_file.file_path not in known}
     known |= files.keys()
-    for file in files.values():
+    for file in files.values() if depth != "lists" else ():
+        known_damages = len(inspection.damages)
         inspection.check_end(file)
-    if content and not inspection.damages:
+        if depth == "pages" and len(inspection.damages) == known_damages and file.file_format in _contents():
+            inspection.read_rows(file, otherwise="changed_file")
+    if depth == "rows" and not inspection.damages:
         for file in files.values():
             inspection.read_rows(file)
     return inspection.damages
@@ -142,8 +154,15 @@ class _Inspection:
         self._table, self._name = table, table_name(table)
         self.damages: list[Damage] = []
 
-    def read(self, subject: str, path: str, reader: Callable[[str], _Result]) -> _Result | None:
-        """Read a file, or note why that cannot be done."""
+    def read(
+        self,
+        subject: str,
+        path: str,
+        reader: Callable[[str], _Result],
+        *,
+        otherwise: DamageKind = "unreadable_file",
+    ) -> _Result | None:
+        """Read a file, or note why that cannot be done, as this kind of damage."""
         try:
             return reader(path)
         except FileNotFoundError:
@@ -151,7 +170,7 @@ class _Inspection:
         except _OtherRowsError as error:
             self._add("unreadable_file", subject, path, str(error))
         except Exception as error:  # noqa: BLE001 - a cut file fails in as many ways as there are places to cut it
-            self._add("unreadable_file", subject, path, f"cannot be read ({_first_line(error)})")
+            self._add(otherwise, subject, path, f"cannot be read ({_first_line(error)})")
         return None
 
     def check_end(self, file: DataFile) -> None:
@@ -166,10 +185,10 @@ class _Inspection:
         else:
             self.read(_kind(file), file.file_path, self._require_file)
 
-    def read_rows(self, file: DataFile) -> None:
-        """Whether all of its rows can be read."""
+    def read_rows(self, file: DataFile, *, otherwise: DamageKind = "unreadable_file") -> None:
+        """Whether all of its rows can be read, each page as it was written."""
         if reader := _contents().get(file.file_format):
-            self.read(_kind(file), file.file_path, lambda path: self._opened(path, reader))
+            self.read(_kind(file), file.file_path, lambda path: self._opened(path, reader), otherwise=otherwise)
         else:
             reason = (
                 f"is {file.file_format.value}, which no proof can read. Remedy: set write.format.default of the table "
@@ -204,7 +223,8 @@ class _Inspection:
 
 def _contents() -> dict[FileFormat, Callable[[pa.NativeFile], object]]:
     def batches(stream: pa.NativeFile) -> None:
-        for _ in pq.ParquetFile(stream).iter_batches():
+        # Pages without a checksum are read as they are: not every writer leaves them.
+        for _ in pq.ParquetFile(stream, page_checksum_verification=True).iter_batches():
             pass
 
     def stripes(stream: pa.NativeFile) -> None:

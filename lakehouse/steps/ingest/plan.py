@@ -13,6 +13,7 @@ from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
+    LogTruncated,
     PartitionsVanished,
     PositionBeyondEnd,
     RetentionOvertook,
@@ -88,6 +89,8 @@ def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -
         if end > topic.partitions[partition].last_stable
     }:
         raise PositionBeyondEnd(stream, topic.topic, beyond)
+    if cut := {partition: span for partition, span in read.items() if partition in topic.truncated}:
+        raise LogTruncated(stream, topic.topic, cut)
 
 
 def require_unchanged(stream: str, plan: IngestPlan, topic: TopicState) -> None:

@@ -71,6 +71,19 @@ class PositionBeyondEnd(IngestRefused):
         )
 
 
+class LogTruncated(IngestRefused):
+    """Another leader cut the log below the stored position, and other records have taken the offsets since."""
+
+    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+        super().__init__(
+            f"Stream {stream}: another leader has cut the log of topic {topic} below the stored position, and it was "
+            f"filled again; in doubt: {shown(ranges)}.",
+            remedy="find out which replica took the lead (unclean leader election): the new records at these offsets "
+            f"were never read. Then `lakehouse accept-loss {stream} --new-epoch --yes` goes on from the position",
+            ranges=ranges,
+        )
+
+
 class PartitionsVanished(IngestRefused):
     """The topic has fewer partitions than were read."""
 

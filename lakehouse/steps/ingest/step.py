@@ -19,6 +19,7 @@ from lakehouse.declarations import Declarations, Stream
 from lakehouse.engines.kafka import TopicState, first_oversized, read_topic, sample_record_bytes
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.proofs.audit.absence import joined_key
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
@@ -122,6 +123,7 @@ def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
     """
     topic = read_topic(step.kafka, step.stream.topic)
     previous = stored_position(step.stream.name, bases)
+    topic = with_truncation(step.kafka, topic, previous)
     first = first_offsets(step.stream, step.kafka, topic) if previous is None else {}
     max_records = record_limit(
         step.limits,
@@ -175,6 +177,7 @@ def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None
         cluster_id=plan.topic.cluster_id,
         topic=plan.topic.topic,
         topic_id=plan.topic.topic_id,
+        leader_epochs=plan.topic.leader_epochs,
         start=plan.start,
         end=plan.end,
         tallies={**landed.tallies, LOST: lost} if lost else landed.tallies,

@@ -14,8 +14,10 @@ from lakehouse.proofs.lineage.vintage import Vintage
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.quantities import quantity
 from lakehouse.steps.release.candidates import Candidate
+from lakehouse.steps.release.remedies import Remedies
 
 Outcome = Literal["passed", "failed", "errored", "running"]
+_UNNAMED = Remedies()
 _PROVE = "judge it: `lakehouse run` asks every check"
 
 
@@ -86,7 +88,10 @@ def judged_by(checks: Iterable[Check]) -> dict[str, set[int]]:
 
 
 def held_by(
-    candidates: Mapping[str, Candidate], checks: Iterable[Check], accepted: Mapping[str, Collection[int]]
+    candidates: Mapping[str, Candidate],
+    checks: Iterable[Check],
+    accepted: Mapping[str, Collection[int]],
+    remedies: Remedies = _UNNAMED,
 ) -> list[Reason]:
     """Every reason not to release: what is not there, what was not judged or judged wrong, and what does not agree.
 
@@ -94,22 +99,30 @@ def held_by(
         candidates: what is up for release.
         checks: with their results.
         accepted: other table → at which snapshots of it a result counts that has judged it as well.
+        remedies: what to do about each table.
     """
-    reasons = [reason for candidate in candidates.values() if (reason := _unknown(candidate)) is not None]
+    reasons = [reason for candidate in candidates.values() if (reason := _unknown(candidate, remedies)) is not None]
     existing = {name: candidate for name, candidate in candidates.items() if candidate.same}
-    judgements = [_judged(existing[check.table], check, accepted) for check in checks if check.table in existing]
+    judgements = [
+        _judged(existing[check.table], check, accepted, remedies) for check in checks if check.table in existing
+    ]
     reasons += [reason for reason in judgements if reason is not None]
     seals = {
         name: candidate.sealed.seal for name, candidate in existing.items() if candidate.dated and candidate.sealed
     }
     # A run that adds nothing to a growing table leaves its rows of the parameters that they were computed with.
     newest = {name: computations_of(seal)[-1] for name, seal in seals.items()}
-    reasons += _disagreement("runtime dates", {name: computation.runtime_date for name, computation in newest.items()})
-    reasons += _parameters_differ(newest)
-    return [*reasons, *(reason for name, seal in seals.items() if (reason := _odd_within(name, seal)) is not None)]
+    reasons += _disagreement(
+        "runtime dates", {name: computation.runtime_date for name, computation in newest.items()}, remedies
+    )
+    reasons += _parameters_differ(newest, remedies)
+    return [
+        *reasons,
+        *(reason for name, seal in seals.items() if (reason := _odd_within(name, seal, remedies)) is not None),
+    ]
 
 
-def mixed(vintage: Vintage) -> list[Reason]:
+def mixed(vintage: Vintage, remedies: Remedies = _UNNAMED) -> list[Reason]:
     """What keeps the members, and all that they were computed from, from being of one vintage."""
     reasons: list[Reason] = []
     for difference in vintage.differences:
@@ -117,10 +130,10 @@ def mixed(vintage: Vintage) -> list[Reason]:
         newest = difference.contents[-1]
         anew = difference.outdated or tuple(name for reading in newest for name in reversed(reading.path[:-1]))
         rebuild = difference.rebuild if difference.outdated else any(reading.rebuild for reading in newest)
-        command = materialize(*anew, rebuild=rebuild)
+        command = remedies.anew(*anew, rebuild=rebuild)
         reasons.append(Reason(difference.ancestor, _line(str(difference)), f"make anew what reads it: {command}"))
     for unknown in vintage.undecided:
-        command = materialize(unknown.path[0])
+        command = remedies.anew(unknown.path[0])
         reasons.append(Reason(unknown.path[0], _line(str(unknown)), f"make it anew: {command}"))
     mend = "restore the table's metadata, or make the table anew"
     return [*reasons, *(Reason("seals", _line(broken), mend) for broken in vintage.broken)]
@@ -130,30 +143,25 @@ def _line(sentence: str) -> str:
     return sentence.rstrip(".")
 
 
-def materialize(*names: str, rebuild: bool = False) -> str:
-    """How to make tables anew, all of them in one run; incremental ones from all rows, if asked."""
-    anew = " --rebuild" if rebuild else ""
-    by_hand = "(what is no derived table: Materialize in Dagster's UI)"
-    return f"`lakehouse derive {' '.join(names)} --downstream{anew}` {by_hand}"
-
-
-def _unknown(candidate: Candidate) -> Reason | None:
+def _unknown(candidate: Candidate, remedies: Remedies) -> Reason | None:
     """Why nobody can say what a member is."""
     if not candidate.same:
-        return Reason(candidate.name, "it holds nothing yet", f"materialize it: {materialize(candidate.name)}")
+        return Reason(candidate.name, "it holds nothing yet", f"materialize it: {remedies.first(candidate.name)}")
     if candidate.sealed is None or candidate.sealed.snapshot_id not in candidate.same:
         problem = (
             f"nobody sealed snapshot {candidate.same[-1]}: it was written outside the protocol, or its seal has expired"
         )
-        return Reason(candidate.name, problem, f"make it anew: {materialize(candidate.name)}")
+        return Reason(candidate.name, problem, remedies.without(candidate.name))
     if candidate.dated and not candidate.sealed.seal.runtime_date:
         return Reason(
-            candidate.name, "its seal carries no runtime date", f"make it anew: {materialize(candidate.name)}"
+            candidate.name, "its seal carries no runtime date", f"make it anew: {remedies.anew(candidate.name)}"
         )
     return None
 
 
-def _judged(candidate: Candidate, check: Check, accepted: Mapping[str, Collection[int]]) -> Reason | None:
+def _judged(
+    candidate: Candidate, check: Check, accepted: Mapping[str, Collection[int]], remedies: Remedies
+) -> Reason | None:
     """Why the results of a check do not let a member pass; the newest that names this very content decides."""
     label = f"check {check.name}"
     past: list[str] = []
@@ -167,7 +175,7 @@ def _judged(candidate: Candidate, check: Check, accepted: Mapping[str, Collectio
             return None
         report = result.description.rstrip(".") or "see its report"
         problem = f"{label} failed on snapshot {result.snapshot_id}: {report}"
-        return Reason(candidate.name, problem, f"correct it and make it anew: {materialize(candidate.name)}")
+        return Reason(candidate.name, problem, f"correct it and make it anew: {remedies.anew(candidate.name)}")
     if past:
         return Reason(candidate.name, f"{label} has judged {past[0]}", _PROVE)
     return Reason(candidate.name, *_unjudged(label, check.results[0] if check.results else None, candidate.same[0]))
@@ -203,25 +211,26 @@ def _unjudged(label: str, newest: Result | None, snapshot_id: int) -> tuple[str,
             return f"{label} judged snapshot {newest.snapshot_id}, and {snapshot_id} is to be released", _PROVE
 
 
-def _odd_within(name: str, seal: Seal) -> Reason | None:
+def _odd_within(name: str, seal: Seal, remedies: Remedies) -> Reason | None:
     """Why a member does not agree with itself: earlier runs have computed parts of it, or its inputs did not agree."""
     every = computations_of(seal)
     if len(every) < 2:
         declared = seal.statement.get(seal_keys.DERIVED_DIFFERS)
         problem = f"it was computed from inputs that do not agree, which was declared ({declared})"
-        return Reason(name, problem, f"make it anew: {materialize(name)}") if declared else None
+        return Reason(name, problem, f"make it anew: {remedies.anew(name, upstream=True)}") if declared else None
     parts = "; ".join(f"{computation.among(every)}: {computation.whose}" for computation in every)
     problem = f"parts of it were computed for other dates or with other parameters ({parts})"
-    return Reason(name, problem, f"compute it whole: {materialize(name)}; with --rebuild if it is incremental")
+    return Reason(name, problem, f"compute it whole: {remedies.anew(name)}")
 
 
-def _parameters_differ(newest: Mapping[str, Computation]) -> list[Reason]:
+def _parameters_differ(newest: Mapping[str, Computation], remedies: Remedies) -> list[Reason]:
     """One line for each parameter that members have used with several values.
 
     Where a member does not say which it has used, one line if the parameters of their runs differ.
     """
     if any(computation.used is None for computation in newest.values()):
-        return _disagreement("parameters", {name: computation.parameters for name, computation in newest.items()})
+        digests = {name: computation.parameters for name, computation in newest.items()}
+        return _disagreement("parameters", digests, remedies)
     values: dict[str, dict[str, str]] = {}
     for member, computation in newest.items():
         for parameter, digest in (computation.used or {}).items():
@@ -229,11 +238,11 @@ def _parameters_differ(newest: Mapping[str, Computation]) -> list[Reason]:
     return [
         reason
         for parameter, by_member in sorted(values.items())
-        for reason in _disagreement(f"values of the parameter {parameter}", by_member)
+        for reason in _disagreement(f"values of the parameter {parameter}", by_member, remedies)
     ]
 
 
-def _disagreement(label: str, values: Mapping[str, str]) -> list[Reason]:
+def _disagreement(label: str, values: Mapping[str, str], remedies: Remedies) -> list[Reason]:
     """One line for all dated members, if they do not carry the same."""
     groups: dict[str, list[str]] = {}
     for name, value in sorted(values.items()):
@@ -246,6 +255,6 @@ def _disagreement(label: str, values: Mapping[str, str]) -> list[Reason]:
         Reason(
             ", ".join(name for names in fewer for name in names),
             f"the {label} of the members differ ({shown})",
-            f"make them anew in one run: {materialize(*sorted(values))}",
+            f"make them anew in one run: {remedies.anew(*sorted(values), upstream=True)}",
         )
     ]

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from pyiceberg.table import Table
 
-from lakehouse.steps.release.gate import Reason, materialize
+from lakehouse.steps.release.gate import Reason
+from lakehouse.steps.release.remedies import Remedies
 from lakehouse.steps.release.statement import ReleaseMember
 
 
@@ -26,6 +27,7 @@ def rewrite_reasons(
     snapshots: Mapping[str, int],
     released: Sequence[ReleaseMember],
     find_changed_rows: FindChangedRows,
+    remedies: Remedies,
 ) -> list[Reason]:
     """Why members must not be released: a rewrite has changed what they hold.
 
@@ -34,13 +36,15 @@ def rewrite_reasons(
         snapshots: member → what is to be released.
         released: what was released last.
         find_changed_rows: looks at the rewrites of one member.
+        remedies: what to do about each table.
     """
     before = {(member.table, member.uuid): member.snapshot_id for member in released}
     reasons: list[Reason] = []
     for name, snapshot_id in sorted(snapshots.items()):
         table = tables[name]
         last = before.get((name, str(table.metadata.table_uuid)))
-        for problem in find_changed_rows(table, snapshot_id, () if last is None else (last,)):
-            remedy = f"set `main` back to the snapshot before it, or make the table anew: {materialize(name)}"
-            reasons.append(Reason(name, problem.removeprefix(f"{name}: ").rstrip("."), remedy))
+        problems = find_changed_rows(table, snapshot_id, () if last is None else (last,))
+        reasons += [
+            Reason(name, problem.removeprefix(f"{name}: ").rstrip("."), remedies.without(name)) for problem in problems
+        ]
     return reasons

@@ -25,10 +25,11 @@ from lakehouse.protocol.seals.load_group import load_together
 from lakehouse.quantities import quantity
 from lakehouse.steps.release.candidates import Candidate, candidates, changes
 from lakehouse.steps.release.content import ReleaseContent, begun_before
-from lakehouse.steps.release.gate import Check, Reason, ReleaseHeld, held_by, judged_by, materialize, mixed
+from lakehouse.steps.release.gate import Check, Reason, ReleaseHeld, held_by, judged_by, mixed
 from lakehouse.steps.release.judged_references import accepted
 from lakehouse.steps.release.names import made_by, new_id
 from lakehouse.steps.release.pointer import Pointer, PointerRow, move_pointer, read_pointer
+from lakehouse.steps.release.remedies import Remedies
 from lakehouse.steps.release.rewrites import FindChangedRows, rewrite_reasons
 from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement, ReleaseMember
 from lakehouse.steps.release.tags import drop_tags, set_tags, tags_of
@@ -53,6 +54,7 @@ class ReleaseStep:
         dated: members that carry a runtime date.
         why: for the record.
         inform: tells progress.
+        remedies: what to do about each table that keeps the release from going ahead.
     """
 
     release: Release
@@ -63,6 +65,7 @@ class ReleaseStep:
     dated: frozenset[str] = frozenset()
     why: str = "every member was judged"
     inform: Callable[[str], None] = _silent
+    remedies: Remedies = field(default_factory=Remedies)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,8 @@ def release(step: ReleaseStep) -> Released:
     if (begun := begun_before(tables, step.dated, step.release.name, _root(step), pointer.statement)) is not None:
         # What it has judged may have been judged again since.
         above = check_vintage(load, begun.snapshots).readings
-        if reasons := held_by(begun.candidates, step.checks, accepted(step.checks, begun.candidates, above, load)):
+        judged_elsewhere = accepted(step.checks, begun.candidates, above, load)
+        if reasons := held_by(begun.candidates, step.checks, judged_elsewhere, step.remedies):
             raise ReleaseHeld(step.release.name, reasons)
         _require_same_rows(step, tables, begun.snapshots, pointer)
         step.inform(f"completing release {begun.id}, which an earlier try of this run has tagged")
@@ -121,7 +125,8 @@ def release(step: ReleaseStep) -> Released:
     snapshots = {name: candidate.choose(judged.get(name, ())) for name, candidate in by_name.items() if candidate.same}
     vintage = check_vintage(load, snapshots)
     accepted_snapshots = accepted(step.checks, by_name, vintage.readings, load)
-    if reasons := [*held_by(by_name, step.checks, accepted_snapshots), *mixed(vintage)]:
+    reasons = held_by(by_name, step.checks, accepted_snapshots, step.remedies)
+    if reasons := [*reasons, *mixed(vintage, step.remedies)]:
         raise ReleaseHeld(step.release.name, reasons)
     _require_same_rows(step, tables, snapshots, pointer)
     newest = pointer.statement.newest if pointer.statement else ""
@@ -143,7 +148,7 @@ def _look(step: ReleaseStep) -> tuple[dict[str, Table], Pointer]:
         missing = [name for name in names if name not in existing]
         if not missing:
             raise
-        make = [Reason(name, "it does not exist", f"materialize it: {materialize(name)}") for name in missing]
+        make = [Reason(name, "it does not exist", f"materialize it: {step.remedies.first(name)}") for name in missing]
         raise ReleaseHeld(step.release.name, make) from None
     return {name: tables[name] for name in names}, read_pointer(tables[step.release.pointer])
 
@@ -153,7 +158,7 @@ def _require_same_rows(
 ) -> None:
     """After everything else: to compare rows may mean to read them."""
     released = pointer.statement.newest_members if pointer.statement else ()
-    if reasons := rewrite_reasons(tables, snapshots, released, step.find_changed_rows):
+    if reasons := rewrite_reasons(tables, snapshots, released, step.find_changed_rows, step.remedies):
         raise ReleaseHeld(step.release.name, reasons)
 
 

@@ -14,6 +14,7 @@ from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
     IngestRefused,
+    LogTruncated,
     PartitionsVanished,
     PositionBeyondEnd,
     RetentionOvertook,
@@ -50,6 +51,16 @@ def test_a_first_start_without_records_still_has_a_position_to_seal() -> None:
 def test_it_continues_where_the_seal_ended_and_stops_when_there_is_nothing_new() -> None:
     assert plan(stored({0: 7}), topic({0: (0, 10)})).ranges == {0: (7, 10)}
     assert not plan(stored({0: 10}), topic({0: (0, 10)})).needed
+
+
+def test_a_log_that_was_cut_below_the_position_is_refused_and_a_person_can_go_on() -> None:
+    """Its new records reach beyond the position, so nothing else shows it."""
+    cut = replace(topic({0: (0, 15), 1: (0, 5)}), leader_epochs={0: 4, 1: 0}, truncated=frozenset({0}))
+    with pytest.raises(LogTruncated, match=r"below the stored position.*partition 0 offsets \[0, 10\)") as refused:
+        plan(stored({0: 10, 1: 5}), cut)
+    assert "accept-loss s --new-epoch --yes" in refused.value.remedy
+    accepted = plan_loss("s", stored({0: 10, 1: 5}), cut, new_epoch=True).statement
+    assert (accepted.end, accepted.leader_epochs) == ({0: 10, 1: 5}, {0: 4, 1: 0})
 
 
 def test_a_new_partition_starts_at_the_beginning_of_its_log() -> None:

@@ -97,7 +97,7 @@ def test_dates_that_differ(made: Group) -> None:
     made.write("c", 2, a=made.head("a"), b=made.head("b"))
     told = held(made)
     assert f"the runtime dates of the members differ ({DATE}: {made.name('a')}, {made.name('c')}; 2013-05-15" in told
-    assert f"one run: `lakehouse derive {' '.join(made.members)} --downstream`" in told
+    assert f"one run: `lakehouse derive {' '.join(made.members)} --upstream --downstream`" in told
 
 
 def test_parameters_that_differ(made: Group) -> None:

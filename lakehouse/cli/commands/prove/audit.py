@@ -21,8 +21,9 @@ from lakehouse.cli.commands.prove.audit_leases import LEASES
 from lakehouse.cli.commands.prove.audit_mirrors import MIRRORS
 from lakehouse.cli.commands.prove.audit_release import RELEASES
 from lakehouse.cli.commands.prove.audit_rewrites import REWRITES
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.commands.prove.audit_scope import AuditedThing, AuditFinding, Auditing, Kind, show_finding
 from lakehouse.cli.commands.prove.audit_streams import STREAMS
+from lakehouse.cli.commands.prove.remedies import remedy_for
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.errors import PROMISE_BROKEN
@@ -52,13 +53,13 @@ class Proofs:
 
     Attributes:
         not_loaded: declarations whose tables nothing was proven of, where all were asked for.
-        made: of each kind, those that were carried out.
+        made: of each kind, those that were carried out, with the name of what each is about.
         unreadable: tables whose metadata file kept them from being looked at.
         errors: what the others ended with.
     """
 
     not_loaded: tuple[BrokenDeclaration, ...]
-    made: list[tuple[Kind[Any], list[Any]]] = field(default_factory=list[tuple[Kind[Any], list[Any]]])
+    made: list[tuple[Kind[Any], dict[str, Any]]] = field(default_factory=list[tuple[Kind[Any], dict[str, Any]]])
     unreadable: dict[str, Finding] = field(default_factory=dict[str, Finding])
     errors: list[Unproven] = field(default_factory=list[Unproven])
 
@@ -81,7 +82,7 @@ def audit(
         bool,
         typer.Option(
             "--scan",
-            help="Read the Kafka offsets of every row, also where file statistics could decide; look at every file.",
+            help="Read every page of every file with its checksum, and believe no statistics.",
         ),
     ] = False,
     full: Annotated[
@@ -96,12 +97,16 @@ def audit(
     """
     context = context_of(ctx)
     proofs = _proofs(context, names or [], scan=scan, full=full)
-    holds = not proofs.unreadable and all(proof.holds for _, of_kind in proofs.made for proof in of_kind)
-    unsure = [doubt for kind, of_kind in proofs.made for proof in of_kind for doubt in kind.unsure(proof)]
+    holds = not proofs.unreadable and all(proof.holds for _, of_kind in proofs.made for proof in of_kind.values())
+    unsure = [doubt for kind, of_kind in proofs.made for proof in of_kind.values() for doubt in kind.unsure(proof)]
     unsure += [f"{broken.message} {_NOTHING_PROVEN}" for broken in proofs.not_loaded]
     unsure = list(dict.fromkeys((*unsure, *(error.message for error in proofs.errors))))
+    declared = declarations_of(context)
     if as_json:
-        by_kind = {kind.title: [proof.as_json() for proof in of_kind] for kind, of_kind in proofs.made}
+        by_kind = {
+            kind.title: [_as_data(declared, name, proof) for name, proof in of_kind.items()]
+            for kind, of_kind in proofs.made
+        }
         errors = [asdict(error) for error in proofs.errors]
         unreadable = [asdict(finding) for finding in proofs.unreadable.values()]
         not_loaded = [
@@ -114,9 +119,13 @@ def audit(
     else:
         for kind, of_kind in proofs.made:
             if of_kind:
-                kind.show(context, of_kind)
-        for finding in proofs.unreadable.values():
-            show_finding(context, finding)
+                kind.show(context, list(of_kind.values()))
+            for name, proof in of_kind.items():
+                for finding in proof.findings:
+                    remedy = _remedy(declared, name, finding)
+                    show_finding(context, finding, subject=name, remedy=remedy)
+        for table, finding in proofs.unreadable.items():
+            show_finding(context, finding, subject=table, remedy=_remedy(declared, table, finding))
     if not holds:
         for doubt in unsure if not as_json else ():
             context.out.print(f"NOT PROVEN: {doubt}", style="yellow", soft_wrap=True, markup=False, highlight=False)
@@ -125,6 +134,19 @@ def audit(
     if unsure:
         raise CouldNotAudit(f"No promise is known to be broken, but: {' '.join(unsure)}")
     _conclude(context, "[green]Every promise holds.[/]", quiet=as_json)
+
+
+def _as_data(declared: Declarations, name: str, proof: AuditedThing) -> dict[str, Any]:
+    """A proof for `--json`, each of its findings with its remedy."""
+    findings = [
+        {**as_data, "remedy": _remedy(declared, name, finding)}
+        for as_data, finding in zip(proof.as_json()["findings"], proof.findings, strict=True)
+    ]
+    return {**proof.as_json(), "findings": findings}
+
+
+def _remedy(declared: Declarations, name: str, finding: AuditFinding) -> str:
+    return remedy_for(declared, finding.kind, getattr(finding, "table", "") or name, finding.message)
 
 
 def _conclude(context: Context, verdict: str, *, quiet: bool) -> None:
@@ -137,13 +159,14 @@ def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -
     _refuse_unknown(auditing.declared, names)
     proofs = Proofs(() if names else auditing.declared.broken)
     for kind in KINDS:
-        of_kind: list[Any] = []
+        of_kind: dict[str, Any] = {}
+        asked = kind.asked(auditing.declared, names)
         for name in kind.names(auditing.declared):
-            if names and name not in names:
+            if names and name not in asked:
                 continue
             with context.err.status(f"auditing {name}"):
                 try:
-                    of_kind.append(_prove(kind, auditing, name))
+                    of_kind[name] = _prove(kind, auditing, name)
                 except MetadataFileDamaged as error:
                     _note_unreadable(proofs, error)
                 except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what others have found

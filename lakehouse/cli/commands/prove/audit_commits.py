@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lakehouse import seal_keys
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_findings, stream_tables
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_nothing, stream_tables
 from lakehouse.declarations import Declarations
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.proofs.audit.chain import unsealed_findings
@@ -42,4 +42,4 @@ def _names(declared: Declarations) -> Iterator[str]:
     return (name for name in sorted(declared.tables) if name not in asked)
 
 
-COMMITS = Kind("commits", _names, _prove, show_findings)
+COMMITS = Kind("commits", _names, _prove, show_nothing)

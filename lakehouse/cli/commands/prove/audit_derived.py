@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
 from lakehouse.declarations.registry.derived_rules import order
-from lakehouse.proofs.audit import Finding
 from lakehouse.proofs.lineage.audit import DerivedProof, audit_derived
 
 
@@ -43,8 +42,6 @@ def _show(context: Context, proofs: Sequence[DerivedProof]) -> None:
         )
     context.out.print(lines)
     for proof in proofs:
-        for finding in proof.findings:
-            show_finding(context, Finding(finding.kind, finding.message, proof.table))
         for difference in proof.differing:
             line = f"BACKFILL ({proof.backfill}): {proof.table}: {difference}"
             context.out.print(line, style="yellow", soft_wrap=True, markup=False, highlight=False)

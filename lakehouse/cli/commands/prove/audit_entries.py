@@ -6,7 +6,7 @@ Two entries of one table (`register_table`) go on apart, and neither knows what 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables
 from lakehouse.cli.context import Context
 from lakehouse.iceberg.format_version import DOWNGRADE, unwritable_version
 from lakehouse.iceberg.names import identifier_of
@@ -70,8 +70,6 @@ def _sharing_message(name: str, sharing: str) -> str:
 
 def _show(context: Context, proofs: Sequence[EntryProof]) -> None:
     for proof in proofs:
-        for finding in proof.findings:
-            show_finding(context, finding)
         for warning in proof.warnings:
             context.out.print(f"WARNING: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
 

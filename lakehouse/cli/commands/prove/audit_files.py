@@ -1,20 +1,24 @@
-"""`lakehouse audit --scan` of files: is each that a table lists there, whole, and as manifests claim?
+"""`lakehouse audit` of files: is each that a table lists there, whole, and as manifests claim?
 
-Most proofs ask manifests alone, so that they cost little; a file that was removed or cut afterwards is in them as
-before. Whoever wants to know of every file asks for a scan. Of streams' tables, that reads the rows as well. What a
-tag keeps for a release or a checkpoint is looked at, too: it is read after the table has gone on.
+Most proofs ask manifests alone, so that they cost little; a file that was removed, cut or written anew afterwards is in
+them as before. So storage is asked which files there are, and how large each is. A scan reads every page of every file,
+with its checksum. What a tag keeps for a release or a checkpoint is looked at, too: it is read after the table has gone
+on.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.refs import SnapshotRefType
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, show_finding, stream_tables
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, stream_tables
 from lakehouse.cli.context import Context
+from lakehouse.declarations import Declarations
 from lakehouse.proofs.audit import Finding, FindingsDecide
-from lakehouse.protocol.seals.damage import damages
+from lakehouse.proofs.audit.stored_files import stored_otherwise
+from lakehouse.protocol.seals.damage import Damage, damages
 from lakehouse.protocol.seals.history import head_of
 
 
@@ -24,8 +28,8 @@ class FilesProof(FindingsDecide):
 
     Args:
         table: any declared one.
-        scanned: whether its files were looked at.
-        findings: files that are not there, cannot be read, or hold another number of rows.
+        scanned: whether its files were read, and not only asked for.
+        findings: files that are not there, are of another size, cannot be read, or hold another number of rows.
         errors: files that are sound, and that no proof can read.
     """
 
@@ -36,43 +40,66 @@ class FilesProof(FindingsDecide):
 
 
 def _prove(auditing: Auditing, name: str) -> FilesProof:
-    if not auditing.scan:
-        return FilesProof(name)
     if (table := auditing.tables.load(name)) is None:
         return FilesProof(name)
-    known: set[str] = set()
-    current = damages(table, head_of(table), content=False, known=known)
-    # The rows of a stream's tables are read by the proof of the stream, which asks nothing of what manifests claim.
-    in_stream = name in stream_tables(auditing.declared)
-    damaged = [(d, d.message) for d in current if d.kind == "misdescribed_file" or not in_stream]
-    for tag, reference in sorted(table.metadata.refs.items()):
-        if reference.snapshot_ref_type == SnapshotRefType.TAG:
-            kept = damages(table, reference.snapshot_id, content=False, known=known)
-            damaged += [(damage, f"{damage.message} The tag {tag} keeps it.") for damage in kept]
+    kept_by = _kept_by(table)
+    found = stored_otherwise(table, kept_by)
+    if auditing.scan:
+        read = _scanned(table, kept_by, in_stream=name in stream_tables(auditing.declared))
+        known = {damage.path for damage in read}
+        found = [*read, *(d for d in found if d.kind == "changed_file" and d.path not in known)]
     return FilesProof(
         table=name,
-        scanned=True,
-        findings=tuple(Finding(damage.kind, message, damage.table) for damage, message in damaged if damage.lost),
-        errors=tuple(message for damage, message in damaged if not damage.lost),
+        scanned=auditing.scan,
+        findings=tuple(Finding.of(damage) for damage in found if damage.lost),
+        errors=tuple(damage.message for damage in found if not damage.lost),
     )
+
+
+def _kept_by(table: IcebergTable) -> dict[int, str]:
+    """Snapshot → what keeps it, in words: none for what every reader gets, which comes first."""
+    head = head_of(table)
+    kept_by = {} if head is None else {head: ""}
+    for tag, reference in sorted(table.metadata.refs.items()):
+        if reference.snapshot_ref_type == SnapshotRefType.TAG:
+            kept_by.setdefault(reference.snapshot_id, f"The tag {tag} keeps it.")
+    return kept_by
+
+
+def _scanned(table: IcebergTable, kept_by: Mapping[int, str], *, in_stream: bool) -> list[Damage]:
+    """What is wrong with files, by what is in them."""
+    known, found = set[str](), list[Damage]()
+    for snapshot_id, kept in kept_by.items():
+        for damage in damages(table, snapshot_id, depth="pages", known=known):
+            # What a stream's table holds now is read by the stream's proof as well, which names what it cannot read.
+            if kept or not in_stream or damage.kind in ("misdescribed_file", "changed_file"):
+                found.append(replace(damage, message=f"{damage.message} {kept}".rstrip()))
+    return found
 
 
 def _show(context: Context, proofs: Sequence[FilesProof]) -> None:
-    scanned = [proof for proof in proofs if proof.scanned]
-    if not scanned:
-        return
     lines = Table(
         Column("table", no_wrap=True),
         Column("files that are lost", justify="right"),
-        title="Files, each looked at",
+        title=f"Files, each {'read' if any(proof.scanned for proof in proofs) else 'asked for, with its size'}",
         title_justify="left",
     )
-    for proof in scanned:
-        lines.add_row(proof.table, str(len(proof.findings)))
-    context.out.print(lines)
-    for proof in scanned:
-        for finding in proof.findings:
-            show_finding(context, finding)
+    for proof in proofs:
+        if proof.scanned or proof.findings:
+            lines.add_row(proof.table, str(len(proof.findings)))
+    if lines.row_count:
+        context.out.print(lines)
 
 
-FILES = Kind("files", all_tables, _prove, _show, unsure=lambda proof: proof.errors)
+def _asked(declared: Declarations, names: Collection[str]) -> set[str]:
+    """The tables whose files are asked for where some things are named: of a stream and a release, their tables."""
+    asked = set(names)
+    for name in names:
+        if stream := declared.streams.get(name):
+            asked |= {*stream.tables, stream.quarantine_table}
+        if release := declared.releases.get(name):
+            asked |= {*release.members, release.pointer}
+    return asked
+
+
+FILES = Kind("files", all_tables, _prove, _show, unsure=lambda proof: proof.errors, asked=_asked)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table as IcebergTable
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, plain, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, plain
 from lakehouse.cli.context import Context
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.errors import SealBroken
@@ -53,7 +53,8 @@ def _proof(auditing: Auditing, name: str, table: IcebergTable) -> LeaseProof:
         findings=tuple(
             Finding(
                 "cut_off",
-                f"{consumer.kind} {consumer.name} cannot read on: {consumer.message} {consumer.remedy}".strip(),
+                f"{consumer.kind} {consumer.name} cannot read on: {consumer.message}"
+                + (f" Remedy: {consumer.remedy}." if consumer.remedy else ""),
                 name,
             )
             for consumer in can_plan(auditing.catalog, auditing.declared, name)
@@ -80,8 +81,6 @@ def _show(context: Context, proofs: Sequence[LeaseProof]) -> None:
     for proof in proofs:
         for message in proof.overdue:
             context.out.print(f"{proof.table}: {message}", highlight=False, markup=False, soft_wrap=True)
-        for finding in proof.findings:
-            show_finding(context, finding)
 
 
 LEASES = Kind("leases", all_tables, _prove, _show, unsure=lambda proof: proof.errors)

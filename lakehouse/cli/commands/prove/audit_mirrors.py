@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain
 from lakehouse.cli.context import Context
 from lakehouse.steps.cdc.verify.audit import MirrorProof, audit_mirror
 
@@ -35,8 +35,6 @@ def _show(context: Context, proofs: Sequence[MirrorProof]) -> None:
         lines.add_row(proof.mirror, *counts, plain(proof.fold.looked_at or "nothing yet"))
     context.out.print(lines)
     for proof in proofs:
-        for finding in proof.findings:
-            show_finding(context, finding)
         if proof.doubt.count and proof.doubt.bearable:
             message = f"IN DOUBT {proof.doubt}: {'; '.join(proof.doubt.examples)}."
             context.out.print(message, style="yellow", markup=False, highlight=False, soft_wrap=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind
 from lakehouse.cli.context import Context
 from lakehouse.steps.release.audit import ReleaseProof, audit_release
 
@@ -31,8 +31,6 @@ def _show(context: Context, proofs: Sequence[ReleaseProof]) -> None:
         # Proven when it was released; that nobody can tell any more is no broken promise.
         for message in proof.undecided:
             context.out.print(f"{proof.group}: {message}", highlight=False, markup=False, soft_wrap=True)
-        for finding in proof.findings:
-            show_finding(context, finding)
 
 
 RELEASES = Kind(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables
 from lakehouse.cli.context import Context
 from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, audit_rewrites
 
@@ -31,9 +31,6 @@ def _show(context: Context, proofs: Sequence[RewritesProof]) -> None:
     if not lines.row_count:
         return
     context.out.print(lines)
-    for proof in proofs:
-        for finding in proof.findings:
-            show_finding(context, finding)
 
 
 REWRITES = Kind("rewrites", all_tables, _prove, _show, unsure=lambda proof: proof.unproven)

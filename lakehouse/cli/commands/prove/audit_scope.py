@@ -1,6 +1,6 @@
 """What the kinds of proof of `lakehouse audit` have in common."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,7 +10,6 @@ from pyiceberg.typedef import Identifier
 from lakehouse.cli.commands.prove.audit_tables import AuditTables
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
-from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import Entry, LakeCatalog
 from lakehouse.protocol.cleanup.shared_files import shared_among
 
@@ -21,6 +20,11 @@ class AuditFinding(Protocol):
     @property
     def kind(self) -> str:
         """Short and stable, for machines."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """What is wrong, for a person."""
         ...
 
 
@@ -50,7 +54,7 @@ class Auditing:
     """What a proof needs, and how thorough it is to be.
 
     Attributes:
-        scan: read the Kafka offsets of every row.
+        scan: read every file, and the Kafka offsets of every row.
         full: compare every key of a mirror.
         in_process: up to so many bytes a rewrite of somebody else is read to be proven.
     """
@@ -82,6 +86,11 @@ def _sure(proof: object) -> Sequence[str]:
     return ()
 
 
+def _named(declared: Declarations, names: Collection[str]) -> Collection[str]:
+    del declared
+    return names
+
+
 @dataclass(frozen=True)
 class Kind(Generic[P]):
     """One kind of thing that can be proven.
@@ -90,8 +99,9 @@ class Kind(Generic[P]):
         title: what it is called in the JSON, in the plural.
         names: of all that are declared.
         prove: makes the proof of one.
-        show: prints proofs as tables.
+        show: prints proofs as tables, without what is broken.
         unsure: what a proof had to leave open, if that must not pass for a good end.
+        asked: of which of its things a proof is made, where a person names some.
     """
 
     title: str
@@ -99,6 +109,7 @@ class Kind(Generic[P]):
     prove: Callable[[Auditing, str], P]
     show: Callable[[Context, Sequence[P]], None]
     unsure: Callable[[P], Sequence[str]] = _sure
+    asked: Callable[[Declarations, Collection[str]], Collection[str]] = _named
 
 
 def stream_tables(declared: Declarations) -> set[str]:
@@ -116,23 +127,20 @@ def plain(text: str) -> str:
     return text.replace("[", r"\[")
 
 
-def show_finding(context: Context, finding: Finding) -> None:
-    """Print one broken promise, which several proofs may have come upon."""
-    where = [finding.table]
-    if finding.partition is not None:
-        where.append(f"partition {finding.partition}")
-    if finding.offsets:
-        where.append(f"offsets {finding.offsets}")
-    context.tell_once(f"BROKEN {finding.kind}: {', '.join(part for part in where if part)}: {finding.message}", "red")
+def show_finding(context: Context, finding: AuditFinding, *, subject: str, remedy: str) -> None:
+    """Print one broken promise, of a table or of what was proven, with what to do about it."""
+    partition, offsets = getattr(finding, "partition", None), getattr(finding, "offsets", "")
+    where = [getattr(finding, "table", "") or subject]
+    if partition is not None:
+        where.append(f"partition {partition}")
+    if offsets:
+        where.append(f"offsets {offsets}")
+    line = f"BROKEN {finding.kind}: {', '.join(where)}: {finding.message}"
+    if remedy:
+        line += f" Remedy: {remedy}."
+    context.tell_once(line, "red")
 
 
-class _WithFindings(Protocol):
-    @property
-    def findings(self) -> Sequence[Finding]: ...
-
-
-def show_findings(context: Context, proofs: Sequence[_WithFindings]) -> None:
-    """Print every broken promise of some proofs, and nothing else."""
-    for proof in proofs:
-        for finding in proof.findings:
-            show_finding(context, finding)
+def show_nothing(context: Context, proofs: Sequence[object]) -> None:
+    """Of proofs that have nothing to show but what is broken."""
+    del context, proofs

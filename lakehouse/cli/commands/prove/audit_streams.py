@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain, show_finding
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain
 from lakehouse.cli.context import Context
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 from lakehouse.proofs.audit import StreamProof, audit_stream
@@ -48,8 +48,6 @@ def _show_one(context: Context, proof: StreamProof) -> None:
         )
     for loss in proof.losses:
         context.out.print(_loss(loss, proof), style="yellow", soft_wrap=True, markup=False, highlight=False)
-    for finding in proof.findings:
-        show_finding(context, finding)
 
 
 def _loss(loss: AcceptedLoss, proof: StreamProof) -> str:

@@ -23,7 +23,8 @@ _COORDINATES = ("key", "_kafka_topic", "_kafka_partition", "_kafka_offset")
 def placed(changes: DataFrame, past: DataFrame, rows: DataFrame | None) -> DataFrame:
     """Give tombstones that open a range the position of the change that they follow; `PLACED` is their operation then.
 
-    Those that follow a delete of an earlier range, or nothing, are taken out: they say nothing new.
+    Those that follow a delete of an earlier range, or nothing, are taken out: they say nothing new. Not where that
+    delete may have been refused, since another change had its position: then the tombstone is the first to count.
 
     Args:
         changes: rows of the range.
@@ -55,7 +56,7 @@ def placed(changes: DataFrame, past: DataFrame, rows: DataFrame | None) -> DataF
         .toDF(*bare.columns, "operation", "position", "source_time")
         .localCheckpoint()
     )
-    followed = last.filter(~sql.col("operation").isin(*GONE)).drop("operation")
+    followed = last.filter(~sql.col("operation").isin(*GONE)).unionByName(_refused(last, of_keys)).drop("operation")
     if rows is not None:
         unknown = _without(bare, last)
         followed = followed.unionByName(_by_rows(unknown, rows, of_keys))
@@ -89,6 +90,16 @@ def _by_rows(unknown: DataFrame, rows: DataFrame, of_keys: DataFrame) -> DataFra
     known = of_keys.select(sql.col("past_key").alias("known_key"), sql.col("past_position").alias("known_position"))
     is_known = sql.expr("known_key <=> lone_key AND known_position = position")
     return of_rows.join(known, is_known, "left_anti").select(*unknown.columns, "position", "source_time")
+
+
+def _refused(last: DataFrame, of_keys: DataFrame) -> DataFrame:
+    """Of tombstones that follow a delete, those where the changelog has a row of the same key at its position."""
+    gone = sql.col("operation").isin(*GONE)
+    alive = of_keys.filter(~sql.col("past_operation").isin(*GONE)).select(
+        sql.col("past_key").alias("alive_key"), sql.col("past_position").alias("alive_position")
+    )
+    same = sql.expr("alive_key <=> lone_key AND alive_position = position")
+    return last.filter(gone).join(alive, same, "left_semi")
 
 
 def _without(bare: DataFrame, last: DataFrame) -> DataFrame:

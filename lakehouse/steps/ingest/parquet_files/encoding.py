@@ -46,6 +46,8 @@ def writer_options(sample: pa.RecordBatch, properties: Mapping[str, str]) -> dic
         "store_schema": False,
         # As Spark's writer does: decimals of few digits are integers.
         "store_decimal_as_integer": True,
+        # As Spark's writer does: a byte that changes in its place is found by whoever verifies.
+        "write_page_checksum": True,
     }
     if codec in _LEVELLED and (level is not None or codec == "zstd"):
         options["compression_level"] = int(level or _ZSTD_LEVEL)

@@ -8,6 +8,7 @@ from lakehouse.engines.kafka import read_topic
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, accepted_ranges, joined
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range
@@ -86,7 +87,7 @@ def find_offsets_loss(
         IngestRefused: the tables and the topic do not fit together.
     """
     previous = stored_position(step.stream.name, bases)
-    topic = read_topic(step.kafka, step.stream.topic)
+    topic = with_truncation(step.kafka, read_topic(step.kafka, step.stream.topic), previous)
     first = first_offsets(step.stream, step.kafka, topic) if previous is None else {}
     return plan_offsets_loss(step.stream.name, previous, topic, offsets, reason, first=first)
 

@@ -18,6 +18,7 @@ from lakehouse.engines.kafka import read_topic
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement, Tallies
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.coordinates import Offsets, coordinates
 from lakehouse.proofs.audit.retirement import retired_of
@@ -84,7 +85,7 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         else {}
         for name, base in bases.items()
     }
-    topic = read_topic(step.kafka, step.stream.topic)
+    topic = with_truncation(step.kafka, read_topic(step.kafka, step.stream.topic), previous)
     position = _position(step.stream.name, rows, previous, topic, go_on_from)
     if previous is not None:
         _require_none_skipped(step.stream.name, previous, topic, position)
@@ -206,6 +207,7 @@ def _statement(
         cluster_id=topic.cluster_id,
         topic=topic.topic,
         topic_id=topic.topic_id,
+        leader_epochs=topic.leader_epochs,
         start=position,
         end=position,
         totals={table: by_partition for table, by_partition in totals.items() if by_partition},

@@ -23,6 +23,7 @@ from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, past, reach
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.chain import KIND_NEW_EPOCH
 from lakehouse.protocol.commit import Published, publish
@@ -82,7 +83,8 @@ def find_loss(step: IngestStep, bases: Mapping[str, Base], *, new_epoch: bool) -
         IngestRefused: the tables do not agree among themselves, or only a new epoch can help.
     """
     previous = stored_position(step.stream.name, bases)
-    return plan_loss(step.stream.name, previous, read_topic(step.kafka, step.stream.topic), new_epoch=new_epoch)
+    topic = with_truncation(step.kafka, read_topic(step.kafka, step.stream.topic), previous)
+    return plan_loss(step.stream.name, previous, topic, new_epoch=new_epoch)
 
 
 def plan_loss(stream: str, previous: KafkaStatement | None, topic: TopicState, *, new_epoch: bool) -> Loss:
@@ -174,6 +176,7 @@ def _statement(
         cluster_id=topic.cluster_id,
         topic=topic.topic,
         topic_id=topic.topic_id,
+        leader_epochs=topic.leader_epochs,
         start=start,
         end=end,
         tallies={LOST: tallies} if tallies else {},

@@ -79,6 +79,7 @@ def state(quarantine: str, selected: Reprocess, landed: WriteResult) -> KafkaSta
         cluster_id=previous.cluster_id,
         topic=previous.topic,
         topic_id=previous.topic_id,
+        leader_epochs=previous.leader_epochs,
         start=dict(previous.end),
         end=dict(previous.end),
         tallies={**landed.tallies, quarantine: leaving},

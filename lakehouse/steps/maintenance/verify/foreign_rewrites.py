@@ -19,7 +19,6 @@ from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.commit import Replacement
 from lakehouse.protocol.commit.relisting import Relisting
-from lakehouse.protocol.seals.covered import HOW_TO_SETTLE
 from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites, recorded_rewrites, unproven_rewrites
 from lakehouse.protocol.seals.history import head_of, listed_parent
@@ -107,7 +106,7 @@ def prove_rewrites(table: Table, rewrites: Iterable[int], in_process: int) -> Re
         if verdict == _SAME:
             proven.append(snapshot_id)
         elif verdict is not None and verdict.changed:
-            message = f"{which} does not hold the same rows as the one before it ({verdict.why}). {HOW_TO_SETTLE}"
+            message = f"{which} does not hold the same rows as the one before it ({verdict.why})."
             findings.append(Finding("rewrite_changed_rows", message, name))
         elif verdict is not None:
             unproven.append(f"{which} is not proven to hold the same rows as the one before it: {verdict.why}.")

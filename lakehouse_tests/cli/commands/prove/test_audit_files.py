@@ -1,6 +1,6 @@
-"""`lakehouse audit --scan` looks at every file of every declared table, also of those whose proofs ask manifests alone.
+"""`lakehouse audit` asks storage for every file of every declared table; `--scan` reads each.
 
-Guarded mechanism: a file that was removed, emptied or cut, or holds another number of rows than is counted in it.
+Guarded mechanism: a file that was removed, emptied, cut or written anew, or holds another number of rows than counted.
 """
 
 import gzip
@@ -54,6 +54,31 @@ def test_a_file_that_is_not_as_it_was_is_named(lake: Computed, name: str, damage
     found = audit("--scan")
     assert found.exit_code == 1, found.output
     assert f"{name}: data file {path.name} {told}" in found.output
+
+
+@pytest.mark.parametrize("name", [A, B])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_file_that_is_gone_or_of_another_size_is_named_without_reading_any(
+    lake: Computed, name: str, damage: str
+) -> None:
+    path, (spoil, _) = file_of(lake, name), DAMAGES[damage]
+    size = path.stat().st_size
+    spoil(path)
+    now = f"has {path.stat().st_size:,} bytes, and {size:,} are listed" if path.exists() else "is in the table, and not"
+    result = audit()
+    assert result.exit_code == 1, result.output
+    assert f"{name}: data file {path.name} {now}" in result.output
+    assert "Remedy: " in result.output
+
+
+def test_what_a_tag_keeps_is_asked_for_as_well(lake: Computed) -> None:
+    path = file_of(lake, B)
+    lake.load(B).manage_snapshots().create_tag(lake.head(B), "release-1").commit()
+    lake.compute(B)
+    path.unlink()
+    result = audit()
+    assert result.exit_code == 1, result.output
+    assert result.output.count(f"{B}: data file {path.name} is in the table, and not in storage. The tag") == 1
 
 
 def test_a_manifest_that_claims_what_is_not_true_of_its_file(lake: Computed) -> None:

@@ -77,6 +77,19 @@ def test_an_older_change_that_was_sent_again_is_what_its_tombstone_deletes(tmp_p
     assert _apply(lake, tmp_path, spark_on, _TOMBSTONE) == {6: "anew"}
 
 
+@pytest.mark.parametrize("runs", [1, 2])
+def test_the_tombstone_of_a_refused_delete_counts_wherever_a_run_is_cut(
+    tmp_path: Path, spark_on: SparkOn, runs: int
+) -> None:
+    """The delete says something else than the change at its position, which came first."""
+    lake, refused = _lake(tmp_path), change("delete", 1, 6)
+    if runs == 1:
+        assert _apply(lake, tmp_path, spark_on, _BORN, refused, _TOMBSTONE, insert(12, 12)) == {12: "bird 12"}
+    else:
+        assert _apply(lake, tmp_path, spark_on, _BORN, refused) == {6: "bird 6"}
+        assert _apply(lake, tmp_path, spark_on, _TOMBSTONE, insert(12, 12)) == {12: "bird 12"}
+
+
 @pytest.mark.parametrize("deletes", ["hard", "soft"])
 def test_a_copied_row_is_deleted(tmp_path: Path, spark_on: SparkOn, deletes: str) -> None:
     lake = _lake(tmp_path, initial="raw.old", deletes=deletes)

@@ -1,0 +1,196 @@
+"""Set tables that one step writes to a point that they share, in one transaction, if nobody loses anything by it.
+
+Only `main` moves. No file goes, so a rollback can be taken back by going forward until maintenance expires what was
+left. A run that is under way loses its race by the fence, as with any other publish.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.update import AssertTableUUID
+
+from lakehouse.declarations import Declarations, Mirror, Release, Stream
+from lakehouse.engines.kafka.topics import TopicState
+from lakehouse.iceberg.names import identifier_of
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, set_branch
+from lakehouse.protocol.seals.history import MAIN, ancestry, head_of, is_rewrite
+from lakehouse.protocol.seals.load_group import load_together
+from lakehouse.steps.maintenance.rollback.points import Direction, Point, RollbackRefused, points
+from lakehouse.steps.maintenance.rollback.promises import require_promises, require_source, stale_derived
+
+ReadTopic = Callable[[str], TopicState]
+
+
+class PointUnknown(RollbackRefused):
+    """No run of this id has sealed all of the tables."""
+
+
+class PointNotNamed(RollbackRefused):
+    """The tables stand together, so nobody can say how far back is meant."""
+
+
+class MainMovedMeanwhile(RollbackRefused):
+    """Somebody published while this was looked at."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """What would be moved.
+
+    Args:
+        direction: back or forward.
+        tables: by name, as they were loaded.
+        point: where to.
+        stale: derived tables that have read what would be taken back.
+    """
+
+    direction: Direction
+    tables: Mapping[str, Table]
+    point: Point
+    stale: Sequence[str] = ()
+
+    @property
+    def changed(self) -> dict[str, tuple[int, int]]:
+        """Table → its snapshot before and after, of those that move."""
+        heads = {name: head_of(self.tables[name]) or 0 for name in self.point.snapshots}
+        return {name: (heads[name], to) for name, to in self.point.snapshots.items() if heads[name] != to}
+
+
+def tables_of_step(declared: Declarations, names: Sequence[str]) -> tuple[str, ...]:
+    """All tables that are written together with some, by name; also of a stream, by its name.
+
+    Raises:
+        RollbackRefused: they are no tables of one step, or have a way back of their own.
+    """
+    groups = {_group(declared, name) for name in names}
+    if len(groups) != 1:
+        raise RollbackRefused(
+            f"{', '.join(names)} are not written by one step, so they have no seal in common.",
+            remedy="name tables of one stream, of one mirror, or one other table",
+        )
+    return groups.pop()
+
+
+def _group(declared: Declarations, name: str) -> tuple[str, ...]:
+    writer = declared.streams.get(name) or declared.writer(name)
+    if writer is None and name not in declared.tables:
+        raise RollbackRefused(
+            f"There is no table and no stream {name}.", remedy="name one that `lakehouse tables` shows, or its stream"
+        )
+    if isinstance(writer, Stream | Mirror):
+        return (*writer.tables, writer.quarantine_table)
+    return (name,)
+
+
+def find_move(
+    catalog: LakeCatalog,
+    declared: Declarations,
+    names: Sequence[str],
+    direction: Direction,
+    *,
+    run: str = "",
+    read_topic: ReadTopic,
+) -> Move:
+    """Look where tables would be set to, and that nobody loses anything by it.
+
+    Args:
+        catalog: where they live.
+        declared: who reads them.
+        names: tables that one step writes, or a stream; its other tables go with them.
+        direction: back or forward.
+        run: whose seals to go to, by the id of the run or its beginning; empty for the newest that all tables share.
+        read_topic: asks the broker what a topic holds; only of a stream whose position goes back.
+
+    Raises:
+        RollbackRefused: one of its kinds.
+    """
+    group = tables_of_step(declared, names)
+    if run and isinstance(pointed := declared.writer(group[0]), Release):
+        raise RollbackRefused(
+            f"{group[0]} is the pointer of release {pointed.name}.",
+            remedy=f"`lakehouse release rollback {pointed.name} <id> --why … --yes` moves it, and says so",
+        )
+    tables = load_together(catalog, [name for name in group if catalog.table_exists(identifier_of(name))])
+    known = points(tables, direction)
+    if not known:
+        raise PointUnknown(
+            f"{', '.join(group)} have no seal in common {'below' if direction == 'rollback' else 'ahead of'} `main`.",
+            remedy="the snapshots have expired, or nobody sealed them; see `lakehouse log`, and repair them by "
+            "`lakehouse adopt`, `rebuild` or `derive --rebuild`",
+        )
+    move = Move(direction, tables, _chosen(tables, known, direction, run))
+    if direction == "rollback":
+        require_promises(catalog, declared, tables, move.point, read_topic)
+        taken_back = {
+            name: {snapshot.snapshot_id for snapshot in _taken_back(tables[name], to)}
+            for name, (_, to) in move.changed.items()
+        }
+        return replace(move, stale=stale_derived(catalog, declared, taken_back))
+    for name, sealed in move.point.seals.items():
+        require_source(catalog, declared, name, sealed)
+    return move
+
+
+def carry_out(catalog: LakeCatalog, move: Move) -> None:
+    """Move `main` of all tables in one transaction.
+
+    Raises:
+        MainMovedMeanwhile: somebody published since it was looked at; nothing was changed.
+    """
+    changes = [
+        TableChange(
+            identifier=identifier_of(name),
+            requirements=(
+                AssertTableUUID(uuid=move.tables[name].metadata.table_uuid),
+                ref_is(MAIN, head_of(move.tables[name])),
+            ),
+            # One that stays is part of it, too: the tables must be as they were together.
+            updates=(set_branch(MAIN, to, like=move.tables[name].metadata.refs.get(MAIN)),)
+            if name in move.changed
+            else (),
+        )
+        for name, to in move.point.snapshots.items()
+    ]
+    try:
+        catalog.commit_tables(changes)
+    except (CommitFailedException, NoSuchTableError) as error:
+        raise MainMovedMeanwhile(
+            f"{', '.join(move.point.snapshots)}: somebody wrote to them meanwhile ({error}); nothing was changed.",
+            remedy="look again: say the same once more",
+        ) from error
+
+
+def _chosen(tables: Mapping[str, Table], known: Sequence[Point], direction: Direction, run: str) -> Point:
+    if run:
+        matching = [point for point in known if point.run_id.startswith(run)]
+        if len({point.run_id for point in matching}) != 1:
+            raise PointUnknown(
+                f"{'Several runs' if matching else 'No run'} {run}… sealed {', '.join(tables)} together.",
+                remedy=f"name one of {_shown(known)}",
+            )
+        return matching[0]
+    newest = known[0]
+    if direction == "rollback" and not any(_differs(tables[name], to) for name, to in newest.snapshots.items()):
+        raise PointNotNamed(
+            f"{', '.join(tables)} stand together at run {newest.run_id}, so how far back is for you to say.",
+            remedy=f"say --to with one of {_shown(known[1:]) or '(none: all before has expired)'}",
+        )
+    return newest
+
+
+def _differs(table: Table, target: int) -> bool:
+    """Whether anything but rewrites lies between a target and `main`."""
+    return any(not is_rewrite(snapshot) for snapshot in _taken_back(table, target))
+
+
+def _taken_back(table: Table, target: int) -> list[Snapshot]:
+    """The snapshots that `main` would lose."""
+    kept = {snapshot.snapshot_id for snapshot in ancestry(table, target)}
+    return [snapshot for snapshot in ancestry(table, head_of(table)) if snapshot.snapshot_id not in kept]
+
+
+def _shown(known: Sequence[Point]) -> str:
+    return ", ".join(dict.fromkeys(f"{point.run_id} ({point.kind})" for point in known[:10]))
