@@ -47,7 +47,7 @@ def all_declarations(context: Context) -> Declarations:
 
 
 def whole_declarations(context: Context) -> Declarations:
-    """The same for a verb that removes something.
+    """The same for a verb that removes something, or takes it back.
 
     Raises:
         DeclarationsBroken: something does not load.
@@ -55,7 +55,7 @@ def whole_declarations(context: Context) -> Declarations:
     declarations = declarations_of(context)
     if declarations.broken:
         raise DeclarationsBroken(
-            "Nothing is removed while a declaration does not load: who needs what would go is not known.",
+            "Nothing is removed or taken back while a declaration does not load: who needs what would go is not known.",
             remedy="correct what is named above, and say it again",
         )
     return declarations

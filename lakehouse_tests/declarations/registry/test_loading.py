@@ -112,6 +112,17 @@ def test_a_circle_stops_those_in_it(folder: Path) -> None:
     assert len(sound.broken) == 1
 
 
+def test_releases_in_a_circle_stop_no_member(folder: Path) -> None:
+    members = '"mart.first", "mart.other"'
+    circle = RELEASE.replace(members, f'"release.fair", {members}')
+    fair = RELEASE.replace("shop", "fair").replace(members, '"release.shop"')
+    write(folder, "shop.py", circle)
+    write(folder, "fair.py", fair)
+    sound = load_sound([folder])
+    assert names(sound) == EVERYTHING - {"release.shop"}
+    assert set(sound.stopped) == {"release.shop", "release.fair"}
+
+
 def test_two_mistakes_are_two(folder: Path) -> None:
     write(folder, "tables/things.py", TABLE.format(name="things", full="raw.things") + MISTAKE)
     write(folder, "streams/others.py", STREAM.format(name="others", table="raw.other"))

@@ -50,9 +50,9 @@ def test_a_file_that_shows_no_table_is_shown_by_its_name(flock: House) -> None:
 
 
 def test_what_deletes_waits(flock: House) -> None:
-    for words in (("housekeep", "--yes"), ("lease", "release", "raw.flock", "me", "--yes"), ("retire", "a.b", "--yes")):
-        done = flock.command(*words, exit_code=2)
-        assert "Nothing is removed while a declaration does not load" in done.stderr
+    for words in ("housekeep", "lease release raw.flock me", "retire a.b", "rollback raw.flock"):
+        done = flock.command(*words.split(), "--yes", exit_code=2)
+        assert "Nothing is removed or taken back while a declaration does not load" in done.stderr
         assert "DOES NOT LOAD: " in done.stderr
 
 
