@@ -25,7 +25,7 @@ from pyiceberg.manifest import (
 from pyiceberg.schema import Schema
 from pyiceberg.types import StringType, StructType
 
-from lakehouse.iceberg.manifests import PreparedReader, entry_reader
+from lakehouse.iceberg.manifests.entry_reader import PreparedReader, entry_reader
 
 _WHOLE = 3
 _PATH_OF_DELETES = 2147483546

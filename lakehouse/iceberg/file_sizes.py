@@ -19,8 +19,8 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
 from lakehouse.iceberg.locations import place_of
-from lakehouse.iceberg.manifest_files import LeavesOut
-from lakehouse.iceberg.manifests import PreparedReader, parsed
+from lakehouse.iceberg.manifests.entry_reader import PreparedReader, parsed
+from lakehouse.iceberg.manifests.manifest_files import LeavesOut
 
 _AT_ONCE = 16
 _FEW = 100

@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.iceberg.locations import place_of
-from lakehouse.iceberg.manifests import UNREADABLE, live_paths, manifests_in
+from lakehouse.iceberg.manifests.entry_reader import UNREADABLE, live_paths, manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.iceberg.own_files import own_files
 

@@ -1,6 +1,7 @@
 """Another path in manifests and lists of manifests, in the place of the one that they were written with."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,8 @@ class Paths:
 
     def file(self, path: str) -> Path:
         """Where a file is that has one of the new paths."""
-        return self.folder / path.removeprefix("file://").removeprefix(self.new).lstrip("/")
+        # Hadoop writes file:/a, Java and PyIceberg file:///a.
+        return self.folder / re.sub("^file:(//)?", "", path).removeprefix(self.new).lstrip("/")
 
 
 def _listed(row: Record, fields: StructType, paths: Paths) -> Record:

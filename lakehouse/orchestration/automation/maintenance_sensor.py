@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from lakehouse.declarations import MAINTENANCE_LOG, OWN_TABLES, Table
-from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.iceberg.manifests.manifest_files import ManifestCache
 from lakehouse.iceberg.names import name_of
 from lakehouse.orchestration.automation.maintenance_decision import (
     MaintenanceCursor,

@@ -11,7 +11,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.iceberg.file_sizes import listed_sizes, stored_sizes
-from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.seals.damage import Damage, damages
 

@@ -22,7 +22,7 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.utils.datetime import days_to_date
 
 from lakehouse.declarations import Derived
-from lakehouse.iceberg.manifests import SnapshotManifests
+from lakehouse.iceberg.manifests.entry_reader import SnapshotManifests
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.lineage.expected_dates import CannotCheckDates, ExpectedDates, expectation
 from lakehouse.protocol.errors import SealBroken

@@ -13,9 +13,9 @@ from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from lakehouse.iceberg.added_files import added_paths
 from lakehouse.iceberg.durable_files import local_path, sync_files
-from lakehouse.iceberg.manifests import UNREADABLE, manifests_in
+from lakehouse.iceberg.manifests.added_files import added_paths
+from lakehouse.iceberg.manifests.entry_reader import UNREADABLE, manifests_in
 from lakehouse.protocol.commit.staged import Staged
 from lakehouse.protocol.errors import StagedFilesLost
 from lakehouse.protocol.seals.history import ancestry

@@ -26,7 +26,7 @@ from pyiceberg.table.update.snapshot import (
 from pyiceberg.utils.properties import property_as_int
 
 from lakehouse.iceberg.entries import EntryWriter, all_entries, is_data, live_entries, partition_of, whole
-from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.iceberg.summary import summary
 from lakehouse.protocol.commit.replacement import Replacement, Untouched

@@ -13,7 +13,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.iceberg.delete_files import Specs, can_apply
 from lakehouse.iceberg.entries import PartitionKey, is_data, live_entries, partition_of
-from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import FilesTouched, ForeignCommit
 from lakehouse.protocol.seals.history import ancestry, is_rewrite

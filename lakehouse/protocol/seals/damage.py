@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.claims.footer import contradiction
 from lakehouse.iceberg.entries import live_entries
-from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.errors import MetadataFileDamaged
 

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from lakehouse.declarations import ORPHANS, Declarations, Table, apply, plan
 from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.errors import LakehouseError
-from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.iceberg.manifests.manifest_files import ManifestCache
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.protocol.cleanup.store_clock import require_age_clock

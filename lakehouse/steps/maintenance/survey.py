@@ -16,7 +16,7 @@ from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import Declarations, Table
 from lakehouse.errors import LakehouseError
-from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.iceberg.manifests.manifest_files import ManifestCache
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.steps.maintenance.expire.holds import holders_of

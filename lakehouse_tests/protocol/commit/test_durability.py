@@ -6,7 +6,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse.protocol.commit import Staged, publish
 from lakehouse.protocol.errors import StagedFilesLost
 from lakehouse.protocol.seals.attempt import Attempt

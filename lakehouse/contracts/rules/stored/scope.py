@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.engines.spark.naming import quoted_name
 from lakehouse.errors import LakehouseError
-from lakehouse.iceberg.manifests import SnapshotManifests
+from lakehouse.iceberg.manifests.entry_reader import SnapshotManifests
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.seals.history import ancestry, is_rewrite, is_seal_only

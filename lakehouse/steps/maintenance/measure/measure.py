@@ -14,7 +14,7 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse.declarations import Declarations, Maintenance, Rewrite, Table
-from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.iceberg.manifests.manifest_files import ManifestCache
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.seals.history import head_of, summary_of
 from lakehouse.steps.maintenance.measure.cadence import cadence_of

@@ -12,7 +12,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse.declarations import Rewrite, Table
 from lakehouse.iceberg.delete_files import is_global
 from lakehouse.iceberg.entries import PartitionKey
-from lakehouse.iceberg.manifest_files import ManifestCache, MeasuredFile
+from lakehouse.iceberg.manifests.manifest_files import ManifestCache, MeasuredFile
 from lakehouse.protocol.seals.history import ancestry, head_of
 from lakehouse.steps.maintenance.measure.cadence import hours_of, removes
 from lakehouse.steps.maintenance.measure.history import moment, own_snapshots

@@ -10,7 +10,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse.declarations import Table
 from lakehouse.iceberg.delete_files import Applying
 from lakehouse.iceberg.entries import live_entries, partition_of
-from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.iceberg.manifests.manifest_files import ManifestCache
 from lakehouse.steps.maintenance.model.partitions import partition_named
 from lakehouse.steps.maintenance.model.state import PartitionState
 

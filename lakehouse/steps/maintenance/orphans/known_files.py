@@ -18,7 +18,7 @@ from pyiceberg.table import Table
 
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.locations import place_of
-from lakehouse.iceberg.manifests import manifests_in, named_paths
+from lakehouse.iceberg.manifests.entry_reader import manifests_in, named_paths
 from lakehouse.iceberg.names import table_name
 from lakehouse.steps.maintenance.orphans.listing import Listing, names_of
 from lakehouse.steps.maintenance.orphans.location import CannotLook

@@ -13,7 +13,7 @@ from lakehouse.declarations import Rewrite
 from lakehouse.engines.spark.naming import quoted_name, quoted_text
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.entries import PartitionKey
-from lakehouse.iceberg.manifest_files import ManifestCache, MeasuredFile
+from lakehouse.iceberg.manifests.manifest_files import ManifestCache, MeasuredFile
 from lakehouse.steps.maintenance.model.action import Action, MaintenanceWork
 from lakehouse.steps.maintenance.model.partition_filter import where
 from lakehouse.steps.maintenance.model.partitions import partition_named

@@ -18,7 +18,7 @@ from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, set_branch
 from lakehouse.protocol.seals.history import MAIN, ancestry, head_of, is_rewrite
 from lakehouse.protocol.seals.load_group import load_together
-from lakehouse.steps.maintenance.rollback.points import Direction, Point, RollbackRefused, points
+from lakehouse.steps.maintenance.rollback.points import Direction, RollbackRefused, SealedPoint, points
 from lakehouse.steps.maintenance.rollback.promises import require_promises, require_source, stale_derived
 
 ReadTopic = Callable[[str], TopicState]
@@ -49,7 +49,7 @@ class Move:
 
     direction: Direction
     tables: Mapping[str, Table]
-    point: Point
+    point: SealedPoint
     stale: Sequence[str] = ()
 
     @property
@@ -163,7 +163,7 @@ def carry_out(catalog: LakeCatalog, move: Move) -> None:
         ) from error
 
 
-def _chosen(tables: Mapping[str, Table], known: Sequence[Point], direction: Direction, run: str) -> Point:
+def _chosen(tables: Mapping[str, Table], known: Sequence[SealedPoint], direction: Direction, run: str) -> SealedPoint:
     if run:
         matching = [point for point in known if point.run_id.startswith(run)]
         if len({point.run_id for point in matching}) != 1:
@@ -192,5 +192,5 @@ def _taken_back(table: Table, target: int) -> list[Snapshot]:
     return [snapshot for snapshot in ancestry(table, head_of(table)) if snapshot.snapshot_id not in kept]
 
 
-def _shown(known: Sequence[Point]) -> str:
+def _shown(known: Sequence[SealedPoint]) -> str:
     return ", ".join(dict.fromkeys(f"{point.run_id} ({point.kind})" for point in known[:10]))

@@ -25,7 +25,7 @@ class RollbackRefused(LakehouseError):
 
 
 @dataclass(frozen=True)
-class Point:
+class SealedPoint:
     """A state that all of some tables have had together.
 
     Args:
@@ -45,7 +45,7 @@ class Point:
     seals: Mapping[str, Sealed]
 
 
-def points(tables: Mapping[str, Table], direction: Direction) -> list[Point]:
+def points(tables: Mapping[str, Table], direction: Direction) -> list[SealedPoint]:
     """The points that all tables can be set to, newest first; a table that was never published to is no hindrance.
 
     Args:
@@ -61,9 +61,9 @@ def points(tables: Mapping[str, Table], direction: Direction) -> list[Point]:
     return sorted(found, key=lambda point: point.sealed_ms, reverse=True)
 
 
-def _point(attempt: str, sealed: Mapping[str, tuple[Sealed, Sealed]]) -> Point:
+def _point(attempt: str, sealed: Mapping[str, tuple[Sealed, Sealed]]) -> SealedPoint:
     step, _ = next(iter(sealed.values()))
-    return Point(
+    return SealedPoint(
         attempt=attempt,
         run_id=step.seal.run_id,
         kind=step.seal.kind,

@@ -18,7 +18,7 @@ from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.ingest.plan import lost_ranges, require_same_log
 from lakehouse.steps.ingest.refusals import IngestRefused, shown
 from lakehouse.steps.maintenance.expire.consumers import consumers_of
-from lakehouse.steps.maintenance.rollback.points import Point, RollbackRefused
+from lakehouse.steps.maintenance.rollback.points import RollbackRefused, SealedPoint
 
 
 class RecordsGone(RollbackRefused):
@@ -37,7 +37,7 @@ def require_promises(
     catalog: LakeCatalog,
     declared: Declarations,
     tables: Mapping[str, Table],
-    point: Point,
+    point: SealedPoint,
     read_topic: Callable[[str], TopicState],
 ) -> None:
     """Refuse a rollback by which somebody would lose something.
@@ -112,7 +112,7 @@ def require_source(catalog: LakeCatalog, declared: Declarations, name: str, seal
 
 
 def _require_records(
-    stream: Stream, tables: Mapping[str, Table], point: Point, read_topic: Callable[[str], TopicState]
+    stream: Stream, tables: Mapping[str, Table], point: SealedPoint, read_topic: Callable[[str], TopicState]
 ) -> None:
     """What lies between the point and where the stream stands has to be read again, and so has to be in the log."""
     statement = next((s for sealed in point.seals.values() if (s := _statement(sealed)) is not None), None)

@@ -134,7 +134,7 @@ def test_what_cannot_be_read_hides_no_finding(lake: Computed) -> None:
     lake.edit(B, lambda document: document["snapshots"][0]["summary"].update({"lakehouse.runtime_date": "x"}))
     bad = audit(lake)
     assert bad.exit_code == 1, bad.output
-    assert f"BROKEN date_unsealed: {TOP}: snapshot {foreign} (append, 1 rows added, 0 deleted)" in bad.output
+    assert f"BROKEN date_unsealed: {TOP}: snapshot {foreign} (append, 1 row added, 0 deleted)" in bad.output
     assert f"BROKEN unreadable_file: {C}: {C}: manifest {damaged.name} cannot be read" in bad.output
     assert f"BROKEN seal_edited: {B}" in bad.output
     assert "Traceback" not in bad.output

@@ -11,7 +11,7 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 
 from lakehouse.declarations import Column, Declarations, Maintenance, Manifests, Rewrite, Table
-from lakehouse.iceberg.manifest_files import ManifestCache
+from lakehouse.iceberg.manifests.manifest_files import ManifestCache
 from lakehouse.protocol.commit import publish, stage_replacement
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of

@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.manifest import DataFileContent
 
 from lakehouse.declarations import Maintenance, Rewrite
-from lakehouse.iceberg.manifest_files import MeasuredFile
+from lakehouse.iceberg.manifests.manifest_files import MeasuredFile
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.steps.maintenance.model.action import Action, ActionOutcome, MaintenanceWork, Operation
 from lakehouse.steps.maintenance.model.partition_filter import NotNameable, where

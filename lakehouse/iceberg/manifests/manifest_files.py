@@ -19,7 +19,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import IcebergType, IntegerType, LongType, NestedField, StringType, StructType
 from typing_extensions import override
 
-from lakehouse.iceberg.manifests import PreparedReader, manifests_in, parsed
+from lakehouse.iceberg.manifests.entry_reader import PreparedReader, manifests_in, parsed
 
 _MOST_FILES = 200_000
 _MOST_LISTS = 500

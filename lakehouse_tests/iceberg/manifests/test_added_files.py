@@ -1,5 +1,5 @@
-from lakehouse.iceberg.added_files import added_paths
-from lakehouse.iceberg.manifests import manifests_in
+from lakehouse.iceberg.manifests.added_files import added_paths
+from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse_tests.fixtures.lakes import Lake
 
 

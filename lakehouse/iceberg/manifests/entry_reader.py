@@ -34,6 +34,8 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import Record
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
+from lakehouse.iceberg.manifests.avro_container import require_whole
+
 UNREADABLE = (FileNotFoundError, EOFError, KeyError, ValueError)
 """What reading ends with where a file is gone, or was torn by a power cut."""
 _SCHEMA = "avro.schema"
@@ -93,9 +95,16 @@ class PreparedReader(AvroFile[_Row], Generic[_Row]):
     prepared: Callable[[str], Reader]
 
     def __enter__(self) -> Self:
-        """Open it."""
+        """Open it.
+
+        Raises:
+            EOFError: it was cut.
+            ValueError: it is no Avro file, or a damaged one.
+        """
         with self.input_file.open() as stream:
-            self.decoder = new_decoder(stream.read())
+            data = stream.read()
+        require_whole(data)
+        self.decoder = new_decoder(data)
         self.header = _header().read(self.decoder)
         self.reader = type(self).prepared(self.header.meta[_SCHEMA])
         return self

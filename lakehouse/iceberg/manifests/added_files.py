@@ -11,8 +11,8 @@ from pyiceberg.schema import Schema, visit_with_partner
 from pyiceberg.typedef import Record
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
-from lakehouse.iceberg.manifest_files import LeavesOut
-from lakehouse.iceberg.manifests import PreparedReader, parsed
+from lakehouse.iceberg.manifests.entry_reader import PreparedReader, parsed
+from lakehouse.iceberg.manifests.manifest_files import LeavesOut
 
 _WANTED = Schema(
     NestedField(0, "status", IntegerType(), required=True),
