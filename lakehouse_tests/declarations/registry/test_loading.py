@@ -115,7 +115,7 @@ def test_a_circle_stops_those_in_it(folder: Path) -> None:
 def test_releases_in_a_circle_stop_no_member(folder: Path) -> None:
     members = '"mart.first", "mart.other"'
     circle = RELEASE.replace(members, f'"release.fair", {members}')
-    fair = RELEASE.replace("shop", "fair").replace(members, '"release.shop"')
+    fair = RELEASE.replace("shop", "fair").replace(members, '"release.shop",')
     write(folder, "shop.py", circle)
     write(folder, "fair.py", fair)
     sound = load_sound([folder])
