@@ -10,7 +10,7 @@ from typing import Any
 
 import dagster as dg
 
-from lakehouse.declarations import OWN_TABLES, Declarations, load_declarations
+from lakehouse.declarations import OWN_TABLES, Declarations, load_sound
 from lakehouse.orchestration.assets import (
     derived_asset,
     maintenance_asset,
@@ -36,6 +36,9 @@ from lakehouse.orchestration.checks import (
     required_checks,
     spark_server,
     spark_server_check,
+    stopped_assets,
+    stopped_checks,
+    stopped_tables,
     stream_checks,
     table_checks,
 )
@@ -53,10 +56,12 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         settings: where tables, topics and Spark are.
         resource_overrides: resources in the place of `lake` or `spark`, or further ones.
 
+    What does not load stops its own tables: they are assets that nobody can make, with a check that fails.
+
     Raises:
-        DeclarationError: a declaration file is wrong; it is named.
+        DeclarationError: a folder of declarations is missing.
     """
-    declarations = load_declarations(settings.declarations, demo=settings.demo)
+    declarations = load_sound(settings.declarations, demo=settings.demo)
     streams, mirrors = declarations.streams.values(), declarations.mirrors.values()
     tables = list(declarations.tables.values())
     # All checks and nothing else: in a run of assets, a check is skipped where its asset had nothing new.
@@ -78,6 +83,7 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         ),
         *(maintenance_checks(table, declarations) for table in tables),
     ]
+    stopped = stopped_tables(declarations, _keys(user_definitions))
     on_server = settings.platform.mode == "connect"
     expect_unanswered(checks)
     own_definitions = dg.Definitions(
@@ -99,9 +105,10 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
             ),
             *(maintenance_asset(table, declarations) for table in tables),
             *([spark_server()] if on_server else []),
+            *stopped_assets(stopped),
         ],
-        asset_checks=[*checks, *([spark_server_check()] if on_server else [])],
-        jobs=[prove] if checks else [],
+        asset_checks=[*checks, *([spark_server_check()] if on_server else []), *stopped_checks(stopped)],
+        jobs=[prove] if checks or stopped else [],
         sensors=[
             *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),
             *(mirror_sensor(tables, mirror_keys(tables)) for tables in mirrors),
@@ -136,6 +143,12 @@ def _checking(user_definitions: dg.Definitions) -> list[dg.AssetsDefinition | dg
     """What of the users' own may define checks."""
     assets = [asset for asset in user_definitions.assets or [] if isinstance(asset, dg.AssetsDefinition)]
     return [*assets, *(user_definitions.asset_checks or [])]
+
+
+def _keys(user_definitions: dg.Definitions) -> set[dg.AssetKey]:
+    """The assets that users define."""
+    assets = [asset for asset in user_definitions.assets or [] if isinstance(asset, dg.AssetsDefinition)]
+    return {key for asset in assets for key in asset.keys}
 
 
 def _users_own(declarations: Declarations) -> dg.Definitions:

@@ -12,7 +12,7 @@ from dagster._core.remote_representation.external_data import RepositorySnap
 from dagster_shared.serdes import serialize_value
 
 from lakehouse.build import PROVE_JOB, build_defs
-from lakehouse.declarations import DeclarationError, load_declarations
+from lakehouse.declarations import load_declarations
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse_tests.fixtures.broker import REPOSITORY
 from lakehouse_tests.fixtures.demo_declarations import demo_declarations
@@ -142,10 +142,13 @@ def test_no_secret_is_in_what_dagster_stores_and_shows(conf: Path, monkeypatch: 
     assert settings.kafka.properties["sasl.password"].get_secret_value() == SECRET  # pyright: ignore
 
 
-def test_a_wrong_declaration_is_named(conf: Path) -> None:
+def test_a_wrong_declaration_is_named_and_stops_no_other(conf: Path) -> None:
     (conf / "declarations" / "wrong.py").write_text("from lakehouse import Stream\n\nStream(\n")
-    with pytest.raises(DeclarationError, match=r"wrong\.py"):
-        build_defs(load_settings(conf, {}))
+    defs = build_defs(load_settings(conf, {}))
+    dg.Definitions.validate_loadable(defs)
+    [spec] = [spec for spec in defs.resolve_all_asset_specs() if spec.group_name == "stopped"]
+    assert "wrong.py, line 3: SyntaxError" in (spec.description or "")
+    assert dg.AssetKey(["raw", "birds"]) in defs.resolve_asset_graph().materializable_asset_keys
 
 
 def test_what_a_user_defines_beside_a_declaration_is_found(conf: Path) -> None:

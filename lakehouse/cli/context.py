@@ -36,11 +36,15 @@ class Context:
     """One call of the command.
 
     Results go to `out` (they may be piped), progress and messages to `err`.
+
+    Attributes:
+        incomplete: whether what was asked for was done without what does not load, so the command ends with 2.
     """
 
     conf: Path | None = None
     out: Console = field(default_factory=results)
     err: Console = field(default_factory=lambda: SafeConsole(stderr=True))
+    incomplete: bool = False
     _told: set[str] = field(default_factory=set[str], init=False)
 
     @cached_property
@@ -57,6 +61,12 @@ class Context:
         if text not in self._told:
             self._told.add(text)
             self.tell(text, style)
+
+    def warn_once(self, text: str) -> None:
+        """Print one line about what is wrong to the messages, unless this very line was told before."""
+        if text not in self._told:
+            self._told.add(text)
+            self.err.print(text, style="bold red", highlight=False, markup=False, soft_wrap=True)
 
     def settings_of_platform(self, platform: str) -> Settings:
         """The settings with another platform selected."""

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from lakehouse.cli.context import Context
-from lakehouse.declarations import Declarations, TablePlan, WouldLoseData, load_declarations, plan
+from lakehouse.declarations import Declarations, TablePlan, WouldLoseData, load_sound, plan
+from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 
 
@@ -25,9 +26,39 @@ class Plans:
         return [planned for planned in self.plans if planned]
 
 
+class DeclarationsBroken(LakehouseError):
+    """A declaration does not load, and what it declares may need what would be removed."""
+
+
 def declarations_of(context: Context) -> Declarations:
-    """Load what the settings say is declared."""
-    return load_declarations(context.settings.declarations, demo=context.settings.demo)
+    """Load what the settings say is declared; what does not load is told, each in a line, and left out."""
+    declarations = load_sound(context.settings.declarations, demo=context.settings.demo)
+    for broken in declarations.broken:
+        stopped = f" It stops {', '.join(broken.tables)}." if broken.tables else ""
+        context.warn_once(f"DOES NOT LOAD: {broken}{stopped}")
+    return declarations
+
+
+def all_declarations(context: Context) -> Declarations:
+    """The same for a verb that is about everything: where something does not load, it ends with 2 at best."""
+    declarations = declarations_of(context)
+    context.incomplete |= bool(declarations.broken)
+    return declarations
+
+
+def whole_declarations(context: Context) -> Declarations:
+    """The same for a verb that removes something, or takes it back.
+
+    Raises:
+        DeclarationsBroken: something does not load.
+    """
+    declarations = declarations_of(context)
+    if declarations.broken:
+        raise DeclarationsBroken(
+            "Nothing is removed or taken back while a declaration does not load: who needs what would go is not known.",
+            remedy="correct what is named above, and say it again",
+        )
+    return declarations
 
 
 def catalog_of(context: Context) -> LakeCatalog:

@@ -36,7 +36,7 @@ class OneLinePerError(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a verb."""
         try:
-            return self._flushed(ctx)
+            return self._whole(ctx)
         except BrokenPipeError:
             if not is_reader_gone():
                 raise
@@ -51,6 +51,14 @@ class OneLinePerError(TyperGroup):
                 raise
             _tell(StorageRefused(f"The state folder {root}", refusal))
             raise typer.Exit(COULD_NOT_RUN) from None
+
+    def _whole(self, ctx: Any) -> Any:
+        """Run it, and end with 2 where something was left out."""
+        result = self._flushed(ctx)
+        context = ctx.find_object(Context)
+        if context is not None and context.incomplete:
+            raise typer.Exit(COULD_NOT_RUN)
+        return result
 
     def _flushed(self, ctx: Any) -> Any:
         try:

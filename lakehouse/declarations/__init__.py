@@ -30,7 +30,9 @@ from lakehouse.declarations.policies.maintenance import (
     Statistics,
 )
 from lakehouse.declarations.policies.rewrite import Rewrite
-from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations, load_declarations
+from lakehouse.declarations.registry.broken import BrokenDeclaration
+from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
+from lakehouse.declarations.registry.loading import load_declarations, load_sound
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.schema_changes.apply import apply, plan
 from lakehouse.declarations.schema_changes.plan import TablePlan, WouldLoseData, diff
@@ -48,6 +50,7 @@ __all__ = [
     "ORPHANS",
     "OWN_TABLES",
     "STATISTICS",
+    "BrokenDeclaration",
     "ByDay",
     "ByField",
     "ByMonth",
@@ -95,6 +98,7 @@ __all__ = [
     "iceberg_schema",
     "kind_of",
     "load_declarations",
+    "load_sound",
     "partition_spec",
     "plan",
     "quarantine_table",

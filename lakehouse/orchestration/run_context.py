@@ -3,7 +3,6 @@
 The clock is not asked here: a step that runs past midnight, or again tomorrow, computes for the date of its run.
 """
 
-import hashlib
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -14,7 +13,7 @@ from dagster import DagsterInstance, DagsterRun
 
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.settings import Parameter, Parameters, Settings, laid_over
+from lakehouse.settings import Parameter, Parameters, Settings, digest_of, laid_over
 
 RUNTIME_DATE_TAG = "lakehouse/runtime_date"
 PARAMETERS_TAG = "lakehouse/parameters"
@@ -196,7 +195,7 @@ def parameters_digest(run: DagsterRun, parameters: Parameters) -> str:
     """A short name for what a run was asked to compute: its parameters, and its configuration where it has one."""
     config = {key: value for key, value in run.run_config.items() if key not in _NO_PARAMETERS and value}
     content = [parameters, config] if config else parameters
-    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
+    return digest_of(content)
 
 
 def backfill_reason(run: DagsterRun) -> str:

@@ -10,7 +10,7 @@ from lakehouse.settings.models import (
     Platform,
     Settings,
 )
-from lakehouse.settings.parameters import Parameter, Parameters, laid_over
+from lakehouse.settings.parameters import Parameter, Parameters, digest_of, laid_over, value_digests
 from lakehouse.settings.secret import LateSecret
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
     "Platform",
     "Settings",
     "SettingsError",
+    "digest_of",
     "laid_over",
     "load_settings",
+    "value_digests",
 ]

@@ -1,9 +1,12 @@
 """Run-wide parameters: what every derived table of a run is computed with, beside its date."""
 
+import hashlib
 import math
 import re
 from collections.abc import Mapping
 from typing import cast
+
+import msgspec
 
 from lakehouse.settings.secret import names_a_secret
 
@@ -42,6 +45,16 @@ def laid_over(declared: Parameters, given: Mapping[str, object]) -> dict[str, Pa
         else:
             merged[name] = fitting
     return problems or merged
+
+
+def digest_of(content: object) -> str:
+    """A short name for parameters, or for the value of one: equal for what is equal."""
+    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
+
+
+def value_digests(parameters: Parameters) -> dict[str, str]:
+    """Parameter → the digest of its value, as seals name it."""
+    return {name: digest_of(value) for name, value in sorted(parameters.items())}
 
 
 def _like(declared: Parameter, value: Parameter) -> Parameter | None:

@@ -103,7 +103,7 @@ CHANGES = (
     Mechanism(
         name="mirror without a key",
         promise="P4: A mirror is kept of a table whose changes do not say which row they are of.",
-        keeps="lakehouse.declarations.registry.declarations:_require_key",
+        keeps="lakehouse.declarations.registry.joining:_require_key",
         lets_pass=gives(None),
         guard="declarations/registry/test_declarations.py::test_a_source_table_without_a_key_has_a_changelog_and_no_mirror",
     ),

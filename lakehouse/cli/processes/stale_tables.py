@@ -11,6 +11,7 @@ from lakehouse.proofs.lineage.content import ContentChange, compare
 from lakehouse.proofs.lineage.origins import origins_of
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.settings import value_digests
 from lakehouse.steps.derived.inputs.component import component_of, external_inputs
 from lakehouse.steps.derived.statement import DeriveStatement
 
@@ -56,11 +57,13 @@ def _why(name: str, lake: Lake, group: Mapping[str, Pinned]) -> str:
         return f"{name} was never computed"
     if seal.code_version != derived_version(declared):
         return f"{name} is declared otherwise by now"
-    if statement.parameters != lake.settings.parameters:
+    computations, today = computations_of(seal), value_digests(lake.settings.parameters)
+    used = computations[-1].used
+    if statement.parameters != lake.settings.parameters if used is None else not used.items() <= today.items():
         return f"{name} was computed with other parameters"
     # New rows would not mend the old ones of an incremental table; of all others each part has to be as of now.
     growing = declared.mode == "incremental"
-    if not growing and len({computation.parameters for computation in computations_of(seal)}) > 1:
+    if not growing and not all(computation.agrees_with(computations[-1]) for computation in computations):
         return f"parts of {name} were computed with other parameters"
     read = [seal.inputs] if growing else [origin.inputs for origin in origins_of(seal)]
     return next(

@@ -9,8 +9,10 @@ from lakehouse.cli.context import Context
 from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.declarations.registry.derived_rules import order
 from lakehouse.orchestration.resources import Lake
+from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.protocol.seals.read_group import Pinned
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.settings import Parameter
 from lakehouse.steps.derived.statement import DeriveStatement
 from lakehouse.steps.release.errors import NothingReleased
 from lakehouse.steps.release.reading import OpenRelease, open_release
@@ -54,18 +56,35 @@ def computed_from(statement: DeriveStatement, outcome: RunOutcome) -> list[str]:
 
 
 def vintages(seals: Mapping[str, Seal], statements: Mapping[str, DeriveStatement]) -> list[str]:
-    """A line for each runtime date and set of parameters that derived tables are of: one line, if all is well."""
+    """A line for each runtime date and set of parameters that derived tables are of: one line, if all is well.
+
+    All is well where they are of one date, and each parameter that several have used is of one value.
+    """
     groups: dict[tuple[str, str], list[str]] = {}
+    values: dict[str, set[Parameter]] = {}
     for name, statement in statements.items():
-        parameters = ", ".join(f"{key} = {value}" for key, value in sorted(statement.parameters.items()))
-        groups.setdefault((seals[name].runtime_date, parameters or "no parameters"), []).append(name)
-    if len(groups) == 1:
-        [(day, parameters)] = groups
-        return [f"All {len(statements)} derived tables are of runtime date {day}, computed with {parameters}"]
+        used = _used(seals[name], statement)
+        for parameter, value in used.items():
+            values.setdefault(parameter, set()).add(value)
+        groups.setdefault((seals[name].runtime_date, _in_words(used)), []).append(name)
+    days = {day for day, _ in groups}
+    if len(days) == 1 and all(len(of_parameter) == 1 for of_parameter in values.values()):
+        together = {parameter: of_parameter.pop() for parameter, of_parameter in values.items()}
+        tables = f"All {len(statements)} derived tables"
+        return [f"{tables} are of runtime date {days.pop()}, computed with {_in_words(together)}"]
     return [
         f"Of runtime date {day}, computed with {parameters}: {', '.join(names)}"
         for (day, parameters), names in groups.items()
     ]
+
+
+def _used(seal: Seal, statement: DeriveStatement) -> dict[str, Parameter]:
+    used = computations_of(seal)[-1].used
+    return {name: value for name, value in statement.parameters.items() if used is None or name in used}
+
+
+def _in_words(parameters: Mapping[str, Parameter]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in sorted(parameters.items())) or "no parameters"
 
 
 def show_releases(context: Context, lake: Lake) -> None:

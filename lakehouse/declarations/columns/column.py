@@ -1,6 +1,8 @@
 """A column as everybody below reads it, taken from what pandera holds."""
 
 import inspect
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast, runtime_checkable
 
@@ -11,6 +13,8 @@ from pandera.pyspark import DataFrameModel, DataFrameSchema
 from lakehouse.declarations.columns import dtypes as _dtypes  # registers the types that pandera lacks
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_column_name
+
+_NO_ALIAS = re.compile(r'["\\\x00-\x1f]')  # which the parser of messages takes in no name
 
 Severity = Literal["blocking", "warning"]
 PanderaSchema = type[DataFrameModel] | DataFrameSchema  # pyright: ignore[reportMissingTypeArgument]
@@ -23,7 +27,7 @@ class Column:
     """One column.
 
     Attributes:
-        name: its name in the table, in the data and in the declaration.
+        name: its name in the table and in the declaration; in messages as well, unless it has an alias.
         type: Spark's type, with nested fields, their nullability and documentation.
         required: a value must be there; neither `nullable=True` nor `int | None` in pandera.
         doc: what it means; pandera's `description`.
@@ -31,6 +35,7 @@ class Column:
         severity: what a broken rule of this column means; metadata `{"severity": "warning"}`.
         checks: its rules.
         expected: a null is allowed, and counted as a warning; metadata `{"expected": True}`.
+        alias: what messages call it, spaces and all; metadata `{"alias": "unit price"}`.
     """
 
     name: str
@@ -41,6 +46,12 @@ class Column:
     severity: Severity = "blocking"
     checks: tuple[Check, ...] = ()
     expected: bool = False
+    alias: str = ""
+
+    @property
+    def source_name(self) -> str:
+        """What messages call it."""
+        return self.alias or self.name
 
 
 @runtime_checkable
@@ -79,6 +90,7 @@ def columns_of(table: str, schema: PanderaSchema) -> tuple[Column, ...]:
     if not columns:
         raise DeclarationError(f"{table}: no columns are declared.", remedy="declare at least one.")
     refuse_twins(table, [column.name for column in columns])
+    _refuse_one_source(table, columns)
     for column in columns:
         check_column_name(table, column.name)
         _check_nested(table, column.name, column.type)
@@ -94,6 +106,22 @@ def refuse_twins(subject: str, names: list[str]) -> None:
             raise DeclarationError(
                 f"{subject}: the columns '{twin}' and '{name}' are the same for Spark, which ignores case.",
                 remedy="rename one of them.",
+            )
+
+
+def aliases_of(columns: Iterable[Column]) -> dict[str, str]:
+    """Column → what messages call it, of those for which that is not its name."""
+    return {column.name: column.alias for column in columns if column.alias}
+
+
+def _refuse_one_source(table: str, columns: Sequence[Column]) -> None:
+    by_source: dict[str, str] = {}
+    for column in columns:
+        twin = by_source.setdefault(column.source_name, column.name)
+        if twin != column.name:
+            raise DeclarationError(
+                f"{table}: '{twin}' and '{column.name}' are both called {column.source_name!r} by messages.",
+                remedy="give each an alias of its own.",
             )
 
 
@@ -121,11 +149,17 @@ def _column(table: str, name: str, schema: Any) -> Column:
     for flag, value in flags.items():
         if not isinstance(value, bool):
             raise DeclarationError(f"{table}.{name}: {flag} should be True or False.", remedy="write one of them.")
+    alias = metadata.pop("alias", "")
+    if not isinstance(alias, str) or _NO_ALIAS.search(alias):
+        raise DeclarationError(
+            f"{table}.{name}: {alias!r} cannot be an alias.",
+            remedy="write what messages call the column: a text without double quotes, backslashes and line breaks.",
+        )
     if metadata:
         # A misspelt `sensitive` must not make values visible.
         raise DeclarationError(
             f"{table}.{name}: unknown metadata {', '.join(sorted(map(str, metadata)))}.",
-            remedy="use sensitive, expected or severity.",
+            remedy="use sensitive, expected, severity or alias.",
         )
     return Column(
         name=name,
@@ -134,6 +168,7 @@ def _column(table: str, name: str, schema: Any) -> Column:
         doc=schema.description or "",
         severity=severity,
         checks=tuple(schema.checks),
+        alias="" if alias == name else alias,
         **flags,
     )
 

@@ -81,7 +81,8 @@ def check_column_name(table: str, name: str, *, nested: bool = False) -> None:
     if not _IDENTIFIER.fullmatch(name):
         raise DeclarationError(
             f"{table}: '{name}' cannot name a column.",
-            remedy="use letters, digits and underscores, beginning with a letter.",
+            remedy="use letters, digits and underscores, beginning with a letter; if messages call it so, give another "
+            "name the metadata {'alias': …}.",
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lakehouse.declarations.changelog import Changelog
-from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.stream import BySource, Stream
 
 
@@ -15,7 +15,7 @@ def change_streams(changelogs: Mapping[str, tuple[Changelog, Path]]) -> Iterable
         changelogs: by name, each with the file that declares it.
 
     Raises:
-        DeclarationError: changelogs of one stream contradict each other, or do not say which source is whose.
+        Contradiction: changelogs of one stream contradict each other, or do not say which source is whose.
     """
     groups: dict[str, list[tuple[Changelog, Path]]] = {}
     for log, file in changelogs.values():
@@ -45,13 +45,15 @@ def _require_alike(name: str, logs: list[tuple[Changelog, Path]]) -> None:
     for log, file in logs[1:]:
         for attribute in _ALIKE:
             if getattr(log, attribute) != getattr(first, attribute):
-                raise DeclarationError(
+                raise Contradiction(
                     f"{file}: {log.name} and {first.name} share the stream {name} and differ in {attribute}.",
                     remedy=f"make {attribute} the same, or give each a stream of its own.",
+                    streams=[name],
                 )
     sources = [log.source for log, _ in logs]
     if len(logs) > 1 and (None in sources or len(set(sources)) < len(sources)):
-        raise DeclarationError(
+        raise Contradiction(
             f"{logs[-1][1]}: the changelogs of stream {name} do not say which source table is whose.",
             remedy="give each its own source='schema.table'.",
+            streams=[name],
         )

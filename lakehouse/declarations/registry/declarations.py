@@ -1,34 +1,23 @@
-"""All that is declared, together, and the rules between the declarations."""
+"""All that is declared, together."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from lakehouse.declarations.changelog import Changelog
-from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.mirror import Mirror, MirrorTables
-from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG, FILE
-from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_FILE, MAINTENANCE_LOG, ORPHANS
-from lakehouse.declarations.own_tables.quarantine import quarantine_table
-from lakehouse.declarations.own_tables.statistics import STATISTICS, STATISTICS_FILE
-from lakehouse.declarations.policies.expectation_rules import Measured
-from lakehouse.declarations.registry.change_streams import change_streams
-from lakehouse.declarations.registry.demo_filter import without_demo
-from lakehouse.declarations.registry.derived_rules import check_derived, check_expectations, check_releases
-from lakehouse.declarations.registry.files import Item, declared_in, python_files
+from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
+from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
+from lakehouse.declarations.own_tables.statistics import STATISTICS
+from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
-from lakehouse.iceberg.names import identifier_of
 
-_Item = TypeVar("_Item", Table, Stream, Changelog, Mirror, Derived, Release)
 Writer = Stream | Mirror | Derived | Release
 # Which the lakehouse writes about all others.
 OWN_TABLES = frozenset(table.name for table in (AUDIT_LOG, STATISTICS, MAINTENANCE_LOG, ORPHANS))
-# Namespaces in which nothing may write but the lakehouse itself: these tables, and the pointers of releases.
-_RESERVED = frozenset({"lakehouse", "release"})
 
 
 @dataclass(frozen=True)
@@ -44,6 +33,8 @@ class Declarations:
         mirrors: by the name of their table.
         derived: by the name of their table.
         releases: by name.
+        broken: files and declarations that do not load; empty in declarations that were loaded strictly.
+        stopped: table → why it is left out: it is declared by what is broken, or needs a table that is.
     """
 
     tables: dict[str, Table]
@@ -53,6 +44,8 @@ class Declarations:
     mirrors: dict[str, MirrorTables] = field(default_factory=dict[str, MirrorTables])
     derived: dict[str, Derived] = field(default_factory=dict[str, Derived])
     releases: dict[str, Release] = field(default_factory=dict[str, Release])
+    broken: tuple[BrokenDeclaration, ...] = ()
+    stopped: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def writer(self, table: str) -> Writer | None:
         """Return what writes a table: the stream or mirror, as data or as quarantine, the derivation, the release."""
@@ -65,177 +58,3 @@ class Declarations:
             if table in writer.tables or table == writer.quarantine_table:
                 return writer
         return None
-
-
-def load_declarations(folders: Iterable[Path], *, demo: bool = True) -> Declarations:
-    """Run every declaration file below the folders and put together what they declare.
-
-    Args:
-        folders: where the files are.
-        demo: whether the demo takes part, see `without_demo`.
-
-    Raises:
-        DeclarationError: names the file, and what to do.
-    """
-    collected = _Found()
-    items = [(item, file) for file in python_files(folders) for item in declared_in(file)]
-    for item, file in items if demo else without_demo(items):
-        collected.add(item, file)
-    return collected.joined()
-
-
-class _Found:
-    """What the files declare, by kind and name."""
-
-    def __init__(self) -> None:
-        self._tables: dict[str, tuple[Table, Path]] = {
-            AUDIT_LOG.name: (AUDIT_LOG, FILE),
-            MAINTENANCE_LOG.name: (MAINTENANCE_LOG, MAINTENANCE_FILE),
-            ORPHANS.name: (ORPHANS, MAINTENANCE_FILE),
-        }
-        self._streams: dict[str, tuple[Stream, Path]] = {}
-        self._changelogs: dict[str, tuple[Changelog, Path]] = {}
-        self._mirrors: dict[str, tuple[Mirror, Path]] = {}
-        self._derived: dict[str, tuple[Derived, Path]] = {}
-        self._releases: dict[str, tuple[Release, Path]] = {}
-
-    def add(self, item: Item, file: Path) -> None:
-        _refuse_reserved(item, file)
-        match item:
-            case Table():
-                _enter("table", self._tables, item, file)
-            case Stream():
-                _enter("stream", self._streams, item, file)
-            case Changelog():
-                _enter("changelog", self._changelogs, item, file)
-            case Mirror():
-                _enter("mirror", self._mirrors, item, file)
-            case Derived():
-                _enter("derived table", self._derived, item, file)
-            case Release():
-                _enter("release", self._releases, item, file)
-
-    def joined(self) -> Declarations:
-        """Everything together, with the tables and streams that changelogs and mirrors bring with them."""
-        for log, file in self._changelogs.values():
-            _enter("table", self._tables, log.table, file)
-        for stream, file in change_streams(self._changelogs):
-            _enter("stream", self._streams, stream, file)
-        mirrors: dict[str, MirrorTables] = {}
-        for mirror, file in self._mirrors.values():
-            mirrors[mirror.name] = mirror_tables = MirrorTables(mirror, self._changelog_of(mirror, file))
-            for table in mirror_tables.tables:
-                _enter("table", self._tables, table, file)
-        if any(isinstance(expected, Measured) for table, _ in self._tables.values() for expected in table.expects):
-            _enter("table", self._tables, STATISTICS, STATISTICS_FILE)
-        for release, file in self._releases.values():
-            _enter("table", self._tables, release.table, file)
-        return _joined(
-            Declarations(
-                tables={name: table for name, (table, _) in self._tables.items()},
-                streams={name: stream for name, (stream, _) in self._streams.items()},
-                files={name: file for entries in (self._tables, self._streams) for name, (_, file) in entries.items()},
-                changelogs={name: log for name, (log, _) in self._changelogs.items()},
-                mirrors=mirrors,
-                derived={name: derived for name, (derived, _) in self._derived.items()},
-                releases={name: release for name, (release, _) in self._releases.items()},
-            )
-        )
-
-    def _changelog_of(self, mirror: Mirror, file: Path) -> Changelog:
-        if mirror.changelog_name not in self._changelogs:
-            raise DeclarationError(
-                f"{file}: the mirror {mirror.name} follows {mirror.changelog_name}, which is no declared changelog.",
-                remedy=f"declare it, or use one of {', '.join(sorted(self._changelogs)) or '(none yet)'}.",
-            )
-        log = self._changelogs[mirror.changelog_name][0]
-        _require_key(mirror, log, file)
-        return log
-
-
-def _require_key(mirror: Mirror, log: Changelog, file: Path) -> None:
-    if not log.key:
-        raise DeclarationError(
-            f"{file}: the mirror {mirror.name} follows {log.name}, whose source table has no key (`key=()`): nobody "
-            "could say which row a change is of.",
-            remedy="give the source table a primary key and declare it, or read the changelog without a mirror.",
-        )
-
-
-def _refuse_reserved(item: Item, file: Path) -> None:
-    """Nothing that is declared may write where the lakehouse keeps its own records; reading them is fine."""
-    match item:
-        case Table():
-            names: tuple[str, ...] = (item.name,)
-        case Changelog():
-            names = (item.name, item.quarantine or "")
-        case Stream() | Mirror():
-            names = (*item.tables, item.quarantine_table)
-        case Derived() | Release():  # the table of the one is an item by itself, the pointer of the other is ours
-            names = ()
-    for name in names:
-        namespace = identifier_of(name)[0]
-        if namespace.casefold() in _RESERVED:
-            kind = type(item).__name__.lower()
-            raise DeclarationError(
-                f"{file}: the {kind} {item.name} would write {name}, and the namespace {namespace} is the lakehouse's "
-                "own.",
-                remedy="choose another namespace.",
-            )
-
-
-def _enter(kind: str, entries: dict[str, tuple[_Item, Path]], item: _Item, file: Path) -> None:
-    # Two names that differ in case alone are one for Spark and for some file systems.
-    other_file = next((path for name, (_, path) in entries.items() if name.casefold() == item.name.casefold()), None)
-    if other_file is not None:
-        raise DeclarationError(
-            f"{file}: the {kind} {item.name} is declared in {other_file} as well.", remedy="keep one."
-        )
-    entries[item.name] = item, file
-
-
-def _joined(declarations: Declarations) -> Declarations:
-    declared = dict(declarations.tables)
-    writers: dict[str, Stream] = {}
-    for stream in declarations.streams.values():
-        file = declarations.files[stream.name]
-        for name in (*stream.tables, stream.quarantine_table):
-            writer = writers.setdefault(name.casefold(), stream)
-            if writer is not stream:
-                raise DeclarationError(
-                    f"{file}: the streams {writer.name} and {stream.name} both write {name}.",
-                    remedy="a table has one writer; give each stream a table of its own.",
-                )
-        for name in stream.tables:
-            declarations.tables[name] = _streamed(stream, file, name, declarations)
-        twin = next((name for name in declared if name.casefold() == stream.quarantine_table.casefold()), None)
-        if twin is not None:
-            raise DeclarationError(
-                f"{file}: {stream.quarantine_table}, the quarantine of stream {stream.name}, is declared as a table in "
-                f"{declarations.files[twin]}.",
-                remedy="remove that table, or name another quarantine.",
-            )
-        declarations.tables[stream.quarantine_table] = quarantine_table(
-            stream, declarations.tables[stream.tables[0]].owner
-        )
-        declarations.files[stream.quarantine_table] = file
-    check_derived(declarations.derived, declarations)
-    check_releases(declarations.releases, declarations)
-    check_expectations(declarations)
-    return declarations
-
-
-def _streamed(stream: Stream, file: Path, name: str, declarations: Declarations) -> Table:
-    table = declarations.tables.get(name)
-    if table is None:
-        raise DeclarationError(
-            f"{file}: stream {stream.name} goes to {name}, which is not declared.",
-            remedy=f"declare it, or use one of {', '.join(sorted(declarations.tables)) or '(none yet)'}.",
-        )
-    if table.write_mode != "append":
-        raise DeclarationError(
-            f"{file}: stream {stream.name} appends to {name}, whose write mode is {table.write_mode} "
-            f"({declarations.files[name]}).",
-            remedy="declare write_mode='append'.",
-        )
-    return table.with_coordinates()

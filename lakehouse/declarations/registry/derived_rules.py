@@ -1,6 +1,6 @@
 """The rules between derived tables, releases, expectations and all other declarations."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Protocol
@@ -9,6 +9,7 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.policies.expectation import References, SameValues, SampleOf
 from lakehouse.declarations.policies.expectation_rules import check_other_side
+from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.table import Table
 
@@ -19,6 +20,11 @@ class Declared(Protocol):
     @property
     def tables(self) -> dict[str, Table]:
         """By name."""
+        ...
+
+    @property
+    def stopped(self) -> Mapping[str, str]:
+        """Table → why it is left out."""
         ...
 
     @property
@@ -35,20 +41,24 @@ def check_derived(derived: Mapping[str, Derived], declared: Declared) -> None:
     """Refuse an input that is not declared, a table with another writer, and a circle.
 
     Raises:
-        DeclarationError: names the derived table and its file.
+        Contradiction: names the derived table and its file.
     """
     for name, derivation in derived.items():
         subject = f"{declared.files[name]}: {name}"
         for input_name in derivation.inputs.values():
-            _require(input_name, f"{subject} is computed from", declared)
+            _require(input_name, f"{subject} is computed from", declared, tables=[name])
         if derivation.table is not declared.tables[name]:
-            raise DeclarationError(f"{subject} has a table of its own and another writer.", remedy="keep one writer.")
+            raise Contradiction(
+                f"{subject} has a table of its own and another writer.", remedy="keep one writer.", tables=[name]
+            )
     try:
         order(derived)
     except CycleError as error:
         circle = " → ".join(error.args[1])
-        raise DeclarationError(
-            f"Derived tables are computed from each other in a circle: {circle}.", remedy="break it."
+        raise Contradiction(
+            f"Derived tables are computed from each other in a circle: {circle}.",
+            remedy="break it.",
+            tables=error.args[1],
         ) from None
 
 
@@ -62,18 +72,20 @@ def check_releases(releases: Mapping[str, Release], declared: Declared) -> None:
     """Refuse a member that is not declared, and releases of each other's pointers in a circle.
 
     Raises:
-        DeclarationError: names the releases, and the member.
+        Contradiction: names the releases, and the member.
     """
     for release in releases.values():
         for member in release.members:
-            _require(member, f"Release {release.name} has the member", declared)
-    pointers = {release.pointer for release in releases.values()}
+            _require(member, f"Release {release.name} has the member", declared, releases=[release.name])
+    pointers = {release.pointer: release.name for release in releases.values()}
     try:
-        TopologicalSorter({r.pointer: pointers.intersection(r.members) for r in releases.values()}).prepare()
+        TopologicalSorter({r.pointer: pointers.keys() & r.members for r in releases.values()}).prepare()
     except CycleError as error:
         circle = " → ".join(error.args[1])
-        raise DeclarationError(
-            f"Releases have each other's pointers as members in a circle: {circle}.", remedy="break it."
+        raise Contradiction(
+            f"Releases have each other's pointers as members in a circle: {circle}.",
+            remedy="break it.",
+            releases=[pointers[pointer] for pointer in error.args[1]],
         ) from None
 
 
@@ -81,22 +93,30 @@ def check_expectations(declared: Declared) -> None:
     """Refuse an expectation that speaks of a table or column that nobody declared.
 
     Raises:
-        DeclarationError: names the table and what it expects.
+        Contradiction: names the table and what it expects.
     """
     for table in declared.tables.values():
         for expected in table.expects:
-            if not isinstance(expected, References | SampleOf | SameValues):
-                continue
+            if not isinstance(expected, References | SampleOf | SameValues) or expected.table in declared.stopped:
+                continue  # of a table that is stopped its check says so, each time that it is asked
             subject = f"{table.name} expects {type(expected).__name__} of"
-            other_table = _require(expected.table, subject, declared)
+            other_table = _require(expected.table, subject, declared, tables=[table.name])
             column_names = {column.name for column in other_table.columns}
             if unknown := sorted(set(_other_columns(expected)) - column_names):
-                raise DeclarationError(
+                raise Contradiction(
                     f"{subject} {other_table.name}, which has no column {', '.join(unknown)}.",
                     remedy="name its columns.",
+                    tables=[table.name],
                 )
             if not isinstance(expected, References):
-                check_other_side(table, expected, other_table)
+                _require_other_side(table, expected, other_table)
+
+
+def _require_other_side(table: Table, expected: SampleOf | SameValues, other: Table) -> None:
+    try:
+        check_other_side(table, expected, other)
+    except DeclarationError as error:
+        raise Contradiction(error.message, remedy=error.remedy, tables=[table.name]) from None
 
 
 def _other_columns(expected: References | SampleOf | SameValues) -> tuple[str, ...]:
@@ -106,10 +126,15 @@ def _other_columns(expected: References | SampleOf | SameValues) -> tuple[str, .
     return (expected.to or expected.column, *matched)
 
 
-def _require(name: str, subject: str, declared: Declared) -> Table:
+def _require(
+    name: str, subject: str, declared: Declared, *, tables: Collection[str] = (), releases: Collection[str] = ()
+) -> Table:
     if name not in declared.tables:
-        raise DeclarationError(
+        raise Contradiction(
             f"{subject} {name}, which is not declared.",
             remedy=f"declare it, or use one of {', '.join(sorted(declared.tables))}.",
+            tables=tables,
+            releases=releases,
+            missing=name,
         )
     return declared.tables[name]

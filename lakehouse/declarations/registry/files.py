@@ -16,6 +16,7 @@ from lakehouse.declarations.changelog import Changelog
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.mirror import Mirror
+from lakehouse.declarations.registry.broken import FileBroken
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
@@ -44,7 +45,7 @@ def declared_in(file: Path) -> list[Item]:
     """Run one file and return what it declares.
 
     Raises:
-        DeclarationError: the file raised an error, or declares nothing.
+        FileBroken: the file raised an error, or declares nothing.
     """
     module = _run(file)
     items: dict[int, Item] = {id(item): item for item in vars(module).values() if isinstance(item, Item)}
@@ -57,16 +58,29 @@ def declared_in(file: Path) -> list[Item]:
             case _:
                 pass
     if not items:
-        raise DeclarationError(
+        raise FileBroken(
             f"{file}: declares no table, stream, changelog, mirror, derived table or release.",
             remedy="assign one to a name, or begin the file's name with an underscore.",
+            file=file,
+            line=None,
         )
     return list(items.values())
 
 
-def _run(file: Path) -> ModuleType:
+def defines_assets(file: Path) -> bool:
+    """Whether a file that has run defines Dagster assets of its own, beside what it declares."""
+    module = sys.modules.get(_module_name(file))
+    # By name: this floor knows no Dagster.
+    return module is not None and any(type(value).__name__ == "AssetsDefinition" for value in vars(module).values())
+
+
+def _module_name(file: Path) -> str:
     # A name of its own for each path: files of the same name in two folders must not meet.
-    name = f"lakehouse_declarations_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
+    return f"lakehouse_declarations_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
+
+
+def _run(file: Path) -> ModuleType:
+    name = _module_name(file)
     spec = importlib.util.spec_from_loader(name, _Uncached(name, str(file)), origin=str(file))
     assert spec is not None
     assert isinstance(spec.loader, Loader)
@@ -84,15 +98,16 @@ def _run(file: Path) -> ModuleType:
     return module
 
 
-def _explained(file: Path, error: BaseException) -> DeclarationError:
+def _explained(file: Path, error: BaseException) -> FileBroken:
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == str(file):
             line = frame.lineno
     location = f"{file}, line {line}" if line else str(file)
     if isinstance(error, DeclarationError):
-        return DeclarationError(f"{location}: {error.message}", remedy=error.remedy)
-    return DeclarationError(f"{location}: {type(error).__name__}: {error}.", remedy="correct the file.")
+        return FileBroken(f"{location}: {error.message}", remedy=error.remedy, file=file, line=line)
+    message = f"{location}: {type(error).__name__}: {error}."
+    return FileBroken(message, remedy="correct the file.", file=file, line=line)
 
 
 class _Uncached(importlib.machinery.SourceFileLoader):

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lakehouse.formats.source_names import source_struct
 from lakehouse.formats.verdict import RecordError
 
 OPERATIONS = ("insert", "update", "delete", "read", "truncate", "tombstone", "control")
@@ -26,11 +27,13 @@ class ChangeTable:
         schema: the changelog's columns without coordinates, with the table's field ids.
         sources: the source tables whose changes it takes, `schema.table`; None among them stands for all others.
         null_keys: whether a null in a key is a value like others ("equal") or a reason for quarantine.
+        aliases: column → what messages call it, where that is not its name.
     """
 
     schema: pa.Schema
     sources: frozenset[str | None]
     null_keys: str = "quarantine"
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def key(self) -> pa.StructType:
@@ -42,6 +45,16 @@ class ChangeTable:
     def row(self) -> pa.StructType:
         """The source table's columns."""
         return self.schema.field("after").type
+
+    @property
+    def source_key(self) -> pa.StructType:
+        """The key's columns as messages call them."""
+        return source_struct(self.key, self.aliases)
+
+    @property
+    def source_row(self) -> pa.StructType:
+        """The source table's columns as messages call them."""
+        return source_struct(self.row, self.aliases)
 
 
 @dataclass(frozen=True)

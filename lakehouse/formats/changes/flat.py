@@ -50,7 +50,7 @@ class FlatForm(Form):
             UndecodableType: a column's type has no form in these messages.
         """
         self._options = options
-        images = Images(table.row, PlainEncoding(options.unavailable))
+        images = Images(table.source_row, PlainEncoding(options.unavailable))
         names = (options.operation, *options.position, options.deleted, options.source_time, options.transaction_id)
         self._meta_names = tuple(dict.fromkeys(name for name in names if name is not None))
         self._meta = pa.schema([pa.field(name, JSON) for name in self._meta_names])

@@ -81,8 +81,8 @@ class KeyReader:
     """Reads JSON keys of one changelog, bare or beside their schema, which then says how their values are written."""
 
     def __init__(self, table: ChangeTable, encoding: Encoding) -> None:
-        self._kind = table.key
-        self._names = [field.name for field in table.key]
+        self._kind = table.source_key
+        self._names = [field.name for field in self._kind]
         self._nulls = table.null_keys == "equal"
         self._encoding = encoding
         self._schemas = MessageSchemas(key_schema)

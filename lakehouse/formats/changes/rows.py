@@ -60,11 +60,12 @@ class RowBuilder:
     def __init__(self, table: ChangeTable, encoding: Encoding, epoch: int) -> None:
         self._table = table
         self._epoch = epoch
-        self._images = Images(table.row, encoding)
+        self._images = Images(table.source_row, encoding)
         self._keys = KeyReader(table, encoding)
         in_headers = HeaderEncoding(encoding) if isinstance(encoding, DebeziumEncoding) else encoding
         self._header_keys = KeyReader(table, in_headers)
-        self._key_places = [self._images.names.index(field.name) for field in table.key]
+        self._key_names = [field.name for field in table.source_key]
+        self._key_places = [self._images.names.index(name) for name in self._key_names]
 
     @property
     def key_reader(self) -> KeyReader:
@@ -138,7 +139,7 @@ class RowBuilder:
         if operation == TOMBSTONE or not getattr(facts, name)[row].is_valid:
             return error
         sent = messages.image(messages.values[row].as_py(), name)
-        missing = [field.name for field in self._table.key if field.name not in sent]
+        missing = [name for name in self._key_names if name not in sent]
         if missing:
             return RecordError("missing_key", f"`{name}.{missing[0]}`, of the key, is missing")
         if self._table.null_keys == "equal":
@@ -168,7 +169,7 @@ class RowBuilder:
         if not after.unavailable:
             return pa.nulls(len(has_after), kind)
         missing = np.stack([rows & has_after for rows in after.unavailable.values()], axis=1)
-        names = pa.array([self._images.names[column_index] for column_index in after.unavailable])
+        names = pa.array([self._table.row.field(column_index).name for column_index in after.unavailable])
         offsets = np.concatenate(([0], np.cumsum(missing.sum(axis=1)))).astype(np.int32)
         values = names.take(pa.array(np.nonzero(missing)[1]))
         return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind, mask=pa.array(~missing.any(axis=1)))

@@ -1,5 +1,7 @@
 """JSON records to the columns of one table."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
@@ -9,6 +11,7 @@ from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser
 from lakehouse.formats.json.pieces import no_garbage_collection, pieces
 from lakehouse.formats.json.wire import small_types
+from lakehouse.formats.source_names import source_schema
 from lakehouse.formats.verdict import RecordError
 
 
@@ -21,24 +24,27 @@ class JsonDecoder:
     The decoder is cheap to pickle: only the schema travels.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
+    def __init__(self, schema: pa.Schema, aliases: Mapping[str, str] | None = None) -> None:
         """Prepares for a schema.
 
         Args:
             schema: The columns. Large strings and lists become small ones.
+            aliases: Column → what records call it, where that is not its name.
 
         Raises:
             UndecodableType: A column's type has no JSON form.
         """
         self.schema = small_types(schema)
-        self._parser = RecordParser(record_model(self.schema))
+        self._aliases = dict(aliases or {})
+        self._own = source_schema(self.schema, self._aliases)
+        self._parser = RecordParser(record_model(self._own))
 
-    def __reduce__(self) -> tuple[type["JsonDecoder"], tuple[pa.Schema]]:
-        return JsonDecoder, (self.schema,)
+    def __reduce__(self) -> tuple[type["JsonDecoder"], tuple[pa.Schema, dict[str, str]]]:
+        return JsonDecoder, (self.schema, self._aliases)
 
     def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray) -> Decoded:
         """Decodes every value to a row or an error."""
-        assembly = Assembly(self.schema)
+        assembly = Assembly(self._own)
         errors: dict[int, RecordError] = {}
         with no_garbage_collection():
             for start, piece in pieces(values):
@@ -48,6 +54,7 @@ class JsonDecoder:
                     errors.update((start + position, error) for position, error in refused.items())
                 assembly.add(records)
             batch, broken = assembly.finish()
+            batch = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
         if not errors:
             return Decoded(batch, broken)
         rows = np.delete(np.arange(len(values)), list(errors))

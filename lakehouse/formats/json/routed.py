@@ -17,6 +17,7 @@ from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser, field_reader
 from lakehouse.formats.json.pieces import no_garbage_collection, pieces
 from lakehouse.formats.json.wire import UndecodableType, small_types
+from lakehouse.formats.source_names import source_schema
 from lakehouse.formats.verdict import RecordError
 
 
@@ -52,19 +53,29 @@ class RoutedDecoder:
     last counts, escapes are resolved), then the record against that table.
     """
 
-    def __init__(self, route_field: str, schemas: Mapping[str, pa.Schema]) -> None:
+    def __init__(
+        self,
+        route_field: str,
+        schemas: Mapping[str, pa.Schema],
+        aliases: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         """Prepares for some routes.
 
         Args:
             route_field: The field's name. It may be a column of a table, then of type string.
             schemas: The table's schema for every value of the field.
+            aliases: For values of the field, column → what records call it, where that is not its name.
 
         Raises:
             UndecodableType: A column's type has no JSON form.
         """
         self._field = route_field
         self._schemas = {route: small_types(schema) for route, schema in schemas.items()}
-        own = {route: _without(route_field, schema, route) for route, schema in self._schemas.items()}
+        self._aliases = {route: dict(of_table) for route, of_table in (aliases or {}).items()}
+        self._named = {
+            route: source_schema(schema, self._aliases.get(route, {})) for route, schema in self._schemas.items()
+        }
+        own = {route: _without(route_field, schema, route) for route, schema in self._named.items()}
         models = {route: record_model(schema, tag_field=route_field, tag=route) for route, schema in own.items()}
         # A union of one model would not insist on the field. What should be of this other kind is looked at again.
         nowhere = record_model(pa.schema([]), tag_field=route_field, tag="\x00".join(["", *models]))
@@ -75,8 +86,10 @@ class RoutedDecoder:
         self._each = {route: RecordParser(record_model(schema)) for route, schema in own.items()}
         self._route = field_reader(route_field)
 
-    def __reduce__(self) -> tuple[type["RoutedDecoder"], tuple[str, dict[str, pa.Schema]]]:
-        return RoutedDecoder, (self._field, self._schemas)
+    def __reduce__(
+        self,
+    ) -> tuple[type["RoutedDecoder"], tuple[str, dict[str, pa.Schema], dict[str, dict[str, str]]]]:
+        return RoutedDecoder, (self._field, self._schemas, self._aliases)
 
     def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray) -> Routed:
         """Decodes every value into the part of its route, or to an error."""
@@ -147,11 +160,11 @@ class RoutedDecoder:
             errors.update((int(rows[row]), error) for row, error in broken.items())
             rows = np.delete(rows, list(broken))
             batch = batch.take(np.delete(np.arange(batch.num_rows), list(broken)))
-        schema = self._schemas[route]
+        schema = self._named[route]
         if self._field in schema.names:
             index = schema.get_field_index(self._field)
             batch = batch.add_column(index, schema.field(index), pa.repeat(route, batch.num_rows))
-        return RoutedRows(rows, batch)
+        return RoutedRows(rows, pa.RecordBatch.from_arrays(batch.columns, schema=self._schemas[route]))
 
 
 def _without(route_field: str, schema: pa.Schema, route: str) -> pa.Schema:

@@ -8,6 +8,7 @@ import msgspec
 from dagster import AssetKey, AssetSpec
 
 from lakehouse.declarations import MirrorTables, Stream, Table
+from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources.materialization import table_metadata
 from lakehouse.orchestration.run_context import MIRROR_TAG, STREAM_TAG
@@ -93,6 +94,7 @@ def declaration_digest(table: Table, stream: Stream | None = None) -> str:
         ],
         (table.key, table.partitioning, table.sort_order, table.write_mode, table.runtime_date_column),
         sorted(table.properties.items()),
+        *([aliases] if (aliases := sorted(aliases_of(table.columns).items())) else []),
     ]
     if stream is not None:
         content.append((stream.topic, stream.format, repr(stream.route), repr(stream.start)))

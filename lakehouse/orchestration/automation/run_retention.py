@@ -27,11 +27,11 @@ def drop_old_runs(lake: Lake, instance: DagsterInstance, *, now: datetime | None
         now: from when it counts back.
 
     Returns:
-        How many were deleted.
+        How many were deleted; none while a declaration does not load.
     """
     home = lake.settings.state.dagster
-    if instance.root_directory != str(home):
-        return 0
+    if instance.root_directory != str(home) or lake.declarations.broken:
+        return 0  # a table that does not load may be in partitions
     before = (now or datetime.now(UTC)) - timedelta(days=lake.settings.dagster.keep_runs_days)
     records = instance.get_run_records(RunsFilter(statuses=FINISHED, updated_before=before), ascending=True)
     if not records:

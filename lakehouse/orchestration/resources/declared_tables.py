@@ -17,6 +17,10 @@ class NotDeclared(LakehouseError):
     """Nobody declared a table of this name."""
 
 
+class TableStopped(LakehouseError):
+    """A table is left out of what is declared, by a mistake in a file."""
+
+
 class DeclarationAhead(LakehouseError):
     """A table's columns are not the declared ones."""
 
@@ -31,8 +35,12 @@ def declared_table(declarations: Declarations, name: str, folders: Sequence[Path
 
     Raises:
         NotDeclared: there is none.
+        TableStopped: its file does not load, or what it needs is declared in one that does not.
     """
-    if (table := declarations.tables.get(name)) is None:
+    table = declarations.tables.get(name)
+    if table is None and name in declarations.stopped:
+        raise TableStopped(f"Table {name} is stopped: {declarations.stopped[name]}", remedy="correct that file.")
+    if table is None:
         raise NotDeclared(
             f"Table {name} is not declared.", remedy=f"declare it in a file below {', '.join(map(str, folders))}."
         )

@@ -8,7 +8,7 @@ import pyarrow as pa
 from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecutionContext
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Table, load_declarations
+from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Table, load_sound
 from lakehouse.engines.spark.naming import quoted_table, rows_at
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources.declared_tables import declared_table, ensure_table
@@ -63,7 +63,7 @@ class Lake:
     @cached_property
     def declarations(self) -> Declarations:
         """Every declared table and stream."""
-        return self._given or load_declarations(self.settings.declarations, demo=self.settings.demo)
+        return self._given or load_sound(self.settings.declarations, demo=self.settings.demo)
 
     @property
     def kafka(self) -> KafkaSettings:
@@ -75,6 +75,7 @@ class Lake:
 
         Raises:
             NotDeclared: there is none.
+            TableStopped: its file does not load, or what it needs is declared in one that does not.
         """
         return declared_table(self.declarations, name, self.settings.declarations)
 

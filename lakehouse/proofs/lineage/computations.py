@@ -21,16 +21,19 @@ class Computation:
 
     Args:
         runtime_date: that it was computed for.
-        parameters: digest of those that it was computed with.
+        parameters: digest of all parameters of the run.
         run_id: the newest run that has computed some of it so. All three are empty for parts that the seal
             no longer tells apart: of so many dates or parameters, or of partitions that were declared otherwise.
         partitions: keys, and neighbouring days or months as `first..last`; `*` for all that are named nowhere else.
+        used: parameter → digest of its value, of those that it was computed with, by itself or by its inputs; None
+            where nobody noted which: then it is of all parameters of the run.
     """
 
     runtime_date: str = ""
     parameters: str = ""
     run_id: str = ""
     partitions: tuple[str, ...] = (REST,)
+    used: Mapping[str, str] | None = None
 
     @property
     def known(self) -> bool:
@@ -43,6 +46,18 @@ class Computation:
         if not self.known:
             return "dates or parameters that can no longer be told apart (a run of the whole table mends that)"
         return f"runtime date {self.runtime_date or 'not known'}, parameters {self.parameters}, run {self.run_id}"
+
+    def agrees_with(self, other: "Computation") -> bool:
+        """Whether every parameter that both have used was the same; all of the runs, where nobody noted which."""
+        if self.used is None or other.used is None:
+            return self.parameters == other.parameters
+        return all(digest == other.used.get(name, digest) for name, digest in self.used.items())
+
+    def is_of(self, run: "Computation") -> bool:
+        """Whether each parameter that it has used has its value in a run, which names all that it has."""
+        if self.used is None or run.used is None:
+            return self.parameters == run.parameters
+        return all(run.used.get(name) == digest for name, digest in self.used.items())
 
     def among(self, every: Sequence["Computation"]) -> str:
         """Which part of the table that is, in words; empty for all of it."""

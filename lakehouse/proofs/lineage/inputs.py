@@ -1,6 +1,6 @@
 """What a derived table was computed from, as the inputs themselves say it, and whether they belong to its run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pyiceberg.exceptions import NoSuchTableError
@@ -17,10 +17,11 @@ class Given:
 
     Args:
         runtime_date: that it carries; empty for a dateless one.
-        parameters: digest of those that it was computed with; empty for a dateless one.
+        parameters: digest of those of the run that computed it; empty for a dateless one.
         run_id: of the run that wrote it; empty where nobody can say any more.
         contradicts: the date by its own seal, where the reader's seal names another.
         parts: of it that were computed for different dates or with different parameters; none if it is of one.
+        used: parameter → digest, of those that it was computed with; None where nobody noted which.
     """
 
     table: str
@@ -30,6 +31,7 @@ class Given:
     run_id: str = ""
     contradicts: str = ""
     parts: tuple[Computation, ...] = ()
+    used: Mapping[str, str] | None = None
 
 
 def inputs_of(load: Callable[[str], Table], seal: Seal) -> tuple[Given, ...]:
@@ -48,9 +50,10 @@ def disagreements(seal: Seal, inputs: tuple[Given, ...]) -> tuple[str, ...]:
 
     Of a partitioned input, each part that does.
     """
+    reader = computations_of(seal)[-1]
     messages: list[str] = []
     for given in inputs:
-        parts = given.parts or (Computation(given.runtime_date, given.parameters, given.run_id),)
+        parts = given.parts or (Computation(given.runtime_date, given.parameters, given.run_id, used=given.used),)
         for computation in parts:
             part = computation.among(parts)
             subject = f"{given.table} ({part})" if part else given.table
@@ -59,7 +62,7 @@ def disagreements(seal: Seal, inputs: tuple[Given, ...]) -> tuple[str, ...]:
                 messages.append(f"{subject} is of {computation.whose}{by}")
             if computation.runtime_date and computation.runtime_date != seal.runtime_date:
                 messages.append(f"{subject} is of {computation.runtime_date}{by}")
-            if computation.parameters and computation.parameters != seal.parameters_digest:
+            if computation.parameters and not computation.agrees_with(reader):
                 messages.append(f"{subject} was computed with other parameters ({computation.parameters}){by}")
         if given.contradicts:
             by = _by(given.run_id, given.snapshot_id)
@@ -86,6 +89,7 @@ def _given(load: Callable[[str], Table], name: str, snapshot_id: int, stated_dat
         run_id=seal.run_id,
         contradicts=newest.runtime_date if stated_date and newest.runtime_date != stated_date else "",
         parts=parts if len(parts) > 1 else (),
+        used=newest.used,
     )
 
 

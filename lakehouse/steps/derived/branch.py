@@ -20,6 +20,7 @@ from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.parts import DerivedPart
 from lakehouse.steps.derived.plan import DerivedPlan, DeriveStep
 from lakehouse.steps.derived.refusals import ContractBroken, UnknownPartition
+from lakehouse.steps.derived.used_parameters import UsedParameters
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,14 @@ class OnBranch:
         rules: what became of the contract rules.
         added: rows that were added.
         total: rows that the branch holds.
+        used: names of the parameters that the computation has read.
     """
 
     trace: Trace
     rules: ContractReport
     added: int
     total: int
+    used: frozenset[str] = frozenset()
 
 
 def compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) -> OnBranch:
@@ -48,13 +51,14 @@ def compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) 
         ComputationFailed: the function failed, and its message may show a sensitive value.
     """
     frames = {argument: _frame(spark, work, input_) for argument, input_ in work.inputs.items()}
+    parameters = UsedParameters(step.derived, step.parameters)
     with function_errors_masked(step):
         frame = computed(
             spark,
             step.derived,
             frames,
             runtime_date=date.fromisoformat(step.attempt.runtime_date),
-            parameters=step.parameters,
+            parameters=parameters,
         )
     traced = trace(frame)
     part = step.part or DerivedPart(step.derived)
@@ -76,7 +80,8 @@ def compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) 
         )
         raise ContractBroken(step.name, broken, step.attempt.branch)
     added, total = staged_rows(table, work.base, step.attempt)
-    return OnBranch(traced, rules, added, total)
+    # Only now: what a function gives to Spark's workers is sent when the rows are computed.
+    return OnBranch(traced, rules, added, total, parameters.used)
 
 
 def _frame(spark: SparkSession, work: DerivedPlan, input_: Input) -> DataFrame:

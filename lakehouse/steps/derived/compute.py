@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import date
-from typing import NoReturn
 
 from pyspark.sql import DataFrame, SparkSession
-from typing_extensions import override
 
 from lakehouse.declarations import Derived
-from lakehouse.settings import Parameter, Parameters
-from lakehouse.steps.derived.refusals import NotAFrame, ParameterNotDeclared
+from lakehouse.steps.derived.refusals import NotAFrame
+from lakehouse.steps.derived.used_parameters import UsedParameters
 
 
 def computed(
@@ -18,7 +16,7 @@ def computed(
     frames: Mapping[str, DataFrame],
     *,
     runtime_date: date,
-    parameters: Parameters,
+    parameters: UsedParameters,
 ) -> DataFrame:
     """Give the computation its inputs by name, and what it asks for of the run.
 
@@ -27,38 +25,22 @@ def computed(
         derived: the table.
         frames: argument → rows.
         runtime_date: of the run.
-        parameters: of the run.
+        parameters: of the run; they note which of them are read.
 
     Raises:
         NotAFrame: the function returned something else.
         ParameterNotDeclared: it asks for a parameter that is none.
     """
     if isinstance(derived.compute, str):
-        return _queried(spark, derived.compute, frames, {**parameters, "runtime_date": runtime_date})
-    arguments: dict[str, object] = {"runtime_date": runtime_date, "parameters": _Parameters(derived, parameters)}
+        values = {**parameters.named_in(derived.compute), "runtime_date": runtime_date}
+        return _queried(spark, derived.compute, frames, values)
+    arguments: dict[str, object] = {"runtime_date": runtime_date, "parameters": parameters}
     frame: object = derived.compute(**frames, **{name: arguments[name] for name in derived.asks_for})
     if not isinstance(frame, DataFrame):
         raise NotAFrame(
             f"{derived.name}: the function returned a {type(frame).__name__}.", remedy="return a Spark DataFrame."
         )
     return frame
-
-
-class _Parameters(dict[str, Parameter]):
-    """What a function is given as its parameters: a mapping that tells a slip by name."""
-
-    def __init__(self, derived: Derived, parameters: Parameters) -> None:
-        super().__init__(parameters)
-        self._table = derived.name
-        self._function = getattr(derived.compute, "__name__", "")
-
-    def __missing__(self, name: str) -> NoReturn:
-        raise ParameterNotDeclared(self._table, self._function, name, self)
-
-    @override
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        # Python workers of Spark, which may be elsewhere, need none of this to read a function that holds it.
-        return dict, (dict(self),)
 
 
 def _queried(

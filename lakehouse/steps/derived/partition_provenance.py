@@ -5,6 +5,7 @@ soon as the next month is computed: the newest run says nothing of it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from lakehouse.proofs.lineage.computations import Computation, computations_of
@@ -49,7 +50,13 @@ def mixed(
 
 
 def computations_after(
-    before: Seal | None, part: DerivedPart, attempt: Attempt, *, appending: bool, added: int
+    before: Seal | None,
+    part: DerivedPart,
+    attempt: Attempt,
+    *,
+    appending: bool,
+    added: int,
+    used: Mapping[str, str] | None = None,
 ) -> tuple[Computation, ...]:
     """For which dates and with which parameters each part of a table was computed, once a run has published.
 
@@ -61,25 +68,35 @@ def computations_after(
         attempt: of the run.
         appending: whether rows stay beside those of the run.
         added: how many rows it has added; none are of no parameters.
+        used: parameter → digest, of those that the run has computed with; None where nobody noted which.
     """
+    ours = Computation(attempt.runtime_date, attempt.parameters_digest, attempt.run_id, used=used)
+    current = _label(ours)
     partitions: dict[tuple[str, str], tuple[str, ...]] = {}
-    runs: dict[tuple[str, str], str] = {}
+    labelled: dict[tuple[str, str], Computation] = {}
     groups = computations_of(before)
     if not appending and _keyed_otherwise(before, part, groups):
         groups = (Computation(),)
     for computation in groups:
-        label = (
-            attempt.runtime_date if appending and computation.known else computation.runtime_date,
-            computation.parameters,
-        )
+        day = attempt.runtime_date if appending and computation.known else computation.runtime_date
+        dated = replace(computation, runtime_date=day)
+        same = day == attempt.runtime_date and dated.agrees_with(ours)
+        label = current if same else _label(dated)
         partitions[label] = tuple(dict.fromkeys((*partitions.get(label, ()), *computation.partitions)))
-        runs[label] = computation.run_id
-    current = attempt.runtime_date, attempt.parameters_digest
+        labelled[label] = dated
+        if same and (appending or part.keys) and ours.used is not None:
+            ours = replace(ours, used={**(computation.used or {}), **ours.used})
     if added or not appending or not partitions or current in partitions:
-        partitions, runs[current] = mixed(partitions, part, current, appending=appending), attempt.run_id
-    computations = [Computation(*label, runs[label], shown) for label, shown in partitions.items()]
+        partitions, labelled[current] = mixed(partitions, part, current, appending=appending), ours
+    computations = [replace(labelled[label], partitions=shown) for label, shown in partitions.items()]
     older, newer = _bounded(computations)
     return (Computation(partitions=_together(older, part)), *newer) if older else tuple(newer)
+
+
+def _label(computation: Computation) -> tuple[str, str]:
+    """What tells a computation from others."""
+    used = computation.used
+    return computation.runtime_date, computation.parameters if used is None else repr(sorted(used.items()))
 
 
 def origins_after(

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse.declarations import Declarations, Derived
 from lakehouse.iceberg.names import identifier_of
-from lakehouse.proofs.lineage.computations import computations_of
+from lakehouse.proofs.lineage.computations import Computation, computations_of
 from lakehouse.proofs.lineage.newer import NewerRows, TableRead, newer_dates, newer_inputs
 from lakehouse.proofs.lineage.origins import origins_of
 from lakehouse.proofs.lineage.sealed import made
@@ -20,7 +20,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.covered import unsealed_commits
 from lakehouse.settings import Parameter, Parameters
-from lakehouse.steps.derived.inputs.agreement import RunRequest, agree
+from lakehouse.steps.derived.inputs.agreement import RunRequest, agree, run_computation
 from lakehouse.steps.derived.inputs.increment import Increment, next_increment
 from lakehouse.steps.derived.inputs.inputs import Input, read_inputs, require_sealed
 from lakehouse.steps.derived.inputs.pins import Pin
@@ -66,6 +66,11 @@ class DeriveStep:
     def name(self) -> str:
         """The table's name."""
         return self.derived.name
+
+    @property
+    def computation(self) -> Computation:
+        """What an input has to agree with, whichever parameters the step will use of its run's."""
+        return run_computation(self.attempt, self.parameters)
 
     @property
     def appending(self) -> bool:
@@ -166,7 +171,7 @@ def _require_parameters(step: DeriveStep, base: Base) -> None:
         RowsOfOthers: they were, and this is no declared backfill.
     """
     computed = computations_of(made(base.table, base.snapshot_id).seal)
-    if not computed or computed[-1].parameters == step.attempt.parameters_digest or step.backfill:
+    if not computed or computed[-1].is_of(step.computation) or step.backfill:
         return
     raise RowsOfOthers(
         f"{step.name} holds rows that run {computed[-1].run_id} has computed with other parameters "

@@ -5,8 +5,10 @@ try finds the same pins and the old seal, and does the same again.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
+from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.commit import publish, seal_branch
 from lakehouse.protocol.errors import MainMoved, Superseded
@@ -14,8 +16,10 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.quantities import quantity
+from lakehouse.settings import value_digests
 from lakehouse.steps.derived.branch import OnBranch, compute_on_branch
 from lakehouse.steps.derived.error_masking import spark_errors_masked
+from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.partition_provenance import computations_after, origins_after
 from lakehouse.steps.derived.parts import DerivedPart
 from lakehouse.steps.derived.plan import DerivedPlan, DeriveStep, notes_of, prepare
@@ -89,7 +93,9 @@ def _statement(step: DeriveStep, work: DerivedPlan, result: OnBranch) -> DeriveS
     part, before = step.part or DerivedPart(step.derived), made(work.base.table, work.base.snapshot_id).seal
     inputs = list(work.inputs.values())
     origins = origins_after(before, part, inputs, appending=step.appending, added=result.added)
-    computations = computations_after(before, part, step.attempt, appending=step.appending, added=result.added)
+    computations = computations_after(
+        before, part, step.attempt, appending=step.appending, added=result.added, used=_used(step, inputs, result)
+    )
     # Rows of a growing table, where the run has added none, are of the parameters of before.
     ours = computations[-1].parameters == step.attempt.parameters_digest
     earlier = None if ours or before is None else DeriveStatement.from_keys(before.statement)
@@ -114,6 +120,17 @@ def _statement(step: DeriveStep, work: DerivedPlan, result: OnBranch) -> DeriveS
     )
 
 
+def _used(step: DeriveStep, inputs: Sequence[Input], result: OnBranch) -> dict[str, str]:
+    """Parameter → digest of its value in this run, of those that the table was computed with, or an input was.
+
+    Of an input that does not say which, it may have been any.
+    """
+    names = set(result.used)
+    for part in (part for input_ in inputs for part in input_.parts):
+        names |= step.parameters.keys() if part.used is None else part.used.keys()
+    return {name: digest for name, digest in value_digests(step.parameters).items() if name in names}
+
+
 def _outdone(step: DeriveStep) -> bool:
     """Whether the winner of the race has computed all that this step is for, and not just some of its partitions.
 
@@ -129,7 +146,8 @@ def _outdone(step: DeriveStep) -> bool:
     if statement.partition and not (part.keys and set(part.keys) <= part.keys_in(statement.partition)):
         return False
     attempt = step.attempt
-    if (winner.runtime_date, winner.parameters_digest) != (attempt.runtime_date, attempt.parameters_digest):
+    same = computations_of(winner)[-1].is_of(step.computation)
+    if winner.runtime_date != attempt.runtime_date or not same:
         raise ComputedOtherwise(step.name, winner, attempt, step.parameters)
     return True
 

@@ -3,10 +3,12 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+import msgspec
 from pyiceberg.table import Table
 
 from lakehouse import seal_keys
 from lakehouse.proofs.lineage.computations import computations_of
+from lakehouse.settings import Parameter, digest_of
 from lakehouse.steps.release.candidates import Candidate, candidate_at
 from lakehouse.steps.release.names import made_by, moment_of
 from lakehouse.steps.release.statement import PointerStatement, ReleaseMember
@@ -28,12 +30,23 @@ class ReleaseContent:
 
     @property
     def parameters(self) -> tuple[str, str]:
-        """Digest and JSON of what the dated members were computed with; they agree."""
-        for candidate in self.candidates.values():
-            if candidate.dated and candidate.sealed:
-                seal = candidate.sealed.seal
-                return computations_of(seal)[-1].parameters, seal.statement.get(seal_keys.DERIVED_PARAMETERS, "{}")
-        return "", "{}"
+        """Digest and JSON of what the dated members were computed with; what they share agrees.
+
+        Where their runs had other parameters, these are the ones that were used.
+        """
+        seals = [
+            candidate.sealed.seal for candidate in self.candidates.values() if candidate.dated and candidate.sealed
+        ]
+        if not seals:
+            return "", "{}"
+        newest = [(computations_of(seal)[-1], seal.statement.get(seal_keys.DERIVED_PARAMETERS, "{}")) for seal in seals]
+        if len({computation.parameters for computation, _ in newest}) == 1:
+            return newest[0][0].parameters, newest[0][1]
+        used: dict[str, Parameter] = {}
+        for computation, text in newest:
+            values = msgspec.json.decode(text, type=dict[str, Parameter])
+            used |= {name: values[name] for name in computation.used or {} if name in values}
+        return digest_of(used), msgspec.json.encode(used, order="deterministic").decode()
 
 
 def begun_before(

@@ -9,7 +9,7 @@ from typing import Literal
 
 from lakehouse import seal_keys
 from lakehouse.errors import LakehouseError
-from lakehouse.proofs.lineage.computations import computations_of
+from lakehouse.proofs.lineage.computations import Computation, computations_of
 from lakehouse.proofs.lineage.vintage import Vintage
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.quantities import quantity
@@ -115,9 +115,7 @@ def held_by(
     reasons += _disagreement(
         "runtime dates", {name: computation.runtime_date for name, computation in newest.items()}, remedies
     )
-    reasons += _disagreement(
-        "parameters", {name: computation.parameters for name, computation in newest.items()}, remedies
-    )
+    reasons += _parameters_differ(newest, remedies)
     return [
         *reasons,
         *(reason for name, seal in seals.items() if (reason := _odd_within(name, seal, remedies)) is not None),
@@ -223,6 +221,25 @@ def _odd_within(name: str, seal: Seal, remedies: Remedies) -> Reason | None:
     parts = "; ".join(f"{computation.among(every)}: {computation.whose}" for computation in every)
     problem = f"parts of it were computed for other dates or with other parameters ({parts})"
     return Reason(name, problem, f"compute it whole: {remedies.anew(name)}")
+
+
+def _parameters_differ(newest: Mapping[str, Computation], remedies: Remedies) -> list[Reason]:
+    """One line for each parameter that members have used with several values.
+
+    Where a member does not say which it has used, one line if the parameters of their runs differ.
+    """
+    if any(computation.used is None for computation in newest.values()):
+        digests = {name: computation.parameters for name, computation in newest.items()}
+        return _disagreement("parameters", digests, remedies)
+    values: dict[str, dict[str, str]] = {}
+    for member, computation in newest.items():
+        for parameter, digest in (computation.used or {}).items():
+            values.setdefault(parameter, {})[member] = digest
+    return [
+        reason
+        for parameter, by_member in sorted(values.items())
+        for reason in _disagreement(f"values of the parameter {parameter}", by_member, remedies)
+    ]
 
 
 def _disagreement(label: str, values: Mapping[str, str], remedies: Remedies) -> list[Reason]:

@@ -7,7 +7,7 @@ import pytest
 
 from lakehouse.declarations import Changelog, Mirror, MirrorTables, WouldLoseData, apply, plan
 from lakehouse.declarations.mirror import Deletes
-from lakehouse.declarations.registry.declarations import _Found
+from lakehouse.declarations.registry.joining import Collected
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 from lakehouse.steps.cdc.plan.schema_evolution import evolve
 from lakehouse.steps.cdc.refusals import ColumnsDiffer
@@ -82,7 +82,7 @@ def test_another_key_is_that_of_another_changelog_and_mirror(catalog: LakeCatalo
     with pytest.raises(WouldLoseData, match="other changelog"):
         plan(tables.tombstones_table, catalog)
     assert evolve(lake.tables, catalog) == []
-    found = _Found()
+    found = Collected()
     log: Changelog = replace(lake.log, name="changelog.birds_anew", key=key, stream="birds_anew")
     for declared in (lake.log, lake.mirror, log, Mirror(name="mirror.birds_anew", changelog=log.name)):
         found.add(declared, None)  # type: ignore[arg-type]

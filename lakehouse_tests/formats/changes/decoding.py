@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyspark.sql.types as T  # noqa: N812
 
 from lakehouse.declarations import Changelog, iceberg_schema
+from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 
@@ -33,6 +34,7 @@ def decoder_of(*logs: Changelog) -> ChangeDecoder:
             schema=file_schema(iceberg_schema(log.table.without_coordinates())),
             sources=frozenset((log.source,)),
             null_keys=log.null_keys,
+            aliases=aliases_of(log.columns),
         )
         for log in logs
     }

@@ -7,7 +7,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from lakehouse.declarations import MAINTENANCE_LOG, Declarations
 from lakehouse.orchestration.resources import DeclarationAhead, NotDeclared
-from lakehouse.orchestration.resources.declared_tables import declared_table, ensure_table
+from lakehouse.orchestration.resources.declared_tables import TableStopped, declared_table, ensure_table
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 
@@ -18,6 +18,12 @@ def test_a_name_that_nobody_declared_is_refused_with_where_to_declare_it() -> No
     assert declared_table(declarations, table.name, ()) is table
     with pytest.raises(NotDeclared, match=r"mart\.secret is not declared.*below house/tables, house/more"):
         declared_table(declarations, "mart.secret", (Path("house/tables"), Path("house/more")))
+
+
+def test_a_table_that_a_mistake_stops_is_refused_with_the_mistake() -> None:
+    declarations = Declarations({}, {}, {}, stopped={"mart.sales": "sales.py, line 3: SyntaxError."})
+    with pytest.raises(TableStopped, match=r"mart\.sales is stopped: sales\.py, line 3.*correct that file"):
+        declared_table(declarations, "mart.sales", ())
 
 
 def test_a_table_is_made_once(sql_lake: Lake) -> None:

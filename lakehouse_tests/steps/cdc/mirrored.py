@@ -20,7 +20,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
 
 from lakehouse.declarations import Changelog, Declarations, Mirror, MirrorTables, apply, plan
-from lakehouse.declarations.registry.declarations import _Found
+from lakehouse.declarations.registry.joining import Collected
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
@@ -187,7 +187,7 @@ def _row(
 
 def joined_of(mirror: Mirror, log: Changelog) -> Declarations:
     """A changelog and its mirror, as if a file had declared them."""
-    found = _Found()
+    found = Collected()
     found.add(log, None)  # type: ignore[arg-type]
     found.add(mirror, None)  # type: ignore[arg-type]
     return found.joined()

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from lakehouse.declarations.columns.error import DoesNotFit
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.errors import Superseded
+from lakehouse.settings import Parameters, value_digests
 from lakehouse.steps.derived.refusals import ComputedOtherwise, ContractBroken, NotAFrame
 from lakehouse.steps.derived.step import derive
 from lakehouse_tests.steps.derived.workshop import DAY, TOTALS, Workshop, total
@@ -44,7 +45,9 @@ def test_a_sql_text_sees_its_inputs_by_name_and_the_runs_values(workshop: Worksh
         {**TOTALS, "day": T.DateType()},
         "SELECT shop, amount AS total, :runtime_date AS day FROM sales WHERE amount >= :least;  ",
     )
-    workshop.run(one, parameters={"least": 2, "unused": "x"})
+    parameters = {"least": 2, "unused": "x"}
+    report = workshop.run(one, parameters=parameters)
+    assert report.statement.computed_by[-1].used == {"least": value_digests(parameters)["least"]}
     assert workshop.rows("large", "shop", "total", "day") == [
         ("Bonn", 4, date(2013, 5, 14)),
         ("Kiel", 2, date(2013, 5, 14)),
@@ -150,17 +153,29 @@ def test_a_function_that_returns_no_frame_is_refused(workshop: Workshop) -> None
 
 
 @pytest.mark.parametrize(
-    ("other", "ends_as"),
-    [({}, Superseded), ({"day": "2013-05-15"}, ComputedOtherwise), ({"parameters": {"least": 1}}, ComputedOtherwise)],
+    ("other", "reads", "ends_as"),
+    [
+        ({}, False, Superseded),
+        ({"day": "2013-05-15"}, False, ComputedOtherwise),
+        ({"parameters": {"least": 1}}, False, Superseded),
+        ({"parameters": {"least": 1}}, True, ComputedOtherwise),
+    ],
 )
 def test_of_two_runs_at_once_one_lands_and_the_other_is_told_what_it_was(
-    workshop: Workshop, other: dict[str, Any], ends_as: type[LakehouseError]
+    workshop: Workshop,
+    other: dict[str, Any],
+    reads: bool,
+    ends_as: type[LakehouseError],
 ) -> None:
-    one = workshop.derived("totals")
-
-    def overtaken(sales: DataFrame) -> DataFrame:
-        workshop.run(one, run="quicker", **other)
+    def compute(sales: DataFrame, parameters: Parameters) -> DataFrame:
+        assert not reads or parameters["least"]
         return total(sales)
+
+    one = workshop.derived("totals", compute=compute)
+
+    def overtaken(sales: DataFrame, parameters: Parameters) -> DataFrame:
+        workshop.run(one, run="quicker", **other)
+        return compute(sales, parameters)
 
     slow = workshop.step(one, run="slower", parameters={"least": 2} if "parameters" in other else None)
     with pytest.raises(ends_as) as ended:

@@ -108,6 +108,22 @@ def test_parameters_that_differ(made: Group) -> None:
     )
 
 
+def test_only_parameters_that_members_share_have_to_agree(made: Group) -> None:
+    def write(name: str, **used: str) -> None:
+        by = Computation(DATE, name, "run", used=used)
+        statement = DeriveStatement("full", 1, 1, parameters=dict(used), computed_by=(by,))
+        read = {"a": made.head("a"), "b": made.head("b")} if name == "c" else {}
+        made.write(name, 9, parameters=name, said=statement.to_keys(), **read)
+
+    write("a", least="2")
+    write("b", least="2", city="Kiel")
+    write("c", share="5")
+    made.release("again")
+    assert made.vintages() == [9, 9, 9]
+    write("c", city="Bonn")
+    assert "the values of the parameter city of the members differ" in held(made)
+
+
 def test_rows_are_of_the_parameters_that_they_were_computed_with(made: Group) -> None:
     """Whatever those of a later run are, which has added none."""
     said = DeriveStatement(mode="incremental", added=0, total=1, computed_by=(Computation(DATE, "p", "one"),))

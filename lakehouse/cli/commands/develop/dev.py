@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.declared import declarations_of
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 from lakehouse.engines.kafka import create_topic, read_topic
 from lakehouse.errors import LakehouseError
@@ -52,7 +53,7 @@ def dev(
         started = stack.enter_context(servers(context))
         _fill_topics(context, days)
         send_samples(context)
-        make_tables(context, Lake(context.settings))
+        make_tables(context, Lake(context.settings, declarations_of(context)))
         prepare_home(context.settings)
         with dg.DagsterInstance.get() as instance:
             # We are the only one of our kind, so what Dagster's services had under way is over.

@@ -68,18 +68,24 @@ def _warn_unread(context: Context, topic: str) -> None:
     from lakehouse.declarations import DeclarationError
 
     try:
-        declared = sorted({stream.topic for stream in declarations_of(context).streams.values()})
+        declarations = declarations_of(context)
     except DeclarationError as error:
         say(context, f"warning: whether a stream reads topic {topic} cannot be told: {error}")
     else:
-        if warning := _unread(topic, declared):
+        declared = sorted({stream.topic for stream in declarations.streams.values()})
+        if warning := _unread(topic, declared, complete=not declarations.broken):
             say(context, warning)
 
 
-def _unread(topic: str, declared: Sequence[str]) -> str:
-    """That no stream reads a topic, and which one may be meant; empty where one does."""
+def _unread(topic: str, declared: Sequence[str], *, complete: bool = True) -> str:
+    """That no stream reads a topic, and which one may be meant; empty where one does.
+
+    Where declarations are left out, one of those may read it.
+    """
     if topic in declared:
         return ""
+    if not complete:
+        return f"warning: whether a stream reads topic {topic} cannot be told while a declaration does not load."
     nearest = difflib.get_close_matches(topic, declared, n=1, cutoff=0)
     meant = f"the nearest topic that one reads is {nearest[0]}" if nearest else "no stream is declared"
     return f"warning: no declared stream reads topic {topic}; {meant}. If that is meant, say --unread."

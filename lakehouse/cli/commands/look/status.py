@@ -9,7 +9,7 @@ from pyiceberg.exceptions import RESTError
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import all_declarations, catalog_of
 from lakehouse.cli.reports.positions import (
     MirrorState,
     StreamState,
@@ -102,7 +102,7 @@ def _status(context: Context) -> Status:
 def _behind(context: Context) -> tuple[list[StreamState], list[MirrorState]]:
     if not context.settings.declarations:
         return [], []
-    declarations, catalog = declarations_of(context), catalog_of(context)
+    declarations, catalog = all_declarations(context), catalog_of(context)
     names = [stream.quarantine_table for stream in declarations.streams.values()]
     existing = [name for name in names if catalog.table_exists(identifier_of(name))]
     group = read_group(catalog, existing) if existing else {}

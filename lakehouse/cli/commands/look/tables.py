@@ -10,7 +10,7 @@ import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import all_declarations, catalog_of
 from lakehouse.cli.reports.positions import (
     MirrorState,
     StreamState,
@@ -67,7 +67,7 @@ def tables(
 ) -> None:
     """Show every declared table with its rows and snapshot, and how far its stream or mirror is."""
     context = context_of(ctx)
-    declarations, catalog = declarations_of(context), catalog_of(context)
+    declarations, catalog = all_declarations(context), catalog_of(context)
     existing = [name for name, table in declarations.tables.items() if catalog.table_exists(table.identifier)]
     group = read_group(catalog, existing) if existing else {}
     states = _states(declarations, group)

@@ -11,7 +11,7 @@ from pyiceberg.exceptions import CommitFailedException
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import catalog_of, whole_declarations
 from lakehouse.cli.durations import duration
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
@@ -47,7 +47,7 @@ def housekeep(
     context = context_of(ctx)
     age = duration(older_than, "--older-than")
     catalog = catalog_of(context)
-    abandoned = _abandoned(catalog, list(declarations_of(context).tables), age)
+    abandoned = _abandoned(catalog, list(whole_declarations(context).tables), age)
     if yes:
         for name in dict.fromkeys(branch.table for branch in abandoned):
             require_age_clock(catalog.load_table(identifier_of(name)))

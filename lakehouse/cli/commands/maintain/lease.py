@@ -11,7 +11,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import catalog_of, declarations_of, whole_declarations
 from lakehouse.cli.durations import duration
 from lakehouse.cli.streams import tables_existing
 from lakehouse.declarations import Declarations
@@ -75,7 +75,7 @@ def take(
 ) -> None:
     """Keep a snapshot of a table, and all that follow it, from being expired. Taken again, the lease is renewed."""
     context = context_of(ctx)
-    catalog, declarations = catalog_of(context), declarations_of(context)
+    catalog, declarations = catalog_of(context), whole_declarations(context)
     until = datetime.now(UTC) + duration(lasting, "--for")
     with tables_existing():
         loaded = _load(catalog, table)
@@ -140,7 +140,7 @@ def release(
 ) -> None:
     """End a lease. What a mirror or an incremental table has still to read is given up: it will need a rebuild."""
     context = context_of(ctx)
-    catalog, declarations = catalog_of(context), declarations_of(context)
+    catalog, declarations = catalog_of(context), whole_declarations(context)
     with tables_existing():
         loaded = _load(catalog, table)
         holders = [holder for holder in _range_holders(loaded, catalog, declarations) if holder.owner == owner]

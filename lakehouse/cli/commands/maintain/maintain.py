@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of
 from lakehouse.cli.errors import COULD_NOT_RUN
 from lakehouse.declarations import Declarations
 from lakehouse.declarations.own_tables.decision_row import DecisionRow
@@ -50,7 +50,8 @@ def maintain(
 ) -> None:
     """Look after tables: measure, decide, do what is due, and write down why. With --plan nothing is changed."""
     context = context_of(ctx)
-    operations, declarations = _operations(only or []), declarations_of(context)
+    load = declarations_of if tables else all_declarations
+    operations, declarations = _operations(only or []), load(context)
     _refuse_unknown(declarations, tables or [])
     surveys = _survey(context, declarations, tables or [], operations, waits=plan)
     for name, why in surveys.trouble.items():

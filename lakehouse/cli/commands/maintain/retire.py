@@ -9,7 +9,7 @@ import typer
 
 from lakehouse.cli.commands.repair.rebuild import mirror_of
 from lakehouse.cli.context import AsJson, context_of, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import catalog_of, whole_declarations
 from lakehouse.cli.streams import tables_existing
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.attempt import Attempt
@@ -58,7 +58,7 @@ def retire(
 ) -> None:
     """Remove changes past the changelog's retention that every mirror has in a checkpoint and all others have read."""
     context = context_of(ctx)
-    declarations, catalog = declarations_of(context), catalog_of(context)
+    declarations, catalog = whole_declarations(context), catalog_of(context)
     log = declarations.changelogs.get(changelog)
     if log is None:
         known = ", ".join(sorted(declarations.changelogs)) or "(none)"

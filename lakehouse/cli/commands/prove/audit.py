@@ -27,13 +27,14 @@ from lakehouse.cli.commands.prove.remedies import remedy_for
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of
 from lakehouse.cli.errors import PROMISE_BROKEN
-from lakehouse.declarations import Declarations
+from lakehouse.declarations import BrokenDeclaration, Declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
 
 _LOOKS = 3
+_NOTHING_PROVEN = "Nothing is proven of what it declares."
 KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, COMMITS, COLUMNS, FILES, REWRITES, LEASES, ENTRIES)
 
 
@@ -51,11 +52,13 @@ class Proofs:
     """What was proven, and what could not be.
 
     Attributes:
+        not_loaded: declarations whose tables nothing was proven of, where all were asked for.
         made: of each kind, those that were carried out, with the name of what each is about.
         unreadable: tables whose metadata file kept them from being looked at.
         errors: what the others ended with.
     """
 
+    not_loaded: tuple[BrokenDeclaration, ...]
     made: list[tuple[Kind[Any], dict[str, Any]]] = field(default_factory=list[tuple[Kind[Any], dict[str, Any]]])
     unreadable: dict[str, Finding] = field(default_factory=dict[str, Finding])
     errors: list[Unproven] = field(default_factory=list[Unproven])
@@ -96,6 +99,7 @@ def audit(
     proofs = _proofs(context, names or [], scan=scan, full=full)
     holds = not proofs.unreadable and all(proof.holds for _, of_kind in proofs.made for proof in of_kind.values())
     unsure = [doubt for kind, of_kind in proofs.made for proof in of_kind.values() for doubt in kind.unsure(proof)]
+    unsure += [f"{broken.message} {_NOTHING_PROVEN}" for broken in proofs.not_loaded]
     unsure = list(dict.fromkeys((*unsure, *(error.message for error in proofs.errors))))
     declared = declarations_of(context)
     if as_json:
@@ -105,7 +109,12 @@ def audit(
         }
         errors = [asdict(error) for error in proofs.errors]
         unreadable = [asdict(finding) for finding in proofs.unreadable.values()]
-        verdict = {"holds": holds and not unsure, **by_kind, "unreadable": unreadable, "errors": errors}
+        not_loaded = [
+            {"file": str(broken.file), "line": broken.line, "message": broken.message, "tables": list(broken.tables)}
+            for broken in proofs.not_loaded
+        ]
+        found = {"unreadable": unreadable, "not_loaded": not_loaded, "errors": errors}
+        verdict = {"holds": holds and not unsure, **by_kind, **found}
         typer.echo(json.dumps(verdict, indent=2))
     else:
         for kind, of_kind in proofs.made:
@@ -148,7 +157,7 @@ def _conclude(context: Context, verdict: str, *, quiet: bool) -> None:
 def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -> Proofs:
     auditing = _opened(context, scan=scan, full=full)
     _refuse_unknown(auditing.declared, names)
-    proofs = Proofs()
+    proofs = Proofs(() if names else auditing.declared.broken)
     for kind in KINDS:
         of_kind: dict[str, Any] = {}
         asked = kind.asked(auditing.declared, names)

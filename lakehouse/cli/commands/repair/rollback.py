@@ -7,7 +7,7 @@ import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import catalog_of, whole_declarations
 from lakehouse.engines.kafka import read_topic
 from lakehouse.steps.maintenance.rollback.move import Move, carry_out, find_move
 from lakehouse.steps.maintenance.rollback.points import Direction
@@ -33,7 +33,7 @@ def forward(ctx: typer.Context, names: Names, *, to: Run = "", yes: Yes = False,
 def _move(context: Context, names: Sequence[str], direction: Direction, run: str, *, yes: bool, as_json: bool) -> None:
     catalog, kafka = catalog_of(context), context.settings.kafka
     move = find_move(
-        *(catalog, declarations_of(context), names, direction),
+        *(catalog, whole_declarations(context), names, direction),
         run=run,
         read_topic=lambda topic: read_topic(kafka, topic),
     )

@@ -7,7 +7,7 @@ import typer
 
 from lakehouse.cli.commands.run.plan import as_data, show
 from lakehouse.cli.context import context_of
-from lakehouse.cli.declared import catalog_of, declarations_of, plans_of
+from lakehouse.cli.declared import all_declarations, catalog_of, plans_of
 from lakehouse.cli.errors import COULD_NOT_RUN
 from lakehouse.declarations import apply as apply_plan
 
@@ -20,7 +20,7 @@ def apply(
     """Create, extend and widen tables as declared; nothing is touched if one difference would lose data."""
     context = context_of(ctx)
     catalog = catalog_of(context)
-    plans = plans_of(declarations_of(context), catalog)
+    plans = plans_of(all_declarations(context), catalog)
     if not plans.refused:
         for planned in plans.to_do:
             apply_plan(planned, catalog)

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import Plans, catalog_of, declarations_of, plans_of
+from lakehouse.cli.declared import Plans, all_declarations, catalog_of, plans_of
 from lakehouse.cli.errors import COULD_NOT_RUN
 from lakehouse.quantities import quantity
 
@@ -22,12 +22,12 @@ def plan(
 ) -> None:
     """Show how the tables differ from their declarations; exit with 2 if a difference would lose data."""
     context = context_of(ctx)
-    plans = plans_of(declarations_of(context), catalog_of(context))
+    plans = plans_of(all_declarations(context), catalog_of(context))
     if as_json:
         typer.echo(json.dumps(as_data(plans), indent=2))
     else:
         show(context, plans)
-    if plans.refused:
+    if plans.refused or context.incomplete:
         raise typer.Exit(COULD_NOT_RUN)
     if exit_code and plans.to_do:
         raise typer.Exit(CHANGES)

@@ -14,7 +14,7 @@ import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of
 from lakehouse.declarations import Release
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import LakeCatalog
@@ -73,7 +73,7 @@ def list_releases(
 ) -> None:
     """Show every time that a pointer was moved, the newest first: when, by whom, why, and what is still readable."""
     context = context_of(ctx)
-    declared = [_declared(context, group)] if group else list(declarations_of(context).releases.values())
+    declared = [_declared(context, group)] if group else list(all_declarations(context).releases.values())
     catalog = catalog_of(context)
     histories = {group_release.name: _history(catalog, group_release) for group_release in declared}
     if as_json:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
+from lakehouse.cli.declared import all_declarations
 from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 from lakehouse.quantities import quantity
@@ -46,7 +47,7 @@ def run(
         if demo:
             for topic, sent in send_samples(context).items():
                 say(context, f"topic {topic}: {sent:,} sample messages sent")
-        lake = Lake(context.settings)
+        lake = Lake(context.settings, all_declarations(context))
         make_tables(context, lake)
         outcome = materialize(context, lake, mark)
         outcome.seconds = time.monotonic() - began

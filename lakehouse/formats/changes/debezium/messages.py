@@ -73,7 +73,7 @@ class DebeziumForm(Form):
         Raises:
             UndecodableType: a column's type has no form in these messages.
         """
-        images = Images(table.row, encoding)
+        images = Images(table.source_row, encoding)
         models = Models(images, options.ignored)
         self.wire, self.blank = models.wire, models.blank
         self._bare, self._wrapped = RecordParser(models.strict), RecordParser(models.wrapped)

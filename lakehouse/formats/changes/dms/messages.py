@@ -62,7 +62,7 @@ class DmsForm(Form):
         Raises:
             UndecodableType: a column's type has no form in these messages.
         """
-        images = Images(table.row, DmsEncoding())
+        images = Images(table.source_row, DmsEncoding())
         data = images.raw(options.ignored)
         whole, row = record_model(pa.schema(data)), record_model(pa.schema(images.fields))
         strict = msgspec.defstruct("Strict", [], bases=(whole,), forbid_unknown_fields=True, gc=False)

@@ -32,6 +32,7 @@ def derived_result(report: DeriveReport, declared: Derived, attempt: Attempt) ->
         "dagster/row_count": statement.total,
         "runtime date": attempt.runtime_date,
         "parameters": MetadataValue.json(dict(statement.parameters)),
+        "parameters used": ", ".join(statement.computed_by[-1].used or ()) if statement.computed_by else "",
         "parameters digest": attempt.parameters_digest,
         "inputs": inputs_shown(report.inputs.values()),
         "snapshot id": str(report.snapshot_id),

@@ -48,7 +48,7 @@ def measured_here(check_run: TableCheckRun) -> Measurement:
 def measured_there(check_run: TableCheckRun, name: str) -> Measurement:
     """All columns of another table that columns of this one are compared with."""
     wanted = {e.to or e.column for e in check_run.table.expects if isinstance(e, SampleOf) and e.table == name}
-    other = check_run.declarations.tables[name]
+    other = check_run.lake.declared(name)
     return check_run.once(
         ("distribution", name), lambda: _measured(check_run, other, counterpart(check_run, name), wanted)
     )

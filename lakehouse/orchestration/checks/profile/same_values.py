@@ -69,7 +69,7 @@ def _compared(
 
 
 def _pair(check_run: TableCheckRun, expected: SameValues, key: tuple[str, ...]) -> Pair:
-    other = check_run.declarations.tables[expected.table]
+    other = check_run.lake.declared(expected.table)
     own, original = check_run.table.column(expected.column), other.column(expected.to or expected.column)
     shown = [own, original, *(table.column(name) for table in (check_run.table, other) for name in key)]
     visible = not any(column.sensitive for column in shown)

@@ -31,7 +31,7 @@ def answer(check_run: TableCheckRun, expected: SampleOf) -> Answer:
         side = "This table" if profile is None or not profile.rows else expected.table
         return nothing_to_judge(f"{side} holds no rows: nothing to compare.", metadata)
     compared = _compared(profile, original)
-    unit = unit_of(check_run.table, expected.column) or unit_of(check_run.declarations.tables[expected.table], to)
+    unit = unit_of(check_run.table, expected.column) or unit_of(check_run.lake.declared(expected.table), to)
     metadata |= {
         "distance": compared.value,
         "largest allowed": expected.largest,

@@ -123,7 +123,7 @@ def require_readable(changes: DataFrame, log: Changelog, mirror: str) -> None:
     stored = _struct(changes, "after")
     lost: list[Expression] = []
     for column in log.columns:
-        text = f.col("_extra").getItem(column.name)
+        text = f.col("_extra").getItem(column.source_name)
         missed = text.isNotNull() & _read(text, column.type).isNull()
         if column.name in stored.names:
             missed = missed & _field("after", column.name).isNull()
@@ -143,13 +143,13 @@ def _extra_values() -> Expression:
 
 def _value(image: str, column: Column, stored: types.StructType) -> Expression:
     if column.name not in stored.names:
-        extra = _read(f.col("_extra").getItem(column.name), column.type)
+        extra = _read(f.col("_extra").getItem(column.source_name), column.type)
         return extra if image == "after" else f.lit(None).cast(column.type)
     value = _shaped(_field(image, column.name), stored[column.name].dataType, column.type)
     if image != "after":
         return value
     # A column that the decoder knew is in `after` or nowhere; one that it did not know is null there, and in `extra`.
-    return f.coalesce(value, _read(f.col("_extra").getItem(column.name), column.type))
+    return f.coalesce(value, _read(f.col("_extra").getItem(column.source_name), column.type))
 
 
 def _read(text: Expression, kind: types.DataType) -> Expression:

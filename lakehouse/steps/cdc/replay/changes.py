@@ -48,6 +48,7 @@ def read_changes(
     key: Types,
     columns: Types,
     where: BooleanExpression | None = None,
+    aliases: Mapping[str, str] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Changes, piece by piece: the key's columns under their names, all else under names with an underscore.
 
@@ -57,6 +58,7 @@ def read_changes(
         key: the key's columns as the mirror types them; a type that was widened later is cast, to compare and to hash.
         columns: the source's columns as the mirror types them; none: images as the changelog has them.
         where: rows to keep.
+        aliases: column → what messages call it, where that is not its name.
     """
     later = {name: kind for name, kind in columns.items() if (kind == pl.String or kind in _FORMS) and name not in key}
     for frame in frames(changelog, snapshot_id, _NEEDED, where):
@@ -69,7 +71,7 @@ def read_changes(
             pl.col("_kafka_partition").cast(pl.Int64).alias("_partition"),
             pl.col("_kafka_offset").alias("_offset"),
             pl.col("unavailable").alias("_unavailable"),
-            _image(frame, columns, later).alias("_after"),
+            _image(frame, columns, later, aliases or {}).alias("_after"),
         )
 
 
@@ -105,7 +107,7 @@ def read_moves(
     return pl.concat(pieces) if pieces else pl.DataFrame()
 
 
-def _image(frame: pl.DataFrame, columns: Types, later: Types) -> pl.Expr:
+def _image(frame: pl.DataFrame, columns: Types, later: Types, aliases: Mapping[str, str]) -> pl.Expr:
     """The image, with what it said of columns that were declared later: until then that was kept as JSON."""
     if not columns:
         return pl.col("after")
@@ -113,12 +115,13 @@ def _image(frame: pl.DataFrame, columns: Types, later: Types) -> pl.Expr:
     assert isinstance(image, pl.Struct)
     stored = {field.name for field in image.fields}
     has_extra = frame["extra"].null_count() < frame.height
-    texts = late_texts(frame["extra"], list(later)) if has_extra else {}
+    sources = {name: aliases.get(name, name) for name in later}
+    texts = late_texts(frame["extra"], list(sources.values())) if has_extra else {}
     values: list[pl.Expr] = []
     for name, kind in columns.items():
         value = pl.col("after").struct.field(name) if name in stored else pl.lit(None)
         value = value.cast(kind)
-        late = pl.lit(_read(texts[name], kind)) if name in texts else None
+        late = pl.lit(_read(texts[sources[name]], kind)) if name in sources and texts else None
         values.append((value if late is None else pl.coalesce(value, late)).alias(name))
     return pl.struct(values)
 

@@ -10,6 +10,7 @@ from pyiceberg.expressions import BooleanExpression
 from pyiceberg.table import Table
 
 from lakehouse.declarations import MirrorTables
+from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
@@ -83,6 +84,7 @@ class Consumed:
                 f"{self._statement.changelog} is another table than the one that {self._mirror} was made from.",
                 remedy=f"`lakehouse rebuild {self._mirror} --yes`",
             )
+        self._aliases = aliases_of(tables.changelog.columns)
         self._initial = _initial_table(catalog, self._statement)
         self._checkpoint = self._choose(begin)
 
@@ -118,7 +120,7 @@ class Consumed:
         """The changes themselves, the refused ones included."""
         start = self._checkpoint.statement.kafka_end if self._checkpoint else None
         snapshot_id, where = self._up_to_the_end(start)
-        return read_changes(self._evidence.changelog.table, snapshot_id, self._key, self._columns, where)
+        return read_changes(self._evidence.changelog.table, snapshot_id, self._key, self._columns, where, self._aliases)
 
     def earlier_changes(self) -> Iterator[pl.DataFrame]:
         """Changes that are in the checkpoint already and that retention has left, the refused ones included."""
@@ -126,7 +128,7 @@ class Consumed:
             return iter(())
         snapshot_id, _ = self._up_to_the_end(None)
         where = offsets_between(None, self._checkpoint.statement.kafka_end)
-        return read_changes(self._evidence.changelog.table, snapshot_id, self._key, self._columns, where)
+        return read_changes(self._evidence.changelog.table, snapshot_id, self._key, self._columns, where, self._aliases)
 
     def left_out(self, buckets: Buckets, *, soft: bool) -> LeftOut | None:
         """What changes of key left out, as far as the keys in some buckets need it; None: nothing.
@@ -148,7 +150,7 @@ class Consumed:
             left_out.keep(piece, stored=True, new=pl.lit(False))
         start = self._checkpoint.statement.kafka_end if self._checkpoint else {}
         begins = pl.col("_partition").replace_strict(start, default=0) if start else pl.lit(0)
-        for piece in read_changes(table, snapshot_id, self._key, self._columns, where):
+        for piece in read_changes(table, snapshot_id, self._key, self._columns, where, self._aliases):
             left_out.keep(piece, stored=False, new=pl.col("_offset") >= begins)
         left_out.play(soft=soft, truncated=self.truncated)
         return left_out

@@ -1,9 +1,9 @@
 """Before a row is read: do the inputs belong together, and to this run?
 
-A run computes for one date with one set of parameters. An input that carries a date must carry this one, with these
-parameters, in all of its partitions; and every path to a common ancestor must name the same content of it. Anything
-else is refused with one message that lists all inputs, unless the run was declared a backfill: then it goes ahead, and
-its seal says why.
+A run computes for one date with one set of parameters. An input that carries a date must carry this one, in all of its
+partitions, and each parameter that it was computed with must have its value in this run. Every path to a common
+ancestor must name the same content of it. Anything else is refused with one message that lists all inputs, unless the
+run was declared a backfill: then it goes ahead, and its seal says why.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ import msgspec
 from lakehouse.proofs.lineage.computations import Computation
 from lakehouse.proofs.lineage.vintage import Vintage
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.settings import Parameters
+from lakehouse.settings import Parameters, value_digests
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.refusals import DeriveRefused, command
 from lakehouse.steps.derived.statement import KIND, DeriveStatement
@@ -47,6 +47,12 @@ class RunRequest:
     attempt: Attempt
     parameters: Parameters
     backfill: str = ""
+
+
+def run_computation(attempt: Attempt, parameters: Parameters) -> Computation:
+    """What a run computes, as an input would say it that has used every parameter."""
+    used = value_digests(parameters)
+    return Computation(attempt.runtime_date, attempt.parameters_digest, attempt.run_id, used=used)
 
 
 def agree(request: RunRequest, inputs: Sequence[Input], vintage: Vintage) -> list[str]:
@@ -101,20 +107,19 @@ def _differs(request: RunRequest, input_: Input) -> list[str]:
         return ["nobody sealed it, so its date is not known"]
     if len(input_.parts) > 1:
         return [
-            f"{part}: {computation.whose}"
-            for part, computation in _parts(input_)
-            if not _is_of(request.attempt, computation)
+            f"{part}: {computation.whose}" for part, computation in _parts(input_) if not _is_of(request, computation)
         ]
     reasons: list[str] = []
     if input_.date != request.attempt.runtime_date:
         reasons.append(f"its runtime date is {input_.date or 'not known'}")
-    if input_.parameters_digest != request.attempt.parameters_digest:
+    if input_.parts and not input_.parts[-1].is_of(run_computation(request.attempt, request.parameters)):
         reasons.append(f"its parameters are others ({_others(request.parameters, input_)})")
     return reasons
 
 
-def _is_of(attempt: Attempt, computation: Computation) -> bool:
-    return (computation.runtime_date, computation.parameters) == (attempt.runtime_date, attempt.parameters_digest)
+def _is_of(request: RunRequest, computation: Computation) -> bool:
+    run = run_computation(request.attempt, request.parameters)
+    return computation.runtime_date == run.runtime_date and computation.is_of(run)
 
 
 def _parts(input_: Input) -> list[tuple[str, Computation]]:
@@ -130,9 +135,10 @@ def _others(parameters: Parameters, input_: Input) -> str:
     """Which parameters an input was computed with in place of the run's own, as far as its seal says."""
     statement = DeriveStatement.from_keys(input_.seal.statement) if input_.seal is not None else None
     theirs = statement.parameters if statement is not None else parameters
+    used = input_.parts[-1].used if input_.parts else None
     differences = [
         f"{name} is {_json(theirs.get(name))}, here {_json(parameters.get(name))}"
-        for name in sorted({*theirs, *parameters})
+        for name in sorted({*theirs, *parameters} if used is None else used)
         if theirs.get(name) != parameters.get(name)
     ]
     return "; ".join(differences) or input_.parameters_digest or "not known"

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import ByField, BySource, Declarations, Stream, Table, ToTable, iceberg_schema
+from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.engines.kafka.statement import Counts
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
@@ -80,9 +81,11 @@ def _decoder(work: IngestWork) -> tuple[JsonDecoder | RoutedDecoder | ChangeDeco
     schemas = {name: record_schema(declared.tables[name], work.bases[name]) for name in stream.tables}
     match stream.route:
         case ToTable(table):
-            return JsonDecoder(schemas[table]), {"": table}
+            return JsonDecoder(schemas[table], aliases_of(declared.tables[table].columns)), {"": table}
         case ByField(field, routes):
-            return RoutedDecoder(field, {value: schemas[table] for value, table in routes.items()}), dict(routes)
+            aliases = {value: aliases_of(declared.tables[table].columns) for value, table in routes.items()}
+            by_value = {value: schemas[table] for value, table in routes.items()}
+            return RoutedDecoder(field, by_value, aliases), dict(routes)
         case BySource(routes):
             assert stream.format != "json"  # a declaration with this route and no format of changes is refused
             changelogs = {
@@ -90,6 +93,7 @@ def _decoder(work: IngestWork) -> tuple[JsonDecoder | RoutedDecoder | ChangeDeco
                     schema=schemas[name],
                     sources=frozenset(source for source, table in routes.items() if table == name),
                     null_keys=declared.changelogs[name].null_keys,
+                    aliases=aliases_of(declared.changelogs[name].columns),
                 )
                 for name in stream.tables
             }

@@ -12,7 +12,12 @@ from lakehouse.steps.release.pointer import load_pointer
 
 
 def orphaned_tags(catalog: LakeCatalog, declarations: Declarations, table: Table) -> frozenset[str]:
-    """The tags whose group is not declared, or does not look after the table any more."""
+    """The tags whose group is not declared, or does not look after the table any more.
+
+    None while a declaration does not load: it may be the group's.
+    """
+    if declarations.broken:
+        return frozenset()
     tags = {ref for ref in table.metadata.refs if ref.startswith(TAG_PREFIX)}
     for group in declarations.releases.values():
         tags_of_group = {tag for tag in tags if id_of(tag, group.name) is not None}

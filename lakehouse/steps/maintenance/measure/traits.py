@@ -41,6 +41,7 @@ def traits_of(table: IcebergTable, declared: Table, declarations: Declarations) 
         writer=writer_of(declared.name, declarations),
         followed_by=tuple(sorted(_followers(declared.name, declarations))),
         readers=len(_readers(declared.name, declarations)),
+        not_loaded=tuple(str(broken) for broken in declarations.broken),
     )
 
 

@@ -58,6 +58,10 @@ class StreamRefuses(Trap):
     """The tables of the stream are not at one position: whoever repairs it needs them as they are."""
 
 
+class DeclarationsBroken(Trap):
+    """A declaration does not load, and what it declares may still need what would be deleted."""
+
+
 class PartialProgress(Trap):
     """A rewrite that commits in parts goes on after a conflict that dooms it (apache/iceberg #6579)."""
 
@@ -185,12 +189,25 @@ def _stream_refuses(state: MeasuredState, _: Maintenance) -> Trap | None:
     )
 
 
+def _not_loaded(state: MeasuredState, _: Maintenance) -> Trap | None:
+    if not state.traits.not_loaded:
+        return None
+    return DeclarationsBroken(
+        f"{state.table} keeps what it has while declarations do not load: {' '.join(state.traits.not_loaded)}",
+        remedy="correct them: who reads the table is not known before",
+    )
+
+
 _Check = Callable[[MeasuredState, Maintenance], Trap | None]
 _CHECKS: Mapping[Operation, tuple[_Check, ...]] = {
-    Operation.DEDUPLICATE: (_unsealed, _stream_refuses, _version_3, _in_ranges, _computed),
+    Operation.DEDUPLICATE: (_not_loaded, _unsealed, _stream_refuses, _version_3, _in_ranges, _computed),
     Operation.REWRITE: (_unsealed, _stream_refuses),
     Operation.MANIFESTS: (_unsealed, _stream_refuses, _version_3),
-    Operation.EXPIRE: (_unsealed, _stream_refuses, _no_collection),
-    Operation.ORPHANS: (_no_collection, _shared),
-    Operation.BRANCHES: (_no_collection,),
+    Operation.LEASES: (_not_loaded,),
+    Operation.EXPIRE: (_not_loaded, _unsealed, _stream_refuses, _no_collection),
+    Operation.ORPHANS: (_not_loaded, _no_collection, _shared),
+    Operation.BRANCHES: (
+        _not_loaded,
+        _no_collection,
+    ),
 }

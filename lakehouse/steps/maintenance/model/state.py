@@ -74,6 +74,7 @@ class Traits:
         followed_by: incremental tables and mirrors that read it in ranges.
         readers: how many declared tables and releases read it.
         stream_refuses: empty, or why the stream that writes it does not go on.
+        not_loaded: what of the declarations does not load; who else reads the table, nobody knows then.
     """
 
     format_version: int = 2
@@ -88,6 +89,7 @@ class Traits:
     followed_by: tuple[str, ...] = ()
     readers: int = 0
     stream_refuses: str = ""
+    not_loaded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

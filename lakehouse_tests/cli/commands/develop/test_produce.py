@@ -43,6 +43,8 @@ def test_a_topic_that_no_stream_reads_is_told_with_the_one_that_may_be_meant():
         "warning: no declared stream reads topic fligths; the nearest topic that one reads is flights."
     )
     assert "topic mine; no stream is declared." in _unread("mine", [])
+    assert _unread("flights", declared, complete=False) == ""
+    assert "topic mine cannot be told while a declaration does not load" in _unread("mine", declared, complete=False)
 
 
 @pytest.mark.parametrize(

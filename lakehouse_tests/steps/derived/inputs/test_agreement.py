@@ -5,11 +5,13 @@ Guarded mechanisms: dates and parameters of dated inputs, compared with the run'
 
 import re
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from lakehouse.declarations import Derived
 from lakehouse.proofs.lineage.computations import Computation
+from lakehouse.settings import value_digests
 from lakehouse.steps.derived.inputs.agreement import InputsDisagree
 from lakehouse.steps.derived.inputs.pins import PIN_PREFIX
 from lakehouse.steps.derived.plan import prepare
@@ -82,6 +84,21 @@ def test_the_same_date_with_other_parameters_is_refused(office: Workshop, tip: D
     error = refused(office, tip)
     assert f"{office.name('two')}: its parameters are others (share is 0.7, here null)" in error.message
     assert "its runtime date is" not in error.message
+
+
+@pytest.mark.usefixtures("shops")
+def test_a_parameter_that_an_input_has_not_used_does_not_matter(office: Workshop, tip: Derived) -> None:
+    """Of a run whose parameters are others, as a digest of all of them says: what counts is what was used."""
+    two = office.declarations.derived[office.name("two")]
+    parameters = {"share": 0.7, "city": "Kiel"}
+    used = {"share": value_digests(parameters)["share"]}
+    by = Computation(DAY, "of another run", "run", used=used)
+    office.computed(two, digest="of another run", parameters=parameters, computed_by=(by,))
+    office.computed(office.declarations.derived[office.name("one")], computed_by=(replace(by, used={}),))
+    assert not prepare(office.step(tip, parameters={"share": 0.7, "city": "Bonn"})).differing
+    error = refused(office, tip, parameters={"share": 0.8, "city": "Kiel"})
+    assert f"{office.name('two')}: its parameters are others (share is 0.7, here 0.8)" in error.message
+    assert f"- {office.name('one')}: its" not in error.message
 
 
 @pytest.mark.usefixtures("shops")

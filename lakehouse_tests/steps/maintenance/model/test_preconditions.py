@@ -37,6 +37,16 @@ def with_traits(**traits: Any) -> MeasuredState:
         ({"writer": "mirror"}, Operation.DEDUPLICATE, "ReadInRanges"),
         ({"stream_refuses": "raw.a was rolled back."}, Operation.REWRITE, "StreamRefuses"),
         ({"stream_refuses": "raw.a was rolled back."}, Operation.EXPIRE, "StreamRefuses"),
+        *(
+            ({"not_loaded": ("x.py, line 3: SyntaxError",)}, operation, "DeclarationsBroken")
+            for operation in (
+                Operation.EXPIRE,
+                Operation.ORPHANS,
+                Operation.BRANCHES,
+                Operation.LEASES,
+                Operation.DEDUPLICATE,
+            )
+        ),
         ({"followed_by": ("mart.x",)}, Operation.DEDUPLICATE, "ReadInRanges"),
     ],
 )

@@ -1,0 +1,166 @@
+"""Loads all declaration files: what is wrong is left out with all that needs it, and everything else is joined."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lakehouse.declarations.changelog import Changelog
+from lakehouse.declarations.derived import Derived
+from lakehouse.declarations.mirror import Mirror
+from lakehouse.declarations.registry.broken import BrokenDeclaration, Contradiction, Culprits, FileBroken
+from lakehouse.declarations.registry.declarations import Declarations
+from lakehouse.declarations.registry.demo_filter import without_demo
+from lakehouse.declarations.registry.file_text import FileText, text_of
+from lakehouse.declarations.registry.files import Item, declared_in, defines_assets, python_files
+from lakehouse.declarations.registry.joining import Collected
+from lakehouse.declarations.release import Release
+from lakehouse.declarations.stream import Stream
+from lakehouse.declarations.table import Table
+
+_Declared = tuple[Item, Path]
+
+
+def load_declarations(folders: Iterable[Path], *, demo: bool = True) -> Declarations:
+    """Run every declaration file below the folders and put together what they declare.
+
+    Args:
+        folders: where the files are.
+        demo: whether the demo takes part, see `without_demo`.
+
+    Raises:
+        DeclarationError: names the file, and what to do.
+    """
+    declarations = load_sound(folders, demo=demo)
+    if declarations.broken:
+        raise declarations.broken[0].error
+    return declarations
+
+
+def load_sound(folders: Iterable[Path], *, demo: bool = True) -> Declarations:
+    """The same, without what does not load and without what needs it: both are named in the result.
+
+    Args:
+        folders: where the files are.
+        demo: whether the demo takes part.
+
+    Raises:
+        DeclarationError: a folder is missing.
+    """
+    loading = _Loading(python_files(folders), demo=demo)
+    while True:
+        try:
+            return loading.joined()
+        except Contradiction as contradiction:
+            loading.leave_out(contradiction)
+
+
+class _Loading:
+    """What is loaded so far, and what was left out of it."""
+
+    def __init__(self, files: Iterable[Path], *, demo: bool) -> None:
+        items: list[_Declared] = []
+        errors: list[FileBroken] = []
+        for file in files:
+            try:
+                items += ((item, file) for item in declared_in(file))
+            except FileBroken as error:
+                errors.append(error)
+        declared = {name for item, _ in items for name in _tables_of(item)}
+        self._items = items if demo else without_demo(items)
+        self._broken: list[BrokenDeclaration] = []
+        self._stopped: dict[str, str] = {}
+        for error in errors:
+            text = text_of(error.file)
+            names = tuple(sorted(text.named - declared))
+            self._broken.append(BrokenDeclaration(error.file, error.line, error.message, error.remedy, names))
+            self._stopped |= dict.fromkeys(names, error.message)
+            self._stop_written_with(text, error)
+
+    def joined(self) -> Declarations:
+        """All that is left.
+
+        Raises:
+            Contradiction: some of it cannot work together.
+        """
+        collected = Collected()
+        for item, file in self._items:
+            collected.add(item, file)
+        return replace(collected.joined(self._stopped), broken=tuple(self._broken))
+
+    def leave_out(self, contradiction: Contradiction) -> None:
+        """Stop the declarations at fault.
+
+        Raises:
+            Contradiction: nothing that was declared is at fault.
+        """
+        faulty = [declared for declared in self._items if _is_at_fault(declared[0], contradiction.culprits)]
+        if not faulty:
+            raise contradiction
+        unknown = next((broken for broken in self._broken if broken.line is not None and not broken.tables), None)
+        if contradiction.missing and contradiction.missing not in self._stopped and unknown is not None:
+            reason = f"it needs {contradiction.missing}, which may be in a file that does not load: {unknown.message}"
+        elif contradiction.missing in self._stopped:
+            reason = f"it needs {contradiction.missing}, which is stopped: {self._stopped[contradiction.missing]}"
+        else:
+            file, message = faulty[-1][1], contradiction.message
+            reason = message if str(file) in message else f"{file}: {message}"
+            names = tuple(dict.fromkeys(name for item, _ in faulty for name in _tables_of(item)))
+            self._broken.append(BrokenDeclaration(file, None, reason, contradiction.remedy, names))
+            if contradiction.missing and contradiction.culprits.streams:
+                # It goes to a name that nobody declares: which table was meant is not known.
+                faulty += [(table, file) for table in self._unfilled()]
+        self._stop([item for item, _ in faulty], reason)
+
+    def _stop(self, faulty: Sequence[Item], reason: str) -> None:
+        """Leave out declarations, and those that are written together with them."""
+        gone = {id(item) for item in faulty}
+        streams = {item.stream_name for item in faulty if isinstance(item, Changelog)}
+        filled = {name for item in faulty if isinstance(item, Stream) for name in item.tables}
+        for item, _ in self._items:
+            # Without one of its changelogs a stream would send that one's changes to quarantine.
+            shares = isinstance(item, Changelog) and item.stream_name in streams
+            if id(item) in gone or shares or (isinstance(item, Table) and item.name in filled):
+                gone.add(id(item))
+                for name in _tables_of(item):
+                    self._stopped.setdefault(name, reason)
+        self._items = [declared for declared in self._items if id(declared[0]) not in gone]
+
+    def _stop_written_with(self, text: FileText, error: FileBroken) -> None:
+        """Stop what the streams and changelogs of a broken file may write, or share a topic with."""
+        unfilled = [table for table in self._unfilled() if text.may_fill(table.name)]
+        logs = (item for item, _ in self._items if isinstance(item, Changelog) and item.source)
+        shared = [log for log in logs if text.may_share(log.stream_name, log.topic)]
+        if unfilled or shared:
+            self._stop([*unfilled, *shared], f"what writes it may be in a file that does not load: {error.message}")
+
+    def _unfilled(self) -> list[Table]:
+        """Tables of which nothing that is left says what writes them: without its stream a table has no coordinates."""
+        written = {name for item, _ in self._items if isinstance(item, Stream) for name in item.tables}
+        written |= {item.name for item, _ in self._items if isinstance(item, Derived)}
+        tables = [(item, file) for item, file in self._items if isinstance(item, Table) and item.name not in written]
+        return [table for table, file in tables if not defines_assets(file)]
+
+
+def _tables_of(item: Item) -> tuple[str, ...]:
+    """The names of the tables that an item declares or brings along; not those that it goes to or reads."""
+    match item:
+        case Mirror():
+            return (*item.tables, item.quarantine_table)
+        case Stream():
+            return (item.quarantine_table,)
+        case Release():
+            return (item.pointer,)
+        case Table() | Derived() | Changelog():
+            return (item.name,)
+
+
+def _is_at_fault(item: Item, culprits: Culprits) -> bool:
+    match item:
+        case Stream():
+            return item.name in culprits.streams
+        case Changelog():
+            return item.name in culprits.tables or item.stream_name in culprits.streams
+        case Release():
+            return item.name in culprits.releases
+        case Table() | Derived() | Mirror():
+            return not culprits.tables.isdisjoint(_tables_of(item))

@@ -1,0 +1,114 @@
+"""What messages call a column may be anything; the table keeps the name that was declared."""
+
+import json
+import pickle
+from typing import Any
+
+import pandera.pyspark as pandera
+import polars as pl
+import pyarrow as pa
+import pyspark.sql.types as T  # noqa: N812
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakehouse.declarations import Changelog, DeclarationError, Dms, Flat
+from lakehouse.formats.json.decoder import JsonDecoder
+from lakehouse.formats.json.routed import RoutedDecoder
+from lakehouse.steps.cdc.replay.changes import _image
+from lakehouse_tests.formats.changes.decoding import changelog, debezium, decode, wrapped
+from lakehouse_tests.formats.changes.dms.test_messages import PLACE, dms
+
+SPACED, QUOTED = "unit price", "the 'id' №1"
+SCHEMA = pa.schema([("number", pa.int64()), ("price", pa.int64())])
+NAMES = st.text(st.characters(codec="utf-8", min_codepoint=32, exclude_characters='"\\'), min_size=1, max_size=20)
+
+
+def aliased(**more: Any) -> Changelog:
+    """A changelog whose key has quotes in its name, and whose other column has a space."""
+    row = pandera.DataFrameSchema(
+        {
+            "number": pandera.Column(T.LongType(), nullable=False, metadata={"alias": QUOTED}),
+            "price": pandera.Column(T.StringType(), nullable=True, metadata={"alias": SPACED}),
+            "other": pandera.Column(T.StringType(), nullable=True),
+        }
+    )
+    return changelog(row=row, key=("number",), **more)
+
+
+@given(NAMES, NAMES.filter(lambda name: name != "number"), st.integers(0, 2**40))
+def test_any_name_without_double_quotes(first: str, second: str, value: int) -> None:
+    aliases = {"price": second} if first in (second, "price") else {"number": first, "price": second}
+    record = {aliases.get("number", "number"): value, second: value + 1}
+    decoder = pickle.loads(pickle.dumps(JsonDecoder(SCHEMA, aliases)))
+    decoded = decoder.decode(pa.array([json.dumps(record).encode()], pa.binary()))
+    assert not decoded.errors
+    assert decoded.batch.to_pylist() == [{"number": value, "price": value + 1}]
+    assert decoded.batch.schema.equals(SCHEMA)
+
+
+def test_an_error_speaks_of_what_the_message_says() -> None:
+    required = pa.schema([SCHEMA.field(0), SCHEMA.field(1).with_nullable(False)])
+    decoder = JsonDecoder(required, {"price": SPACED})
+    values = [b'{"number": 1, "price": 2}', b'{"number": 1, "unit price": "x"}']
+    errors = decoder.decode(pa.array(values, pa.binary())).errors
+    assert ["`unit price`" in error.message for error in errors.values()] == [True, True]
+
+
+def test_a_field_that_routes_may_be_a_column_of_another_name() -> None:
+    schema = pa.schema([("number", pa.int64()), ("kind", pa.string())])
+    aliases = {"a": {"number": QUOTED, "kind": "the kind"}, "b": {}}
+    decoder = pickle.loads(pickle.dumps(RoutedDecoder("the kind", {"a": schema, "b": SCHEMA}, aliases)))
+    values = [{QUOTED: 1, "the kind": "a"}, {"number": 2, "price": 3, "the kind": "b"}]
+    parts = decoder.decode(pa.array([json.dumps(value).encode() for value in values], pa.binary())).parts
+    assert parts["a"].batch.to_pylist() == [{"number": 1, "kind": "a"}]
+    assert parts["b"].batch.to_pylist() == [{"number": 2, "price": 3}]
+
+
+def test_changes_of_debezium() -> None:
+    log = aliased()
+    after = {QUOTED: 1, SPACED: "2", "other": "x", "price": "not this one"}
+    messages = [
+        debezium("c", after),
+        wrapped(debezium("u", {**after, SPACED: "__debezium_unavailable_value"})),
+        debezium("d", before={QUOTED: 1, SPACED: None, "other": None}),
+        None,
+    ]
+    found = decode(messages, log, keys=[{QUOTED: 1}] * 4)
+    assert not found.errors
+    created, updated, deleted, tombstone = found.rows.values()
+    assert created["after"] == {"number": 1, "price": "2", "other": "x"}
+    assert json.loads(created["extra"]) == {"price": "not this one"}
+    assert (updated["unavailable"], updated["after"]["price"]) == (["price"], None)
+    assert deleted["before"] == {"number": 1, "price": None, "other": None}
+    assert [row["key"] for row in (created, updated, deleted, tombstone)] == [{"number": 1}] * 4
+    assert decode([debezium("c", {"number": 1})], log).error() == "missing_key"
+
+
+@pytest.mark.parametrize("form", [Dms(), Flat()], ids=["dms", "flat"])
+def test_changes_of_dms_and_flat_ones(form: Any) -> None:
+    image = {QUOTED: 1, SPACED: "2", "other": None}
+    message = dms("insert", image, **PLACE) if isinstance(form, Dms) else {**image, "__op": "c", "__source_lsn": 5}
+    row = decode([message], aliased(format=form)).only()
+    assert (row["key"], row["after"]) == ({"number": 1}, {"number": 1, "price": "2", "other": None})
+
+
+def test_what_was_sent_before_a_column_was_declared_is_found_by_its_alias() -> None:
+    after = pl.Series("after", [{"number": 1}, {"number": 2}])
+    frame = pl.DataFrame([after, pl.Series("extra", ['{"unit price": "x", "price": "y"}', None])])
+    columns = {"number": pl.Int64(), "price": pl.String()}
+    image = frame.select(_image(frame, columns, {"price": pl.String()}, {"price": SPACED}).alias("_"))["_"]
+    assert image.to_list() == [{"number": 1, "price": "x"}, {"number": 2, "price": None}]
+
+
+@pytest.mark.parametrize("alias", ['the "id"', "a\\b", "a\nb", 3])
+def test_an_alias_that_the_parser_would_not_find_is_refused(alias: Any) -> None:
+    column = pandera.Column(T.LongType(), nullable=True, metadata={"alias": alias})
+    with pytest.raises(DeclarationError, match="cannot be an alias"):
+        changelog(row=pandera.DataFrameSchema({"a": column}), key=())
+
+
+def test_two_columns_of_one_source_name_are_refused() -> None:
+    twins = {name: pandera.Column(T.LongType(), nullable=True, metadata={"alias": "x y"}) for name in ("a", "b")}
+    with pytest.raises(DeclarationError, match="'a' and 'b' are both called 'x y' by messages"):
+        changelog(row=pandera.DataFrameSchema(twins), key=())

@@ -1,0 +1,61 @@
+"""What a computation has read of its parameters: those by name, or all where nobody can tell."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+
+from lakehouse.declarations import Derived
+from lakehouse.settings import Parameter
+from lakehouse.steps.derived.refusals import ParameterNotDeclared
+from lakehouse.steps.derived.used_parameters import UsedParameters
+from lakehouse_tests.steps.derived.workshop import TOTALS, table_of
+
+VALUES: dict[str, Parameter] = {"least": 2, "city": "Kiel", "share": 0.5}
+EVERY = frozenset(VALUES)
+
+
+@pytest.fixture
+def parameters() -> UsedParameters:
+    table = table_of("mart.x", TOTALS, derived=True)
+    return UsedParameters(Derived(table=table, inputs={"a": "raw.a"}, compute="SELECT 1"), VALUES)
+
+
+@pytest.mark.parametrize(
+    ("read", "used"),
+    [
+        (lambda p: p["least"], {"least"}),
+        (lambda p: (p.get("city"), p.get("nothing", 3)), {"city"}),
+        (lambda p: "least" in p, set[str]()),
+        (lambda p: p.named_in("SELECT x::int, ts WHERE a >= :least AND b = :other"), {"least"}),
+        (dict, EVERY),
+        (list, EVERY),
+        (lambda p: {**p}, EVERY),
+        (lambda p: p | {"x": 1}, EVERY),
+        (lambda p: {"x": 1} | p, EVERY),
+        (lambda p: list(p.items()), EVERY),
+        (lambda p: list(p.values()), EVERY),
+        (lambda p: p.copy(), EVERY),
+        (copy.deepcopy, EVERY),
+        (lambda p: p == {"x": 1}, EVERY),
+        (str, EVERY),
+        (lambda p: cloudpickle.dumps(lambda row: p["least"]), EVERY),
+    ],
+)
+def test_what_is_read_is_noted(parameters: UsedParameters, read: Callable[[Any], object], used: set[str]) -> None:
+    assert parameters.used == frozenset()
+    read(parameters)
+    assert parameters.used == used
+
+
+def test_workers_of_spark_get_a_plain_mapping(parameters: UsedParameters) -> None:
+    sent = pickle.loads(pickle.dumps(parameters))
+    assert (type(sent), sent) == (dict, VALUES)
+
+
+def test_a_slip_is_told_by_name(parameters: UsedParameters) -> None:
+    with pytest.raises(ParameterNotDeclared, match=r"'lest', which is not declared \(there is city, least, share\)"):
+        parameters["lest"]
