@@ -26,7 +26,7 @@ class Plans:
         return [planned for planned in self.plans if planned]
 
 
-class DeclarationsBroken(LakehouseError):
+class RemovalWaits(LakehouseError):
     """A declaration does not load, and what it declares may need what would be removed."""
 
 
@@ -50,11 +50,11 @@ def whole_declarations(context: Context) -> Declarations:
     """The same for a verb that removes something, or takes it back.
 
     Raises:
-        DeclarationsBroken: something does not load.
+        RemovalWaits: something does not load.
     """
     declarations = declarations_of(context)
     if declarations.broken:
-        raise DeclarationsBroken(
+        raise RemovalWaits(
             "Nothing is removed or taken back while a declaration does not load: who needs what would go is not known.",
             remedy="correct what is named above, and say it again",
         )

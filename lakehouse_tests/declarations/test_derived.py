@@ -14,6 +14,7 @@ from lakehouse.declarations import Derived, derived
 from lakehouse.settings import Parameters
 from lakehouse.steps.derived.compute import computed
 from lakehouse.steps.derived.refusals import NotAFrame, ParameterNotDeclared
+from lakehouse.steps.derived.used_parameters import UsedParameters
 from lakehouse_tests.steps.derived.workshop import table_of
 
 
@@ -38,7 +39,8 @@ def given(parameters: Parameters, compute: Any) -> None:
     """Compute without Spark, which the function does not come to ask."""
     one = Derived(table=large.table, inputs={"sales": "raw.sales"}, compute=compute)
     session = cast("SparkSession", None)
-    computed(session, one, {"sales": cast("DataFrame", None)}, runtime_date=date(2013, 5, 14), parameters=parameters)
+    used = UsedParameters(one, parameters)
+    computed(session, one, {"sales": cast("DataFrame", None)}, runtime_date=date(2013, 5, 14), parameters=used)
 
 
 def test_a_parameter_that_is_not_declared_is_refused_by_name() -> None:

@@ -34,7 +34,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterIns
 def lake(home: str, *partitioned: str) -> Any:
     settings = SimpleNamespace(state=SimpleNamespace(dagster=Path(home)), dagster=SimpleNamespace(keep_runs_days=7))
     derived = {name: SimpleNamespace(partitions="by day") for name in partitioned}
-    return cast("Any", SimpleNamespace(settings=settings, declarations=SimpleNamespace(derived=derived)))
+    return cast("Any", SimpleNamespace(settings=settings, declarations=SimpleNamespace(derived=derived, broken=())))
 
 
 def make(instance: dg.DagsterInstance, asset: dg.AssetsDefinition) -> str:

@@ -45,9 +45,15 @@ def table(request: pytest.FixtureRequest, sql_lake: Lake, monkeypatch: pytest.Mo
     return sql_lake.load(name)
 
 
-@pytest.mark.parametrize(("which", "subject"), [(data_file, "data file"), (manifest, "manifest")])
 @pytest.mark.parametrize(
-    ("harm", "kind"), [(Path.unlink, "missing_file"), (longer, "changed_file")], ids=["removed", "longer"]
+    ("which", "subject", "harm", "kind"),
+    [
+        (data_file, "data file", Path.unlink, "missing_file"),
+        (data_file, "data file", longer, "changed_file"),
+        (manifest, "manifest", Path.unlink, "missing_file"),
+        (manifest, "manifest", longer, "unreadable_file"),
+    ],
+    ids=["data removed", "data longer", "manifest removed", "manifest longer"],
 )
 def test_a_file_that_is_not_as_it_is_listed_is_named_once(
     table: Table, which: Callable[[Table], Path], subject: str, harm: Callable[[Path], None], kind: str
