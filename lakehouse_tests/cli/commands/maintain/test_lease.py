@@ -23,7 +23,7 @@ SMALL = Expire(min_snapshots_to_keep=2, max_snapshots=2)
 @pytest.fixture
 def house(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> House:
     made = House.of(sql_lake)
-    monkeypatch.setattr("lakehouse.cli.commands.maintain.lease.declarations_of", lambda _: made.declarations)
+    monkeypatch.setattr("lakehouse.cli.declared.load_sound", lambda *_, **__: made.declarations)
     monkeypatch.setattr("lakehouse.cli.commands.maintain.lease.catalog_of", lambda _: made.catalog)
     return made
 

@@ -37,7 +37,7 @@ FEW = Maintenance(
 def house(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> House:
     made = House.of(sql_lake)
     made.declarations.tables[LOG] = replace(made.declarations.tables[LOG], maintenance=FEW)
-    monkeypatch.setattr("lakehouse.cli.commands.maintain.maintain.declarations_of", lambda _: made.declarations)
+    monkeypatch.setattr("lakehouse.cli.declared.load_sound", lambda *_, **__: made.declarations)
     monkeypatch.setattr("lakehouse.cli.commands.maintain.maintain.catalog_of", lambda _: made.catalog)
     return made
 

@@ -27,8 +27,8 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MirroredLake:
     made.apply()
     mirrors = {made.tables.mirror.name: made.tables}
     declared = Declarations({}, {log.stream_name: made.stream}, {}, {log.name: log}, mirrors)
+    monkeypatch.setattr("lakehouse.cli.declared.load_sound", lambda *_, **__: declared)
     for module in ("lakehouse.cli.commands.maintain.retire", "lakehouse.cli.commands.repair.rebuild"):
-        monkeypatch.setattr(f"{module}.declarations_of", lambda _: declared)
         monkeypatch.setattr(f"{module}.catalog_of", lambda _: made.catalog)
     monkeypatch.setenv("LAKEHOUSE_HOME", str(tmp_path / "home"))
     return made
