@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlparse
 
@@ -62,7 +63,7 @@ class Judged:
 
     def ask(self, name: str, check: str) -> dg.AssetCheckResult:
         """Answer one."""
-        lake = Lake(None, self.declarations)  # type: ignore[arg-type]
+        lake = Lake(SimpleNamespace(declarations=()), self.declarations)  # type: ignore[arg-type]
         vars(lake)["catalog"] = self.stored.catalog
         contracted = self.tables[name]
         return self.judges(name)[check].answer(
