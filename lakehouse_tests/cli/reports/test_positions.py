@@ -54,7 +54,7 @@ def test_nothing_is_cut_in_eighty_columns(standing: House, columns: int) -> None
         assert (state["runtime_date"] or "") in shown
     assert "…" not in shown
     assert "0/12/3" in shown
-    assert re.search(r"0:01:3\d", shown), "the delay of the newest change: a minute and a half, and what the test took"
+    assert re.search(r"0:0\d:\d\d", shown), "the delay of the newest change: a minute and a half, and what the test took"
 
 
 def test_status_says_how_far_behind_everything_is(standing: House) -> None:
@@ -63,7 +63,7 @@ def test_status_says_how_far_behind_everything_is(standing: House) -> None:
     [mirror] = status["mirrors"]
     assert (mirror["mirror"], mirror["position"], mirror["unmirrored"]) == ("mirror.nests", "0/12/3", 2)
     assert mirror["source_time"] == "2023-11-14T22:13:20+00:00"
-    assert 90 <= mirror["delay_seconds"] < 100
+    assert 90 <= mirror["delay_seconds"] < 600
     assert mirror["waiting_since"]
     assert "mirror.nests" in call(standing, "status")
 
@@ -87,7 +87,10 @@ def test_a_stream_whose_topic_was_made_anew_is_told_and_not_counted_as_read(hous
         assert "accept-loss birds --new-epoch" in " ".join(call(house, verb, columns=1000).split())
 
 
-def test_status_works_where_a_declaration_does_not(house: House) -> None:
+def test_status_shows_what_loads_where_a_declaration_does_not(house: House) -> None:
     house.declare("wrong", "1 / 0")
-    status = as_data(house, "status")
-    assert (status["streams"], status["mirrors"]) == ([], [])
+    shown = CliRunner().invoke(app, ["--conf", str(house.conf), "status", "--json"])
+    assert shown.exit_code == 2
+    assert "DOES NOT LOAD" in shown.stderr
+    assert "wrong.py, line 1: ZeroDivisionError" in shown.stderr
+    assert "birds" in {stream["stream"] for stream in json.loads(shown.stdout)["streams"]}
