@@ -54,9 +54,7 @@ def test_nothing_is_cut_in_eighty_columns(standing: House, columns: int) -> None
         assert (state["runtime_date"] or "") in shown
     assert "…" not in shown
     assert "0/12/3" in shown
-    assert re.search(r"0:0\d:\d\d", shown), (
-        "the delay of the newest change: a minute and a half, and what the test took"
-    )
+    assert re.search(r"0:0\d:\d\d", shown), "delay of the newest change: a minute and a half, and the test's own"
 
 
 def test_status_says_how_far_behind_everything_is(standing: House) -> None:

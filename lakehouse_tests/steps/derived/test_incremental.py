@@ -32,6 +32,12 @@ def copied(workshop: Workshop) -> Derived:
     return workshop.derived("copied", COLUMNS, COPY, mode="incremental", follows="sales")
 
 
+@pytest.fixture
+def shared(workshop: Workshop) -> Derived:
+    """Computed with a parameter."""
+    return workshop.derived("copied", COLUMNS, f"{COPY} WHERE :share > 0", mode="incremental", follows="sales")
+
+
 def test_new_rows_are_added_once_and_the_date_moves_on_without_any(workshop: Workshop, copied: Derived) -> None:
     workshop.run(copied, run="one")
     assert workshop.rows("copied") == FIRST
@@ -145,25 +151,32 @@ def test_a_position_that_has_expired_is_not_taken_for_the_beginning(workshop: Wo
     assert workshop.rows("copied") == FIRST
 
 
-def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, copied: Derived) -> None:
-    workshop.run(copied, run="one", parameters={"share": 1})
+def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, shared: Derived) -> None:
+    workshop.run(shared, run="one", parameters={"share": 1})
     workshop.sell(("Rome", 7))
     with pytest.raises(
         RowsOfOthers, match=r"other parameters.*--rebuild --runtime-date 2013-05-14 --parameter share=2`"
     ):
-        workshop.run(copied, run="two", parameters={"share": 2})
-    workshop.run(copied, run="two", parameters={"share": 2}, backfill="from here on")
+        workshop.run(shared, run="two", parameters={"share": 2})
+    workshop.run(shared, run="two", parameters={"share": 2}, backfill="from here on")
     assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
 
 
-def test_a_backfill_that_adds_nothing_leaves_the_rows_of_their_parameters(workshop: Workshop, copied: Derived) -> None:
-    workshop.run(copied, run="one", parameters={"share": 1})
-    workshop.run(copied, run="two", parameters={"share": 2}, backfill="nothing is new")
+def test_a_backfill_that_adds_nothing_leaves_the_rows_of_their_parameters(workshop: Workshop, shared: Derived) -> None:
+    workshop.run(shared, run="one", parameters={"share": 1})
+    workshop.run(shared, run="two", parameters={"share": 2}, backfill="nothing is new")
     assert workshop.said("copied")[1].parameters == {"share": 1}
     workshop.sell(("Rome", 7))
     with pytest.raises(RowsOfOthers, match="run one has computed with other parameters"):
-        workshop.run(copied, run="three", parameters={"share": 2})
-    workshop.run(copied, run="three", parameters={"share": 1})
+        workshop.run(shared, run="three", parameters={"share": 2})
+    workshop.run(shared, run="three", parameters={"share": 1})
+    assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
+
+
+def test_a_parameter_that_the_table_does_not_use_may_be_another(workshop: Workshop, copied: Derived) -> None:
+    workshop.run(copied, run="one", parameters={"share": 1})
+    workshop.sell(("Rome", 7))
+    workshop.run(copied, run="two", parameters={"share": 2})
     assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
 
 
