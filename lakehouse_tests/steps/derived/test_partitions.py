@@ -191,16 +191,17 @@ def test_months_of_moments_are_cut_in_utc(workshop: Workshop) -> None:
 def test_a_partition_of_other_parameters_or_another_date_is_noticed_though_the_newest_is_right(
     workshop: Workshop, by_day: Derived
 ) -> None:
-    workshop.run(by_day, keys=["2013-01-01", "2013-01-02"], parameters={"share": 1})
-    workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 2})
-    workshop.run(by_day, keys=["2013-01-03"], parameters={"share": 1})
+    days = replace(by_day, compute=f"{by_day.compute} WHERE :share > 0")
+    workshop.run(days, keys=["2013-01-01", "2013-01-02"], parameters={"share": 1})
+    workshop.run(days, keys=["2013-01-01"], parameters={"share": 2})
+    workshop.run(days, keys=["2013-01-03"], parameters={"share": 1})
     one = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
     with pytest.raises(InputsDisagree, match=r'days: partition 2013-01-01: .* parameters \{"share": 2\}, run run'):
         workshop.run(one, parameters={"share": 1})
-    workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1}, day="2013-05-13", run="early", backfill="late")
+    workshop.run(days, keys=["2013-01-01"], parameters={"share": 1}, day="2013-05-13", run="early", backfill="late")
     with pytest.raises(InputsDisagree, match=r"days: partition 2013-01-01: runtime date 2013-05-13, .* run early"):
         workshop.run(one, parameters={"share": 1})
-    workshop.run(by_day, keys=["2013-01-01"], parameters={"share": 1})
+    workshop.run(days, keys=["2013-01-01"], parameters={"share": 1})
     workshop.run(one, parameters={"share": 1})
     assert workshop.rows("sum") == [(1,), (2,), (3,)]
 

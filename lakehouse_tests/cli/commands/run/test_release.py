@@ -21,7 +21,7 @@ def group(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Group:
     """A declared release that nothing was released of yet."""
     made = make_group(sql_lake, name="things")
     declared = Declarations({}, {}, {}, releases={"things": made.declared})
-    monkeypatch.setattr("lakehouse.cli.commands.run.release.declarations_of", lambda _: declared)
+    monkeypatch.setattr("lakehouse.cli.declared.load_sound", lambda *_, **__: declared)
     monkeypatch.setattr("lakehouse.cli.commands.run.release.catalog_of", lambda _: made.catalog)
     return made
 
@@ -128,7 +128,7 @@ def test_what_was_dropped_is_one_line_with_a_remedy(group: Group) -> None:
 
 def audited(group: Group, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     declared = Declarations({}, {}, {}, releases={"things": group.declared})
-    monkeypatch.setattr("lakehouse.cli.commands.prove.audit.declarations_of", lambda _: declared)
+    monkeypatch.setattr("lakehouse.cli.declared.load_sound", lambda *_, **__: declared)
     monkeypatch.setattr("lakehouse.cli.commands.prove.audit.catalog_of", lambda _: group.catalog)
     return CliRunner().invoke(app, ("audit", *words), env={"COLUMNS": "160"})
 
