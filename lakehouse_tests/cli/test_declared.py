@@ -87,7 +87,7 @@ def test_a_broken_declaration_is_one_line_with_its_place(lakehouse: Lakehouse, f
     file.write_text("1 / 0\n")
     answer = lakehouse("plan")
     assert answer.exit_code == 2
-    assert answer.stderr.startswith(f"error: {file}, line 1: ZeroDivisionError")
+    assert answer.stderr.startswith(f"DOES NOT LOAD: {file}, line 1: ZeroDivisionError")
     assert answer.stderr.count("\n") == 1
 
 
