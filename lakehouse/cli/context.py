@@ -45,7 +45,7 @@ class Context:
     out: Console = field(default_factory=results)
     err: Console = field(default_factory=lambda: SafeConsole(stderr=True))
     incomplete: bool = False
-    _told: set[str] = field(default_factory=set[str], init=False)
+    _lines: set[str] = field(default_factory=set[str], init=False)
 
     @cached_property
     def settings(self) -> Settings:
@@ -58,15 +58,18 @@ class Context:
 
     def tell_once(self, text: str, style: str = "") -> None:
         """The same, unless this very line was told before: several proofs come upon one damaged file."""
-        if text not in self._told:
-            self._told.add(text)
+        if self._is_new(text):
             self.tell(text, style)
 
     def warn_once(self, text: str) -> None:
         """Print one line about what is wrong to the messages, unless this very line was told before."""
-        if text not in self._told:
-            self._told.add(text)
+        if self._is_new(text):
             self.err.print(text, style="bold red", highlight=False, markup=False, soft_wrap=True)
+
+    def _is_new(self, line: str) -> bool:
+        is_new = line not in self._lines
+        self._lines.add(line)
+        return is_new
 
     def settings_of_platform(self, platform: str) -> Settings:
         """The settings with another platform selected."""

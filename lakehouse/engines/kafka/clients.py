@@ -128,3 +128,19 @@ def _hostname_check(properties: Mapping[str, str]) -> dict[str, str]:
     """`none` switches the check of the host name off for librdkafka; for Java the empty string does."""
     algorithm = properties.get("ssl.endpoint.identification.algorithm")
     return {"ssl.endpoint.identification.algorithm": ""} if algorithm == "none" else {}
+
+
+def onlooker_config(kafka: KafkaSettings, purpose: str) -> dict[str, str | int | bool]:
+    """Configuration of a consumer that is assigned its partitions, belongs to no group and stores no offset.
+
+    Args:
+        kafka: how to reach the cluster.
+        purpose: what it looks at, for the group's name, which librdkafka demands and `assign()` never joins.
+    """
+    return {
+        **client_config(kafka),
+        "group.id": f"lakehouse-{purpose}",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 50,
+    }

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Message, TopicPartition
 
-from lakehouse.engines.kafka.clients import client_config
+from lakehouse.engines.kafka.clients import onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, TIMEOUT, BrokerUnreachable, Connection
 from lakehouse.engines.kafka.topics import read_topic
 from lakehouse.settings import KafkaSettings
@@ -104,18 +104,14 @@ def _collect(
 
 
 def _config(kafka: KafkaSettings) -> dict[str, str | int | bool]:
-    """A consumer that belongs to no group, stores no offset, and fetches little."""
+    """An onlooker that fetches little."""
     return {
-        **client_config(kafka),
-        "group.id": "lakehouse-peek",  # librdkafka demands one; assign() without commits never joins it
-        "enable.auto.commit": False,
-        "enable.partition.eof": True,
+        **onlooker_config(kafka, "peek"),
         "isolation.level": "read_committed",
         "auto.offset.reset": "earliest",  # retention may overtake us between the question and the fetch
         "max.partition.fetch.bytes": 65536,
         "queued.min.messages": SAMPLE,
         "fetch.queue.backoff.ms": 0,
-        "fetch.wait.max.ms": 50,
     }
 
 

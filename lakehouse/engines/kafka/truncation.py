@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from lakehouse.engines.kafka.clients import client_config
+from lakehouse.engines.kafka.clients import onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, TIMEOUT, BrokerUnreachable, Connection
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
@@ -90,14 +90,10 @@ def _answers(consumer: Consumer, kafka: KafkaSettings, topic: str, asked: set[in
 
 
 def _config(kafka: KafkaSettings) -> dict[str, str | int | bool]:
-    """A consumer that belongs to no group, stores no offset, and says where it would begin elsewhere."""
+    """An onlooker that says where it would begin elsewhere."""
     return {
-        **client_config(kafka),
-        "group.id": "lakehouse-truncation",  # librdkafka demands one; assign() without commits never joins it
-        "enable.auto.commit": False,
-        "enable.partition.eof": True,
+        **onlooker_config(kafka, "truncation"),
         "auto.offset.reset": "error",
         "max.partition.fetch.bytes": 1,
         "queued.min.messages": 1,
-        "fetch.wait.max.ms": 50,
     }
