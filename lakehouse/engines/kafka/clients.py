@@ -142,5 +142,4 @@ def onlooker_config(kafka: KafkaSettings, purpose: str) -> dict[str, str | int |
         "group.id": f"lakehouse-{purpose}",
         "enable.auto.commit": False,
         "enable.partition.eof": True,
-        "fetch.wait.max.ms": 50,
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from lakehouse.engines.kafka.clients import client_config
+from lakehouse.engines.kafka.clients import onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, Connection
 from lakehouse.settings import KafkaSettings
 
@@ -85,12 +85,9 @@ def _too_large(message: Message, limit: int, kafka: KafkaSettings, topic: str) -
 
 
 def _config(kafka: KafkaSettings, limit: int) -> dict[str, str | int | bool]:
-    """A consumer that belongs to no group, stores no offset, and unpacks no more than the limit."""
+    """An onlooker that unpacks no more than the limit."""
     return {
-        **client_config(kafka),
-        "group.id": "lakehouse-peek",  # librdkafka demands one; assign() without commits never joins it
-        "enable.auto.commit": False,
-        "enable.partition.eof": True,
+        **onlooker_config(kafka, "peek"),
         "isolation.level": "read_committed",
         "auto.offset.reset": "earliest",  # retention may overtake us
         "receive.message.max.bytes": limit,

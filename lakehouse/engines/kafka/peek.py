@@ -112,6 +112,7 @@ def _config(kafka: KafkaSettings) -> dict[str, str | int | bool]:
         "max.partition.fetch.bytes": 65536,
         "queued.min.messages": SAMPLE,
         "fetch.queue.backoff.ms": 0,
+        "fetch.wait.max.ms": 50,
     }
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import ConfigResource, ResourceType  # pyright: ignore[reportPrivateImportUsage]
 
-from lakehouse.engines.kafka.clients import client_config
+from lakehouse.engines.kafka.clients import onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, TIMEOUT, BrokerUnreachable, Connection
 from lakehouse.settings import KafkaSettings
 
@@ -109,10 +109,7 @@ class _Reader:
     def __init__(self, kafka: KafkaSettings, topic: str, isolation: str, *, fetch_bytes: int) -> None:
         self._kafka, self._topic = kafka, topic
         config: dict[str, str | int | bool] = {
-            **client_config(kafka),
-            "group.id": "lakehouse-second-look",  # librdkafka demands one; assign() without commits never joins it
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
+            **onlooker_config(kafka, "second-look"),
             "isolation.level": isolation,
             "auto.offset.reset": "earliest",  # retention may overtake us between the question and the fetch
             "max.partition.fetch.bytes": fetch_bytes,

@@ -96,4 +96,5 @@ def _config(kafka: KafkaSettings) -> dict[str, str | int | bool]:
         "auto.offset.reset": "error",
         "max.partition.fetch.bytes": 1,
         "queued.min.messages": 1,
+        "fetch.wait.max.ms": 50,
     }
