@@ -14,6 +14,7 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import table_identifier
 from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium
 from lakehouse.declarations.policies.maintenance import Maintenance
+from lakehouse.declarations.policies.special_values import SpecialValues, check_special_values
 from lakehouse.declarations.stream import MAX_QUARANTINE_RECORDS, Start
 from lakehouse.declarations.table import Table
 
@@ -52,6 +53,10 @@ class Changelog:
         source: the source table as messages name it, `schema.table`; needed where a topic carries several.
         stream: names the stream; the topic's name if None. Changelogs with the same stream share topic and publish.
         null_keys: a change with a null in its key goes to quarantine, or null counts as a value equal to itself.
+        special_values: type of columns beside the key, as Spark calls it → what becomes of a value that it has no room
+            for: NaN, infinity, a year before 1 or after 9999. `quarantine`; `null`; `clamp`: the nearest bound of the
+            type, of NaN null. Of `string` only `text`: numbers and truth values as the message writes them. A type
+            that is not named: `quarantine`; but Debezium's NaN and infinity of a `float` or `double` are values.
         start: where the stream begins the first time.
         max_quarantine_share: a run with a larger share of unacceptable records, and with more of them than
             `max_quarantine_records`, fails before it publishes anything; with 0 it fails at the first one. Below 1 it
@@ -75,6 +80,7 @@ class Changelog:
     source: str | None = None
     stream: str | None = None
     null_keys: NullKeys = "quarantine"
+    special_values: Mapping[str, SpecialValues] = field(default_factory=dict[str, SpecialValues])
     start: Start = field(default_factory=Start.earliest)
     max_quarantine_share: float = 0.01
     max_quarantine_records: int = MAX_QUARANTINE_RECORDS
@@ -105,6 +111,7 @@ class Changelog:
             raise DeclarationError(
                 f"{self.name}: null_keys is '{self.null_keys}'.", remedy="write 'quarantine' or 'equal'."
             )
+        check_special_values(self.name, self.special_values, self.columns, self.key)
         _ = self.table  # checks key, partitioning and properties
 
     @property

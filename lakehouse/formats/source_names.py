@@ -1,12 +1,28 @@
 """Columns as messages call them: a column may have an alias there, with characters that no column's name has."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
+import msgspec
 import pyarrow as pa
+import pyarrow.compute
+
+from lakehouse.formats.verdict import RecordError
+
+pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
+
+# The parser of messages takes no name with these, which JSON writes with a backslash. A letter for private use stands
+# for each, in the name that the parser is given and in the messages that it reads.
+_STAND_INS = {code: chr(0xF000 + code) for code in (*range(0x20), ord('"'), ord("\\"))}
+_ORIGINALS = {ord(letter): chr(code) for code, letter in _STAND_INS.items()}
+_ORIGINALS_IN_JSON = {letter: msgspec.json.encode(text).decode()[1:-1] for letter, text in _ORIGINALS.items()}
+_STRING = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?', re.DOTALL)
 
 
 def source_schema(schema: pa.Schema, aliases: Mapping[str, str]) -> pa.Schema:
-    """The schema by the names of messages.
+    """The schema by the names of messages, as the parser takes them.
 
     Args:
         schema: by the names of the table.
@@ -20,5 +36,56 @@ def source_struct(kind: pa.StructType, aliases: Mapping[str, str]) -> pa.StructT
     return pa.struct([_renamed(field, aliases) for field in kind])
 
 
+def parser_name(name: str) -> str:
+    """A name as the parser takes it: the same, but for quotes, backslashes and control characters."""
+    return name.translate(_STAND_INS)
+
+
+def original_name(text: str) -> str:
+    """What stands for the parser's names in messages, in a text with some of them."""
+    return text.translate(_ORIGINALS)
+
+
+class QuotedNames:
+    """Names that the parser does not take, in messages and in what is said of them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {name: msgspec.json.encode(parser_name(name)) for name in names if parser_name(name) != name}
+
+    def hide(self, values: pa.BinaryArray) -> pa.BinaryArray:
+        """Messages with the parser's names in the place of these; nearly always the messages themselves."""
+        if not self._names or not bool(pc.any(pc.match_substring(values, b"\\")).as_py()):
+            return values
+        return pa.array([self.hidden(value) for value in values.to_pylist()], values.type)
+
+    def hidden(self, value: bytes | None) -> bytes | None:
+        """The same for one message or key."""
+        if not self._names or value is None or b"\\" not in value:
+            return value
+        return _STRING.sub(self._member, value)
+
+    def shown(self, errors: Mapping[int, RecordError]) -> dict[int, RecordError]:
+        """What is wrong with messages, by the names that they have."""
+        if not self._names:
+            return dict(errors)
+        return {row: replace(error, message=original_name(error.message)) for row, error in errors.items()}
+
+    def shown_json(self, parts: Mapping[int, str]) -> dict[int, str]:
+        """Parts of messages as they came."""
+        if not self._names:
+            return dict(parts)
+        return {row: text.translate(_ORIGINALS_IN_JSON) for row, text in parts.items()}
+
+    def _member(self, match: re.Match[bytes]) -> bytes:
+        string, colon = match.groups()
+        if colon is None or b"\\" not in string:
+            return match[0]
+        try:
+            name = msgspec.json.decode(string, type=str)
+        except msgspec.DecodeError:
+            return match[0]
+        return self._names[name] + colon if name in self._names else match[0]
+
+
 def _renamed(field: pa.Field, aliases: Mapping[str, str]) -> pa.Field:
-    return field.with_name(aliases.get(field.name, field.name))
+    return field.with_name(parser_name(aliases.get(field.name, field.name)))

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakehouse.declarations import Changelog, DeclarationError, Dms, Flat
+from lakehouse.declarations import Changelog, Debezium, DeclarationError, Dms, Flat
 from lakehouse.formats.json.decoder import JsonDecoder
 from lakehouse.formats.json.routed import RoutedDecoder
 from lakehouse.steps.cdc.replay.changes import _image
-from lakehouse_tests.formats.changes.decoding import changelog, debezium, decode, wrapped
+from lakehouse_tests.formats.changes.decoding import changelog, debezium, decode, decoder_of, wrapped
 from lakehouse_tests.formats.changes.dms.test_messages import PLACE, dms
 
-SPACED, QUOTED = "unit price", "the 'id' №1"
+SPACED, QUOTED = "unit price", "the \"id\" \\ of '№1'\n"
 SCHEMA = pa.schema([("number", pa.int64()), ("price", pa.int64())])
-NAMES = st.text(st.characters(codec="utf-8", min_codepoint=32, exclude_characters='"\\'), min_size=1, max_size=20)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 
 
 def aliased(**more: Any) -> Changelog:
@@ -37,7 +37,7 @@ def aliased(**more: Any) -> Changelog:
 
 
 @given(NAMES, NAMES.filter(lambda name: name != "number"), st.integers(0, 2**40))
-def test_any_name_without_double_quotes(first: str, second: str, value: int) -> None:
+def test_any_name(first: str, second: str, value: int) -> None:
     aliases = {"price": second} if first in (second, "price") else {"number": first, "price": second}
     record = {aliases.get("number", "number"): value, second: value + 1}
     decoder = pickle.loads(pickle.dumps(JsonDecoder(SCHEMA, aliases)))
@@ -101,8 +101,46 @@ def test_what_was_sent_before_a_column_was_declared_is_found_by_its_alias() -> N
     assert image.to_list() == [{"number": 1, "price": "x"}, {"number": 2, "price": None}]
 
 
-@pytest.mark.parametrize("alias", ['the "id"', "a\\b", "a\nb", 3])
-def test_an_alias_that_the_parser_would_not_find_is_refused(alias: Any) -> None:
+def test_what_is_said_of_messages_has_the_names_of_messages() -> None:
+    """Also within fields that nobody declared, and in values, where such a name is left alone."""
+    after = {QUOTED: 1, SPACED: f"{QUOTED}: 1", "other": None}
+    unknown = {"note": {QUOTED: [{QUOTED: f'"{QUOTED}": 2'}]}}
+    row = decode([debezium("c", {**after, **unknown})], aliased()).only()
+    assert row["after"]["price"] == f"{QUOTED}: 1"
+    assert json.loads(row["extra"]) == unknown
+    ((_, message),) = decode([debezium("c", {**after, QUOTED: "x"})], aliased()).errors.values()
+    assert f"after.{QUOTED}" in message
+    ((_, message),) = decode([None], aliased(), keys=[{"number": 1}]).errors.values()
+    assert f"`{QUOTED}`" in message
+    required = pa.schema([SCHEMA.field(0), SCHEMA.field(1).with_nullable(False)])
+    decoded = JsonDecoder(required, {"price": QUOTED}).decode(pa.array([b'{"number": 1}'], pa.binary()))
+    assert f"`{QUOTED}`" in decoded.errors[0].message
+
+
+def test_quoted_names_of_a_format_and_of_a_schema() -> None:
+    log = aliased(format=Debezium(ignored=('left "out"',)))
+    fields = [{"field": QUOTED, "type": "int64"}, {"field": SPACED, "type": "int32"}]
+    schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}
+    image = {QUOTED: 1, SPACED: "2", 'left "out"': 3}
+    plain, typed = debezium("c", image), wrapped(debezium("c", {QUOTED: 1, SPACED: 2}), schema)
+    assert decode([plain], log).only()["extra"] is None
+    ((_, message),) = decode([typed], log).errors.values()
+    assert "int32" in message, "the schema is found"
+
+
+def test_keys_of_refused_messages_and_of_changed_keys() -> None:
+    log = aliased()
+    value, key = (json.dumps(part).encode() for part in (debezium("c", {QUOTED: 7, SPACED: 2}), {QUOTED: 7}))
+    refused = decoder_of(log).refused("cdc.things", [value, value], [None, key], [0, 1])
+    assert [column.to_pylist() for column in refused.columns] == [[7, 7]]
+    moved = decode(
+        [debezium("d", before={QUOTED: 1})], log, keys=[{QUOTED: 1}], headers=[{"__debezium.newkey": {QUOTED: 2}}]
+    )
+    assert moved.only()["other_key"] == {"number": 2}
+
+
+@pytest.mark.parametrize("alias", [3, "a\ud800"])
+def test_an_alias_that_no_message_has_is_refused(alias: Any) -> None:
     column = pandera.Column(T.LongType(), nullable=True, metadata={"alias": alias})
     with pytest.raises(DeclarationError, match="cannot be an alias"):
         changelog(row=pandera.DataFrameSchema({"a": column}), key=())

@@ -1,7 +1,6 @@
 """A column as everybody below reads it, taken from what pandera holds."""
 
 import inspect
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast, runtime_checkable
@@ -13,8 +12,6 @@ from pandera.pyspark import DataFrameModel, DataFrameSchema
 from lakehouse.declarations.columns import dtypes as _dtypes  # registers the types that pandera lacks
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_column_name
-
-_NO_ALIAS = re.compile(r'["\\\x00-\x1f]')  # which the parser of messages takes in no name
 
 Severity = Literal["blocking", "warning"]
 PanderaSchema = type[DataFrameModel] | DataFrameSchema  # pyright: ignore[reportMissingTypeArgument]
@@ -150,10 +147,10 @@ def _column(table: str, name: str, schema: Any) -> Column:
         if not isinstance(value, bool):
             raise DeclarationError(f"{table}.{name}: {flag} should be True or False.", remedy="write one of them.")
     alias = metadata.pop("alias", "")
-    if not isinstance(alias, str) or _NO_ALIAS.search(alias):
+    if not isinstance(alias, str) or alias.encode(errors="ignore").decode() != alias:
         raise DeclarationError(
             f"{table}.{name}: {alias!r} cannot be an alias.",
-            remedy="write what messages call the column: a text without double quotes, backslashes and line breaks.",
+            remedy="write the text that messages call the column.",
         )
     if metadata:
         # A misspelt `sensitive` must not make values visible.

@@ -25,6 +25,7 @@ from lakehouse.formats.changes.rows import Messages, RowBuilder
 from lakehouse.formats.json.pieces import no_garbage_collection
 from lakehouse.formats.json.routed import Routed, RoutedRows
 from lakehouse.formats.json.wire import small_types
+from lakehouse.formats.source_names import QuotedNames, parser_name
 from lakehouse.formats.verdict import RecordError
 
 _MOST_READERS = 64
@@ -59,7 +60,10 @@ class ChangeDecoder:
         Raises:
             UndecodableType: A column's type has no form in these messages.
         """
-        self._format = form
+        self._declared = form
+        self._format = _by_parser_names(form)
+        aliases = [alias for table in tables.values() for alias in table.aliases.values()]
+        self._quoted = QuotedNames([*aliases, *form.ignored])
         self._tables = {name: replace(table, schema=small_types(table.schema)) for name, table in tables.items()}
         self._schemas = MessageSchemas(row_schema) if isinstance(form, Debezium) else None
         self._readers = lru_cache(maxsize=_MOST_READERS)(self._reader)
@@ -68,7 +72,7 @@ class ChangeDecoder:
         self._router = Router(form, self._tables)
 
     def __reduce__(self) -> tuple[type["ChangeDecoder"], tuple[ChangeFormat, dict[str, ChangeTable]]]:
-        return ChangeDecoder, (self._format, self._tables)
+        return ChangeDecoder, (self._declared, self._tables)
 
     def decode(
         self,
@@ -92,6 +96,7 @@ class ChangeDecoder:
         errors: Errors = {}
         if not len(values):
             return Routed(parts, errors)
+        values = self._quoted.hide(values)
         with no_garbage_collection():
             for name, rows in self._router.groups(values, keys).items():
                 if name == NOBODY:
@@ -100,7 +105,7 @@ class ChangeDecoder:
                 part = self._part(name, rows, (values, keys, headers, offsets), errors)
                 if len(part.rows):
                     parts[name] = part
-        return Routed(parts, errors)
+        return Routed(parts, self._quoted.shown(errors))
 
     def refused(
         self, name: str, values: Sequence[bytes | None], keys: Sequence[bytes | None], offsets: Sequence[int]
@@ -114,6 +119,7 @@ class ChangeDecoder:
             offsets: Kafka's offsets.
         """
         reader = self._readers(name, ())
+        values = [self._quoted.hidden(value) for value in values]
         refused = refused_keys(self._router, reader.form, reader.rows.key_reader, name, values, keys)
         own_values, own_offsets = [values[row] for row in refused.rows], [offsets[row] for row in refused.rows]
         positions = refused_positions(reader.form, own_values, own_offsets)
@@ -145,6 +151,7 @@ class ChangeDecoder:
         """Messages that are written in one way."""
         values, keys, headers, offsets = columns
         read = reader.form.read(values)
+        read.extra = self._quoted.shown_json(read.extra)
         nothing = [row for row in read.tombstones if reader.keyed and (keys is None or not keys[row].is_valid)]
         if isinstance(self._format, Debezium):
             # It follows each delete of a source table without a key, and says nothing of any row.
@@ -159,6 +166,11 @@ class ChangeDecoder:
         errors.update((int(rows[row]), error) for row, error in broken.items())
         good = np.delete(np.arange(len(rows)), list(broken))
         return RoutedRows(rows[good], batch.take(pa.array(good)))
+
+
+def _by_parser_names(form: ChangeFormat) -> ChangeFormat:
+    form = replace(form, ignored=tuple(map(parser_name, form.ignored)))
+    return replace(form, millis=tuple(map(parser_name, form.millis))) if isinstance(form, Debezium) else form
 
 
 def _rows_of(columns: tuple[Any, ...], rows: np.ndarray) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from pyarrow import types as t
 from lakehouse.declarations.policies.change_format import Debezium
 from lakehouse.formats.changes.decimals import base64_decimals
 from lakehouse.formats.changes.facts import rows_where
-from lakehouse.formats.json.text import Parsed, Refused, parse_text
+from lakehouse.formats.json.text import BEYOND_YEARS, Parsed, Refused, parse_text
 from lakehouse.formats.json.wire import wire_type
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
@@ -96,7 +96,7 @@ class DebeziumEncoding:
                 return base64_decimals(array, declared, declared.scale)
             return parse_text(array.cast(pa.string()), declared)
         if t.is_float32(declared):
-            return floats(array)
+            return floats(array, declared)
         if t.is_date32(declared) or (t.is_timestamp(declared) and declared.tz is None):
             array = pc.replace_substring_regex(array, "Z$", "")
         return parse_text(array, declared)
@@ -141,7 +141,7 @@ def _within(array: pa.Array, first: int, last: int, target: pa.DataType) -> Pars
     if extent["min"] is None or (extent["min"] >= first and extent["max"] <= last):
         return array.view(target), []
     beyond = pc.or_(pc.less(array, first), pc.greater(array, last))
-    refused = Refused(rows_where(beyond), "out_of_range", "the year is not within 0001 to 9999")
+    refused = Refused(rows_where(beyond), "out_of_range", BEYOND_YEARS)
     return pc.if_else(pc.fill_null(beyond, True), pa.scalar(None, array.type), array).view(target), [refused]
 
 
@@ -163,11 +163,11 @@ def instants(array: pa.Array, target: pa.DataType, unit: str) -> Parsed:
     return own.view(target), refused
 
 
-def floats(array: pa.Array) -> Parsed:
-    """The JSON of 32-bit floats, with the texts that stand for what is no number."""
+def floats(array: pa.Array, target: pa.DataType) -> Parsed:
+    """The JSON of floats, with the texts that stand for what is no number."""
     known = pc.index_in(array, value_set=pa.array(list(NOT_NUMBERS)))
     if known.null_count == len(known):
-        return parse_text(array, pa.float32())
+        return parse_text(array, target)
     plain = pc.if_else(known.is_valid(), pa.scalar(None, pa.string()), array)
-    numbers, refused = parse_text(plain, pa.float32())
-    return pc.coalesce(pa.array(list(NOT_NUMBERS.values()), pa.float32()).take(known), numbers), refused
+    numbers, refused = parse_text(plain, target)
+    return pc.coalesce(pa.array(list(NOT_NUMBERS.values()), target).take(known), numbers), refused

@@ -1,12 +1,16 @@
 """What every form of change messages is brought to before it becomes rows of a changelog."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lakehouse.declarations.changelog import Changelog
+from lakehouse.declarations.columns.column import aliases_of
+from lakehouse.declarations.policies.special_values import SpecialValues
 from lakehouse.formats.source_names import source_struct
 from lakehouse.formats.verdict import RecordError
 
@@ -28,12 +32,25 @@ class ChangeTable:
         sources: the source tables whose changes it takes, `schema.table`; None among them stands for all others.
         null_keys: whether a null in a key is a value like others ("equal") or a reason for quarantine.
         aliases: column → what messages call it, where that is not its name.
+        special_values: Spark's name of a type → what becomes of values that it has no room for.
     """
 
     schema: pa.Schema
     sources: frozenset[str | None]
     null_keys: str = "quarantine"
     aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    special_values: Mapping[str, SpecialValues] = field(default_factory=dict[str, SpecialValues])
+
+    @classmethod
+    def of(cls, log: Changelog, schema: pa.Schema, sources: Iterable[str | None]) -> Self:
+        """A declared changelog; `schema` and `sources` as above."""
+        return cls(
+            schema=schema,
+            sources=frozenset(sources),
+            null_keys=log.null_keys,
+            aliases=aliases_of(log.columns),
+            special_values=log.special_values,
+        )
 
     @property
     def key(self) -> pa.StructType:

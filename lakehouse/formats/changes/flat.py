@@ -25,7 +25,7 @@ from lakehouse.formats.changes.facts import (
     report,
 )
 from lakehouse.formats.changes.reading import Fields, Form, Odd, WireColumns, fields_of, undeclared
-from lakehouse.formats.changes.row_images import Images
+from lakehouse.formats.changes.special_values.encoding import images_of
 from lakehouse.formats.changes.times import micros_of_millis, micros_of_text
 from lakehouse.formats.json.columns import wire_columns
 from lakehouse.formats.json.model import record_model
@@ -50,7 +50,7 @@ class FlatForm(Form):
             UndecodableType: a column's type has no form in these messages.
         """
         self._options = options
-        images = Images(table.source_row, PlainEncoding(options.unavailable))
+        images = images_of(table, PlainEncoding(options.unavailable))
         names = (options.operation, *options.position, options.deleted, options.source_time, options.transaction_id)
         self._meta_names = tuple(dict.fromkeys(name for name in names if name is not None))
         self._meta = pa.schema([pa.field(name, JSON) for name in self._meta_names])

@@ -1,6 +1,6 @@
 """Keys that stand beside a message: in the Kafka key, and in Debezium's headers of a change of key."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -20,6 +20,7 @@ from lakehouse.formats.changes.row_images import Images
 from lakehouse.formats.json.columns import wire_columns
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser
+from lakehouse.formats.source_names import QuotedNames
 from lakehouse.formats.verdict import RecordError
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
@@ -35,6 +36,11 @@ class Header(msgspec.Struct):
 
     key: str
     value: bytes | None = None
+
+
+def write_headers(headers: Iterable[Header]) -> str:
+    """The JSON in which the headers of one record travel."""
+    return msgspec.json.encode(list(headers)).decode()
 
 
 def read_headers(text: str) -> list[Header]:
@@ -83,6 +89,7 @@ class KeyReader:
     def __init__(self, table: ChangeTable, encoding: Encoding) -> None:
         self._kind = table.source_key
         self._names = [field.name for field in self._kind]
+        self._quoted = QuotedNames(table.aliases.values())
         self._nulls = table.null_keys == "equal"
         self._encoding = encoding
         self._schemas = MessageSchemas(key_schema)
@@ -99,7 +106,7 @@ class KeyReader:
         groups: dict[MessageSchema, list[int]] = {} if len(keys) else {(): []}
         payloads: list[bytes] = []
         for row, key in enumerate(keys):
-            opened = self._opened(key)
+            opened = self._opened(self._quoted.hidden(key))
             if isinstance(opened, RecordError):
                 refused[row] = opened
                 opened = ((), b"{}")

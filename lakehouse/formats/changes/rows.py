@@ -28,7 +28,8 @@ from lakehouse.formats.changes.facts import (
 )
 from lakehouse.formats.changes.keys import KeyReader, key_headers
 from lakehouse.formats.changes.reading import Fields
-from lakehouse.formats.changes.row_images import Image, Images
+from lakehouse.formats.changes.row_images import Image
+from lakehouse.formats.changes.special_values.encoding import images_of
 from lakehouse.formats.verdict import RecordError
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
@@ -60,7 +61,7 @@ class RowBuilder:
     def __init__(self, table: ChangeTable, encoding: Encoding, epoch: int) -> None:
         self._table = table
         self._epoch = epoch
-        self._images = Images(table.source_row, encoding)
+        self._images = images_of(table, encoding)
         self._keys = KeyReader(table, encoding)
         in_headers = HeaderEncoding(encoding) if isinstance(encoding, DebeziumEncoding) else encoding
         self._header_keys = KeyReader(table, in_headers)

@@ -11,7 +11,7 @@ from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser
 from lakehouse.formats.json.pieces import no_garbage_collection, pieces
 from lakehouse.formats.json.wire import small_types
-from lakehouse.formats.source_names import source_schema
+from lakehouse.formats.source_names import QuotedNames, source_schema
 from lakehouse.formats.verdict import RecordError
 
 
@@ -37,6 +37,7 @@ class JsonDecoder:
         self.schema = small_types(schema)
         self._aliases = dict(aliases or {})
         self._own = source_schema(self.schema, self._aliases)
+        self._quoted = QuotedNames(self._aliases.values())
         self._parser = RecordParser(record_model(self._own))
 
     def __reduce__(self) -> tuple[type["JsonDecoder"], tuple[pa.Schema, dict[str, str]]]:
@@ -47,7 +48,7 @@ class JsonDecoder:
         assembly = Assembly(self._own)
         errors: dict[int, RecordError] = {}
         with no_garbage_collection():
-            for start, piece in pieces(values):
+            for start, piece in pieces(self._quoted.hide(values)):
                 records = self._parser.parse_all(piece)
                 if records is None:
                     records, refused = self._parser.parse_each(piece)
@@ -56,10 +57,10 @@ class JsonDecoder:
             batch, broken = assembly.finish()
             batch = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
         if not errors:
-            return Decoded(batch, broken)
+            return Decoded(batch, self._quoted.shown(broken))
         rows = np.delete(np.arange(len(values)), list(errors))
         errors.update((int(rows[row]), error) for row, error in broken.items())
-        return Decoded(_spread(batch, rows, len(values)), errors)
+        return Decoded(_spread(batch, rows, len(values)), self._quoted.shown(errors))
 
 
 def _spread(batch: pa.RecordBatch, rows: np.ndarray, count: int) -> pa.RecordBatch:

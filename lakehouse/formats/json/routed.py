@@ -17,7 +17,7 @@ from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser, field_reader
 from lakehouse.formats.json.pieces import no_garbage_collection, pieces
 from lakehouse.formats.json.wire import UndecodableType, small_types
-from lakehouse.formats.source_names import source_schema
+from lakehouse.formats.source_names import QuotedNames, source_schema
 from lakehouse.formats.verdict import RecordError
 
 
@@ -72,6 +72,7 @@ class RoutedDecoder:
         self._field = route_field
         self._schemas = {route: small_types(schema) for route, schema in schemas.items()}
         self._aliases = {route: dict(of_table) for route, of_table in (aliases or {}).items()}
+        self._quoted = QuotedNames(alias for of_table in self._aliases.values() for alias in of_table.values())
         self._named = {
             route: source_schema(schema, self._aliases.get(route, {})) for route, schema in self._schemas.items()
         }
@@ -97,7 +98,7 @@ class RoutedDecoder:
         rows: dict[str, list[np.ndarray]] = {route: [] for route in self._own}
         errors: dict[int, RecordError] = {}
         with no_garbage_collection():
-            for start, piece in pieces(values):
+            for start, piece in pieces(self._quoted.hide(values)):
                 parsed, refused = self._all_at_once(piece) or self._one_by_one(piece)
                 errors.update((start + position, error) for position, error in refused.items())
                 for route, (positions, records) in parsed.items():
@@ -107,7 +108,7 @@ class RoutedDecoder:
             for route, assembly in assemblies.items():
                 if rows[route]:
                     parts[route] = self._part(route, np.concatenate(rows[route]), assembly, errors)
-        return Routed(parts, errors)
+        return Routed(parts, self._quoted.shown(errors))
 
     def _all_at_once(self, piece: pa.BinaryArray) -> tuple[_Parsed, dict[int, RecordError]] | None:
         records = self._any.parse_all(piece)

@@ -47,6 +47,9 @@ _LAST_MICRO = (dt.datetime.max.replace(tzinfo=dt.UTC) - _EPOCH) // dt.timedelta(
 _FIRST_DAY = (dt.date.min - _EPOCH.date()).days
 _LAST_DAY = (dt.date.max - _EPOCH.date()).days
 
+BEYOND_YEARS = "the year is not within 0001 to 9999"
+"""The complaint about a date or timestamp that is well written, and that no column has room for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refused:
@@ -66,8 +69,8 @@ def parse_text(text: pa.StringArray, target: pa.DataType) -> Parsed:
         return _timestamps(text, target)
     if t.is_date32(target):
         return _dates(text)
-    if t.is_float32(target):
-        return _floats(text)
+    if t.is_floating(target):
+        return _floats(text, target)
     return _decimals(text, target) if t.is_decimal(target) else _binaries(text)
 
 
@@ -121,18 +124,18 @@ def _between(parsed: pa.Array, number: pa.DataType, first: int, last: int) -> Pa
     if extent["min"] is None or (extent["min"] >= first and extent["max"] <= last):
         return parsed, []
     beyond = pc.fill_null(pc.or_(pc.less(numbers, first), pc.greater(numbers, last)), False)
-    refused = Refused(_where(beyond), "out_of_range", "the year is not within 0001 to 9999")
+    refused = Refused(_where(beyond), "out_of_range", BEYOND_YEARS)
     return pc.if_else(beyond, pa.scalar(None, parsed.type), parsed), [refused]
 
 
-def _floats(text: pa.StringArray) -> Parsed:
+def _floats(text: pa.StringArray, target: pa.DataType) -> Parsed:
     """Floats from the JSON of numbers. An integer zero has no sign, as in Spark."""
     fits, refused = _grammar(text, r"^-?[0-9]", "expected number")
-    numbers = pc.if_else(pc.equal(fits, "-0"), "0", fits).cast(pa.float32())
+    numbers = pc.if_else(pc.equal(fits, "-0"), "0", fits).cast(target)
     infinite = pc.fill_null(pc.is_inf(numbers), False)
     if infinite.true_count:
         refused.append(Refused(_where(infinite), "out_of_range", "the number does not fit the type"))
-        numbers = pc.if_else(infinite, pa.scalar(None, pa.float32()), numbers)
+        numbers = pc.if_else(infinite, pa.scalar(None, target), numbers)
     return numbers, refused
 
 

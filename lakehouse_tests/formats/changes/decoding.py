@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyspark.sql.types as T  # noqa: N812
 
 from lakehouse.declarations import Changelog, iceberg_schema
-from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 
@@ -30,12 +29,7 @@ def changelog(columns: Mapping[str, T.DataType] = THINGS, **more: Any) -> Change
 def decoder_of(*logs: Changelog) -> ChangeDecoder:
     """The decoder of a stream with these changelogs."""
     tables = {
-        log.name: ChangeTable(
-            schema=file_schema(iceberg_schema(log.table.without_coordinates())),
-            sources=frozenset((log.source,)),
-            null_keys=log.null_keys,
-            aliases=aliases_of(log.columns),
-        )
+        log.name: ChangeTable.of(log, file_schema(iceberg_schema(log.table.without_coordinates())), [log.source])
         for log in logs
     }
     return ChangeDecoder(logs[0].format, tables)

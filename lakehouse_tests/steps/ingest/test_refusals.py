@@ -43,7 +43,7 @@ def recreate(stream: Landing) -> None:
     before = read_topic(stream.kafka, stream.stream.topic).topic_id
     with AdminClient(client_config(stream.kafka)) as admin:
         admin.delete_topics([stream.stream.topic])[stream.stream.topic].result()
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while create_topic(stream.kafka, stream.stream.topic, 1).topic_id == before:
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from lakehouse.formats.changes.reading import Fields, fields_of, is_wrapped
+from lakehouse.formats.source_names import parser_name
 from lakehouse.formats.verdict import RecordError
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -93,7 +94,7 @@ def _fields(schema: bytes) -> Sequence[_Type]:
 
 def _leaves(fields: Sequence[_Type]) -> Iterator[tuple[str, ConnectType]]:
     for child in fields:
-        yield from _parts(child, child.field)
+        yield from _parts(child, parser_name(child.field))
 
 
 def _parts(described: _Type, path: str) -> Iterator[tuple[str, ConnectType]]:

@@ -42,7 +42,7 @@ from lakehouse.formats.changes.reading import (
     text_of,
     undeclared,
 )
-from lakehouse.formats.changes.row_images import Images
+from lakehouse.formats.changes.special_values.encoding import images_of
 from lakehouse.formats.changes.times import micros_of_millis
 from lakehouse.formats.json.parser import RecordParser
 from lakehouse.formats.verdict import RecordError
@@ -73,7 +73,7 @@ class DebeziumForm(Form):
         Raises:
             UndecodableType: a column's type has no form in these messages.
         """
-        images = Images(table.source_row, encoding)
+        images = images_of(table, encoding)
         models = Models(images, options.ignored)
         self.wire, self.blank = models.wire, models.blank
         self._bare, self._wrapped = RecordParser(models.strict), RecordParser(models.wrapped)

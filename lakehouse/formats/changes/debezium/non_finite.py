@@ -16,9 +16,7 @@ class NotNumbers:
     def __init__(self, images: Images) -> None:
         wired = zip(images.kind, images.fields, strict=True)
         self._members = {
-            child.name: f"f{index}"
-            for index, (child, wire) in enumerate(wired)
-            if t.is_float64(child.type) and t.is_float64(wire.type)
+            child.name: f"f{index}" for index, (child, wire) in enumerate(wired) if t.is_float64(wire.type)
         }
 
     def without(self, fields: Fields) -> tuple[bytes, list[tuple[str, str, float]]]:

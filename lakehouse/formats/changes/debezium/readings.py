@@ -93,7 +93,7 @@ def _floating(written: ConnectType, declared: pa.DataType) -> ValueReader | None
     if written.kind in _WHOLE and written.name not in UNITS:
         return ValueReader(pa.int64(), lambda array: _exact(array, declared, 2**53 if double else 2**24))
     if written.kind == "float" or (written.kind == "double" and double):
-        return _same(declared) if double else ValueReader(JSON, floats)
+        return _same(declared) if double else ValueReader(JSON, lambda array: floats(array, declared))
     return None
 
 

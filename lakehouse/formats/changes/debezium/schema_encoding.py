@@ -58,6 +58,10 @@ class SchemaEncoding(DebeziumEncoding):
             return quoted(texts)
         return texts if t.is_string(wire) else None
 
+    def is_scalar(self, path: str) -> bool:
+        """Whether the JSON of a value is what it says: no parts, and no bytes in Base64."""
+        return path not in self._types or self._types[path].kind not in ("bytes", "struct")
+
     def _reading(self, declared: pa.DataType, path: str) -> ValueReader | None:
         return reading(self._types[path], declared, self.unit(path))
 

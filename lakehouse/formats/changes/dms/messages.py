@@ -28,7 +28,7 @@ from lakehouse.formats.changes.facts import (
 )
 from lakehouse.formats.changes.names import Names, joined
 from lakehouse.formats.changes.reading import Fields, Form, Odd, WireColumns, fields_of, member, undeclared
-from lakehouse.formats.changes.row_images import Images
+from lakehouse.formats.changes.special_values.encoding import images_of
 from lakehouse.formats.changes.times import micros_of_text
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser
@@ -62,7 +62,7 @@ class DmsForm(Form):
         Raises:
             UndecodableType: a column's type has no form in these messages.
         """
-        images = Images(table.source_row, DmsEncoding())
+        images = images_of(table, DmsEncoding())
         data = images.raw(options.ignored)
         whole, row = record_model(pa.schema(data)), record_model(pa.schema(images.fields))
         strict = msgspec.defstruct("Strict", [], bases=(whole,), forbid_unknown_fields=True, gc=False)

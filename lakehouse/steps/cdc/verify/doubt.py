@@ -16,7 +16,6 @@ from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Debezium, Declarations, MirrorTables, arrow_schema
-from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.declarations.policies.change_format import ChangeFormat
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
@@ -222,15 +221,7 @@ def refusal_decoder(tables: MirrorTables, declarations: Declarations) -> ChangeD
     logs = [declarations.changelogs[name] for name in stream.tables]
     return ChangeDecoder(
         form,
-        {
-            log.name: ChangeTable(
-                schema=arrow_schema(log.table.without_coordinates()),
-                sources=frozenset([log.source]),
-                null_keys=log.null_keys,
-                aliases=aliases_of(log.columns),
-            )
-            for log in logs
-        },
+        {log.name: ChangeTable.of(log, arrow_schema(log.table.without_coordinates()), [log.source]) for log in logs},
     )
 
 

@@ -10,12 +10,9 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyspark.sql import SparkSession
 
 from lakehouse.contracts.rules import compile_rules
-from lakehouse.declarations import ByField, BySource, Declarations, Stream, Table, ToTable, iceberg_schema
-from lakehouse.declarations.columns.column import aliases_of
+from lakehouse.declarations import Declarations, Stream, Table, iceberg_schema
 from lakehouse.engines.kafka.statement import Counts
 from lakehouse.engines.kafka.tally import Tally, added
-from lakehouse.formats.changes import ChangeDecoder, ChangeTable
-from lakehouse.formats.json import JsonDecoder, RoutedDecoder
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.settings import KafkaSettings
@@ -24,6 +21,7 @@ from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.received import TOMBSTONE, Stretch
 from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.workers.decoders import stream_decoder
 from lakehouse.steps.ingest.workers.scan import kafka_frame
 from lakehouse.steps.ingest.workers.task_report import REPORT_SCHEMA, TaskReport, read_report
 from lakehouse.steps.ingest.workers.worker import IngestTask
@@ -61,7 +59,8 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
         beyond: tables whose layout is beyond the workers' writer; their rows go to a spool for Spark's own.
     """
     stream, tables = work.stream, work.declarations.tables
-    decoder, routes = _decoder(work)
+    schemas = {name: record_schema(tables[name], work.bases[name]) for name in stream.tables}
+    decoder, routes = stream_decoder(stream, work.declarations, schemas)
     return IngestTask(
         topic=stream.topic,
         run_id=work.attempt.run_id,
@@ -73,31 +72,6 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
         quarantine=stream.quarantine_table,
         keep=work.keep,
     )
-
-
-def _decoder(work: IngestWork) -> tuple[JsonDecoder | RoutedDecoder | ChangeDecoder, dict[str, str]]:
-    """What reads the stream's records, and the table for each route that it knows."""
-    stream, declared = work.stream, work.declarations
-    schemas = {name: record_schema(declared.tables[name], work.bases[name]) for name in stream.tables}
-    match stream.route:
-        case ToTable(table):
-            return JsonDecoder(schemas[table], aliases_of(declared.tables[table].columns)), {"": table}
-        case ByField(field, routes):
-            aliases = {value: aliases_of(declared.tables[table].columns) for value, table in routes.items()}
-            by_value = {value: schemas[table] for value, table in routes.items()}
-            return RoutedDecoder(field, by_value, aliases), dict(routes)
-        case BySource(routes):
-            assert stream.format != "json"  # a declaration with this route and no format of changes is refused
-            changelogs = {
-                name: ChangeTable(
-                    schema=schemas[name],
-                    sources=frozenset(source for source, table in routes.items() if table == name),
-                    null_keys=declared.changelogs[name].null_keys,
-                    aliases=aliases_of(declared.changelogs[name].columns),
-                )
-                for name in stream.tables
-            }
-            return ChangeDecoder(stream.format, changelogs), {name: name for name in changelogs}
 
 
 def record_schema(table: Table, base: Base) -> pa.Schema:

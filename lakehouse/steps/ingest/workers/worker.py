@@ -68,10 +68,14 @@ class IngestTask:
 
     def judge(self, records: pa.RecordBatch) -> dict[int, RecordError]:
         """Which records of a batch would go to quarantine, and why; nothing is written."""
+        return self.sort(records)[1]
+
+    def sort(self, records: pa.RecordBatch) -> tuple[list[tuple[str, pa.RecordBatch]], dict[int, RecordError]]:
+        """The rows that records of a batch would become, by table, and which would go to quarantine, and why."""
         work, errors = _TaskWork(self, self.prefix), dict[int, RecordError]()
-        for table, rows, columns in work.decoded(records, errors):
-            work.judged(table, rows, columns, errors)
-        return errors
+        parts = list(work.decoded(records, errors))
+        rows = [(table, work.judged(table, places, columns, errors)[1]) for table, places, columns in parts]
+        return rows, errors
 
 
 @dataclass
