@@ -1,5 +1,7 @@
 """`python -m benchmarks.latency`: does the thousandth commit take longer than the first, with the defaults we ship?
 
+With `--pins`, `--releases` or `--partitions` a second table that carries these gets commits in turn with the first.
+
 Every commit is a whole ingest of a few records: plan, stage, seal, audit, publish of a table and its quarantine. Only
 Spark is left out: the workers' code runs in this process, and the time it takes is not counted, so that nothing hides
 what grows with the table's history.
@@ -10,7 +12,7 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 from unittest import mock
@@ -21,6 +23,7 @@ import typer
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from benchmarks.burden import Burden
 from benchmarks.declared import CASES
 from benchmarks.lab import Lab, Limits, open_lab
 from benchmarks.records import PARTITIONS, order
@@ -57,11 +60,24 @@ class _HereInsteadOfSpark:
 def main(
     commits: Annotated[int, typer.Option(help="How many.")] = 1000,
     window: Annotated[int, typer.Option(help="How many of the first and of the last are compared.")] = 50,
+    pins: Annotated[int, typer.Option(help="So many first commits stay pinned by runs.")] = 0,
+    releases: Annotated[int, typer.Option(help="So many of them are released.")] = 0,
+    partitions: Annotated[int, typer.Option(help="Of the table, filled by its first commit.")] = 0,
 ) -> None:
     """Measure, and write the result."""
-    console = Console(stderr=True)
-    with open_lab(commits * PER_COMMIT, Limits(), console) as lab:
-        seconds = list(_commits(lab, commits, console))
+    console, burden = Console(stderr=True), Burden(pins, releases, partitions)
+    here, count = _HereInsteadOfSpark(), commits * PER_COMMIT + burden.first_records
+    with open_lab(count, Limits(), console) as lab, mock.patch.object(readable, "read_and_write", here):
+        plain = _commits(lab, commits, Burden(), here, console)
+        if burden == Burden():
+            _report(list(plain), window)
+        else:
+            both = list(zip(plain, _commits(lab, commits, burden, here, console), strict=True))
+            _compare([pair[0] for pair in both], [pair[1] for pair in both], window, burden)
+
+
+def _report(seconds: Sequence[tuple[float, float]], window: int) -> None:
+    commits = len(seconds)
     first, last = (_medians(part) for part in (seconds[:window], seconds[-window:]))
     result: dict[str, Any] = {
         "commits": commits,
@@ -79,39 +95,54 @@ def main(
     print(f"| {commits - window + 1}–{commits} | {last[0]:.0f} ms | {ratios[0]} | {last[1]:.0f} ms | {ratios[1]} |")
 
 
+def _compare(
+    plain: Sequence[tuple[float, float]], burdened: Sequence[tuple[float, float]], window: int, burden: Burden
+) -> None:
+    """The last commits of both tables."""
+    light, heavy = _medians(plain[-window:]), _medians(burdened[-window:])
+    ratio = [round(after / before, 3) for before, after in zip(light, heavy, strict=True)]
+    result = {"commits": len(plain), "window": window, **asdict(burden), "plain_ms": light, "burdened_ms": heavy}
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "latency_burdened.json").write_text(json.dumps(result | {"ratio": ratio}) + "\n")
+    print(f"{burden}, commits {len(plain) - window + 1}–{len(plain)}: {heavy[0]:.0f} ms, {heavy[1]:.0f} ms of CPU")
+    print(f"without: {light[0]:.0f} ms, {light[1]:.0f} ms of CPU; that is {ratio[0]:.2f} × and {ratio[1]:.2f} ×")
+
+
 def _medians(part: Sequence[tuple[float, float]]) -> list[float]:
     """Milliseconds on the clock, and of CPU time."""
     return [round(1000 * statistics.median(each), 1) for each in zip(*part, strict=True)]
 
 
-def _commits(lab: Lab, commits: int, console: Console) -> Iterator[tuple[float, float]]:
+def _commits(
+    lab: Lab, commits: int, burden: Burden, here: _HereInsteadOfSpark, console: Console
+) -> Iterator[tuple[float, float]]:
     """Seconds on the clock and of CPU time for each commit."""
     namespace = f"latency_{time.time_ns() // 1_000_000}"
-    declarations = CASES["one"].declarations(namespace, lab.topic)
+    declarations = burden.declare(CASES["one"].declarations(namespace, lab.topic))
     lab.create_tables(declarations.tables.values())
     (stream,) = declarations.streams.values()
-    limits = lab.settings.ingest.model_copy(update={"max_records_per_run": PER_COMMIT})
-    here = _HereInsteadOfSpark()
-    with mock.patch.object(readable, "read_and_write", here):
-        for number in range(commits):
-            step = IngestStep(
-                stream=stream,
-                declarations=declarations,
-                catalog=lab.catalog,
-                kafka=lab.settings.kafka,
-                limits=limits,
-                session=lambda: cast("AbstractContextManager[SparkSession]", nullcontext()),
-                attempt=Attempt(run_id=f"{namespace}-{number}", step=stream.name),
-                inform=lambda _: None,
-            )
-            began, used = time.monotonic(), time.process_time()
-            report = ingest(step)
-            assert report.published is not None
-            seconds = time.monotonic() - began - here.seconds
-            cpu = time.process_time() - used - here.cpu_seconds
-            if number % 50 == 49:
-                console.print(f"commit {number + 1}: {1000 * seconds:.0f} ms, {1000 * cpu:.0f} ms CPU")
-            yield seconds, cpu
+    for number in range(commits):
+        records = PER_COMMIT if number else PER_COMMIT + burden.first_records
+        limits = lab.settings.ingest.model_copy(update={"max_records_per_run": records})
+        step = IngestStep(
+            stream=stream,
+            declarations=declarations,
+            catalog=lab.catalog,
+            kafka=lab.settings.kafka,
+            limits=limits,
+            session=lambda: cast("AbstractContextManager[SparkSession]", nullcontext()),
+            attempt=Attempt(run_id=f"{namespace}-{number}", step=stream.name),
+            inform=lambda _: None,
+        )
+        began, used = time.monotonic(), time.process_time()
+        report = ingest(step)
+        assert report.published is not None
+        seconds = time.monotonic() - began - here.seconds
+        cpu = time.process_time() - used - here.cpu_seconds
+        burden.tag(lab.catalog, report.published.snapshots, number)
+        if number % 50 == 49:
+            console.print(f"commit {number + 1}: {1000 * seconds:.0f} ms, {1000 * cpu:.0f} ms CPU")
+        yield seconds, cpu
     lab.drop_namespace(namespace)
 
 

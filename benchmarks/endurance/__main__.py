@@ -47,7 +47,7 @@ def main(
     samples = Samples(lakehouse.root)
     console.print(f"Everything is in {folder}.", highlight=False)
     try:
-        _begin(lakehouse, sources)
+        lakehouse.begin(sources)
         _work(lakehouse, sources, samples, minutes * 60, _plan(lakehouse, sources, samples, catch_up), rate, console)
         settled = _settle(lakehouse, sources, samples, console)
         code, audited = lakehouse.audit()
@@ -70,15 +70,6 @@ def main(
     if not keep:
         shutil.rmtree(folder)
     raise typer.Exit(1 if code or any(differences.values()) else 0)
-
-
-def _begin(lakehouse: DevLakehouse, sources: Sequence[Source]) -> None:
-    started = lakehouse.command("up")
-    if started.returncode:
-        raise RuntimeError(started.stdout + started.stderr)
-    for source in sources:
-        source.create(lakehouse.kafka)
-    lakehouse.start()
 
 
 def _plan(

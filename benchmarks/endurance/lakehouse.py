@@ -72,6 +72,19 @@ class DevLakehouse:
             [_LAKEHOUSE, *words], env=self.environ, cwd=self._folder, capture_output=True, text=True, check=False
         )
 
+    def begin(self, sources: Iterable[Source]) -> None:
+        """Start the broker, make the topics of sources, and start the rest.
+
+        Raises:
+            RuntimeError: something did not come up.
+        """
+        started = self.command("up")
+        if started.returncode:
+            raise RuntimeError(started.stdout + started.stderr)
+        for source in sources:
+            source.create(self.kafka)
+        self.start()
+
     def start(self) -> None:
         """Start broker, Spark Connect, Dagster and its sensors.
 
