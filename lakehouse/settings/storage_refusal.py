@@ -2,21 +2,21 @@
 
 import errno
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
-from lakehouse.errors import LakehouseError
+from lakehouse.errors import LakehouseError, with_causes
 
+_FULL = "is full"
 _NUMBERS = {
-    errno.ENOSPC: "is full",
+    errno.ENOSPC: _FULL,
     errno.EDQUOT: "has no quota left",
     errno.EROFS: "is read-only",
     errno.EACCES: "may not be written to",
     errno.EPERM: "may not be written to",
 }
 _WORDS = {  # of SQLite, and of errors that come as text from a worker of Spark
-    "database or disk is full": "is full",
-    "No space left on device": "is full",
+    "database or disk is full": _FULL,
+    "No space left on device": _FULL,
     "Disk quota exceeded": "has no quota left",
     "attempt to write a readonly database": "is read-only",
     "Read-only file system": "is read-only",
@@ -25,7 +25,7 @@ _WORDS = {  # of SQLite, and of errors that come as text from a worker of Spark
 _AMBIGUOUS = "disk I/O error"  # of SQLite: a write-ahead log that cannot grow, or a broken disk
 _ROOM = 1024**2  # bytes; with less SQLite cannot make a log anew
 _REMEDIES = {
-    "is full": "free some space there",
+    _FULL: "free some space there",
     "has no quota left": "free some space there",
     "is read-only": "make it writable",
     "may not be written to": "let this user write there",
@@ -45,15 +45,21 @@ class StorageRefused(LakehouseError):
         remedy = f"{_REMEDIES[refusal]}, or set LAKEHOUSE_HOME to a folder elsewhere; then run it again"
         super().__init__(f"{what} {refusal}.", remedy=remedy)
 
+    @classmethod
+    def of_state(cls, root: Path, refusal: str) -> "StorageRefused":
+        """The same of the state folder, or of the disk mounted in it that is full."""
+        full = full_disk(root) if refusal == _FULL else None
+        return cls(f"The state folder {root}" if full in (None, root) else f"The disk {full}", refusal)
+
 
 def storage_refusal(error: BaseException, folder: Path | None = None) -> str | None:
     """What is the matter with the disk, as the end of a sentence; None if that is not what the error is about.
 
     Args:
         error: with its causes.
-        folder: whose disk is asked for room where the words leave it open.
+        folder: whose disk, and the disks mounted in it, are asked for room where the words leave it open.
     """
-    for cause in _causes(error):
+    for cause in with_causes(error):
         if isinstance(cause, OSError) and cause.errno in _NUMBERS:
             return _NUMBERS[cause.errno]
         if (refusal := refusal_told(str(cause), folder)) is not None:
@@ -66,13 +72,10 @@ def refusal_told(text: str, folder: Path | None = None) -> str | None:
     for words, refusal in _WORDS.items():
         if words in text:
             return refusal
-    if _AMBIGUOUS in text and folder is not None and folder.exists() and shutil.disk_usage(folder).free < _ROOM:
-        return "is full"
-    return None
+    return _FULL if _AMBIGUOUS in text and folder is not None and full_disk(folder) is not None else None
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
+def full_disk(folder: Path) -> Path | None:
+    """The folder, or one in it that is a disk of its own, where there is no room; None if there is some everywhere."""
+    mounted = sorted(path for path in folder.iterdir() if path.is_mount()) if folder.is_dir() else []
+    return next((path for path in (folder, *mounted) if path.exists() and shutil.disk_usage(path).free < _ROOM), None)

@@ -13,7 +13,8 @@ from lakehouse_tests.mechanisms.table import MECHANISMS
 PAGE: Path = ROOT / "docs" / "reference" / "faults.md"
 _ABOUT = (
     "Of each fault you see what happens here, the functions that see to it, and the tests that inject it.",
-    "What would happen without one of the functions is on the page of [mechanisms](mechanisms.md).",
+    "Of each function you see what would happen without it, and the test that fails then.",
+    '`make mutate NAME="fence"` shows that; all of them are on the page of [mechanisms](mechanisms.md).',
     "Tests are named from `lakehouse_tests/` on.",
     "",
     "This page is written by `.venv/bin/python -m lakehouse_tests.reference`, from `lakehouse_tests/faults/table.py`.",
@@ -37,7 +38,10 @@ def _lines(faults: Sequence[Fault]) -> Iterator[str]:
         yield from wrap(fault.outcome, WIDTH)
         yield ""
         for name in fault.mechanisms:
-            yield f"- {name}: `{named(MECHANISMS, name).keeps}`"
+            mechanism = named(MECHANISMS, name)
+            yield f"- {name}: `{mechanism.keeps}`"
+            yield from wrap(f"  - without it: {mechanism.prevents}", WIDTH, subsequent_indent="    ")
+            yield f"  - then fails: `{mechanism.guard.rpartition('::')[2]}`"
         for test in fault.tests:
             module, function = test.split("::")
             yield f"- test: `{module}`:"

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 _BLOCK = 4096
 
 
@@ -42,17 +44,13 @@ class SmallDisk:
 
 @contextmanager
 def mounted(folder: Path, mib: int) -> Iterator[SmallDisk]:
-    """A disk of so many MiB.
-
-    Raises:
-        PermissionError: this user may not mount.
-    """
+    """A disk of so many MiB of memory; root alone may mount one, and the test is skipped for others."""
     folder.mkdir()
     mount = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", folder], capture_output=True, text=True, check=False
     )
     if mount.returncode:
-        raise PermissionError(mount.stderr.strip())
+        pytest.skip(f"needs leave to mount a file system: {mount.stderr.strip()}")
     try:
         yield SmallDisk(folder)
     finally:

@@ -139,6 +139,9 @@ FAULTS: tuple[Fault, ...] = (
             _FULL + "test_an_expiry",
             _FULL + "test_a_rewrite",
             _FULL + "test_orphan_removal",
+            "faults/test_full_disk_mirror.py::test_at_each_point_of_a_merge",
+            "faults/test_full_disk_dagster.py::test_before_a_run",
+            "faults/test_full_disk_dagster.py::test_within_a_step",
             "steps/ingest/read/test_readable.py::test_no_record_is_suspected_while_the_disk_is_full",
         ),
     ),
@@ -193,7 +196,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "Dagster, or a run, dies after the publish and before its event",
         "A sensor finds the seal, and reports the materialization.",
-        (),
+        ("unheard publish",),
         (_ENDING + "test_killed_before_dagster_hears_of_the_publish_nothing_is_lost_and_nothing_doubled",),
     ),
     Fault(

@@ -26,6 +26,7 @@ from lakehouse.protocol.backup.layout import (
     put,
 )
 from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.catalog.sqlite_file import require_usable
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.retry import OTHERS_FIRST, retrying
@@ -53,11 +54,14 @@ def take_backup(settings: CatalogSettings, folder: Path) -> Backup:
 
     Raises:
         BackupError: the catalog is not embedded, there is none, the folder is not empty, or a table lacks a file.
+        CatalogUnusable: the catalog's file is locked or damaged.
+        OSError: the folder cannot be written to.
         MetadataFileDamaged: a table's document is gone or torn.
     """
     places = places_of(settings)
     if not places.database.is_file():
         raise BackupError(f"There is no catalog at {places.database}.", remedy="make a table first: `lakehouse apply`")
+    require_usable(settings.uri, settings.warehouse)
     if folder.exists() and any(folder.iterdir()):
         raise BackupError(f"The folder {folder} is not empty.", remedy="name a new one for each backup")
     folder.mkdir(parents=True, exist_ok=True)
