@@ -31,10 +31,9 @@ def sync_files(locations: Collection[str], *, tops: Collection[str] = ()) -> Non
     files = [path for location in locations if (path := local_path(location)) is not None]
     highest = {local_path(top) for top in tops}
     folders = {folder for parent in {file.parent for file in files} for folder in _upwards(parent, highest)}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        list(pool.map(_sync, files))
-        # Afterwards: a name that is on the disk before what it names would be an empty file.
-        list(pool.map(_sync, folders))
+    _sync_all(files)
+    # Afterwards: a name that is on the disk before what it names would be an empty file.
+    _sync_all(folders)
 
 
 def _upwards(folder: Path, tops: Collection[Path | None]) -> Iterator[Path]:
@@ -45,6 +44,14 @@ def _upwards(folder: Path, tops: Collection[Path | None]) -> Iterator[Path]:
         yield candidate
         if candidate in tops:
             return
+
+
+def _sync_all(paths: Collection[Path]) -> None:
+    if len(paths) == 1:  # as of each commit's metadata document: threads would cost more than they save
+        _sync(*paths)
+        return
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(_sync, paths))
 
 
 def _sync(path: Path) -> None:

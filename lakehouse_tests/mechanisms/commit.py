@@ -210,6 +210,13 @@ COMMIT = (
         guard="protocol/catalog/test_clock.py::test_a_clock_that_is_ahead_is_refused_and_a_true_one_goes_on[tag]",
     ),
     Mechanism(
+        name="cut address",
+        promise="P1: All files of a table get one address, and overwrite each other.",
+        keeps="lakehouse.iceberg.locations:is_cut",
+        lets_pass=gives(False),
+        guard="iceberg/test_locations.py::test_nothing_is_written_where_every_file_would_be_one",
+    ),
+    Mechanism(
         name="look at staged files",
         promise="P1: Main points at nothing where something took a file between stage and publish.",
         keeps="lakehouse.protocol.commit.durability:secure_staged_files",

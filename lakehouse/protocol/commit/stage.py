@@ -21,6 +21,7 @@ from lakehouse.iceberg.summary import AppendFiles
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, UnsafeCatalog, ref_is
 from lakehouse.protocol.catalog.clock import require_clock
 from lakehouse.protocol.commit.staged import Staged
+from lakehouse.protocol.commit.transaction import StagingTransaction
 from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, SchemaChanged, TableGone, TableReplaced
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
@@ -174,7 +175,7 @@ def commit_on_branch(
         require_whole(base.name, table.location(), table.properties)
         if not refs_alone:
             require_writable(table)
-        transaction = slim(table, base.snapshot_id, head_of(table, branch)).transaction()
+        transaction = StagingTransaction(slim(table, base.snapshot_id, head_of(table, branch)))
         began_ms = time.time_ns() // 1_000_000
         build(transaction)
         head = transaction.table_metadata.refs[branch].snapshot_id
@@ -202,8 +203,8 @@ def commit_on_branch(
 def slim(table: Table, *snapshot_ids: int | None) -> Table:
     """The table with only these snapshots in its metadata, to prepare a commit with.
 
-    PyIceberg copies all of the metadata at every look inside a transaction, about sixteen times per commit; with a
-    hundred snapshots that was most of a commit's time. What is sent in the end are the updates alone.
+    PyIceberg copies all of the metadata whenever it applies an update; with a hundred snapshots that was most of a
+    commit's time. What is sent in the end are the updates alone.
     """
     snapshots = [snapshot for snapshot in table.metadata.snapshots if snapshot.snapshot_id in snapshot_ids]
     refs = {name: ref for name, ref in table.metadata.refs.items() if ref.snapshot_id in snapshot_ids}

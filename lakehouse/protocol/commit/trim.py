@@ -94,11 +94,8 @@ def retained(table: Table, newest_first: Sequence[Snapshot], now_ms: int) -> int
 def _left_behind(table: Table, needed: set[int], on_main: Mapping[int, int]) -> list[int]:
     """What attempts on `main` have on no reference any more, long after."""
     cutoff_ms = table.metadata.last_updated_ms - _LEFT_BEHIND_MS
+    old = [s for s in table.metadata.snapshots if s.snapshot_id not in needed and s.timestamp_ms < cutoff_ms]
+    if not old:
+        return []
     published = {attempt_of(s) for s in table.metadata.snapshots if s.snapshot_id in on_main} - {None}
-    return [
-        snapshot.snapshot_id
-        for snapshot in table.metadata.snapshots
-        if snapshot.snapshot_id not in needed
-        and snapshot.timestamp_ms < cutoff_ms
-        and attempt_of(snapshot) in published
-    ]
+    return [snapshot.snapshot_id for snapshot in old if attempt_of(snapshot) in published]

@@ -64,11 +64,11 @@ def _open_rewrites(base: Base) -> list[int]:
     That version's seals name none, and what was forgotten with the next publish should not be named for ever.
     """
     table, head = base.table, base.snapshot_id
+    if not (unproven := unproven_rewrites(table, head)):
+        return []
     sealed_id = base.sealed.snapshot_id if base.sealed is not None else None
     newer = takewhile(lambda snapshot: snapshot.snapshot_id != sealed_id, ancestry(table, head))
     named = {snapshot.snapshot_id for snapshot in newer} | recorded_rewrites(table, head)
     return [
-        snapshot_id
-        for snapshot_id in unproven_rewrites(table, head)
-        if snapshot_id in named or listed_parent(table, snapshot_id) is not None
+        snapshot_id for snapshot_id in unproven if snapshot_id in named or listed_parent(table, snapshot_id) is not None
     ]

@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
-from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, is_seal_only, summary_of
+from lakehouse.protocol.seals.history import ancestry, is_rewrite, is_seal_only, summary_of
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ def unsealed_commits(table: Table, snapshot_id: int | None) -> list[UncoveredCom
             if not is_seal_only(snapshot):  # its keys were copied to a commit of rows
                 commits[snapshot.snapshot_id] = _describe(snapshot)
                 continue
-            if settles(snapshot):
+            if settles(summary):
                 break
             recorded |= _recorded(summary)
-        elif attempt_of(snapshot) is not None and attempt_of(snapshot) == sealed_by:
+        elif sealed_by is not None and summary.get(seal_keys.ATTEMPT) == sealed_by:
             continue
         elif not is_rewrite(snapshot):
             commits[snapshot.snapshot_id] = _describe(snapshot)
@@ -60,26 +60,27 @@ def unsealed_commits(table: Table, snapshot_id: int | None) -> list[UncoveredCom
     return [UncoveredCommit(snapshot_id, words) for snapshot_id, words in (commits | older).items()]
 
 
-def settles(snapshot: Snapshot) -> bool:
-    """Whether a seal says that nothing is left of what was there before, or that a person has taken it over."""
-    summary = summary_of(snapshot)
+def settles(summary: Mapping[str, str]) -> bool:
+    """Whether a summary is that of a seal which says that nothing is left of before, or that a person took it over."""
     if seal_keys.VERSION not in summary:
         return False
-    return is_settling(
-        summary.get(seal_keys.KIND, ""),
-        {key.removeprefix(seal_keys.PREFIX): text for key, text in summary.items()},
-    )
+    return _is_settling(summary.get(seal_keys.KIND, ""), summary, seal_keys.PREFIX)
 
 
 def is_settling(kind: str, statement: Mapping[str, str]) -> bool:
     """The same of a seal that is still to be written."""
+    return _is_settling(kind, statement, "")
+
+
+def _is_settling(kind: str, texts: Mapping[str, str], prefix: str) -> bool:
     match kind:
         case "adopt" | "rebuild":
             return True
         case "write":
-            return statement.get(seal_keys.WRITE_MODE) == "overwrite"
+            return texts.get(prefix + seal_keys.WRITE_MODE) == "overwrite"
         case "derive":
-            return (statement.get(seal_keys.DERIVED_MODE), statement.get(seal_keys.DERIVED_PARTITION)) == ("full", "[]")
+            form = (texts.get(prefix + seal_keys.DERIVED_MODE), texts.get(prefix + seal_keys.DERIVED_PARTITION))
+            return form == ("full", "[]")
         case _:
             return False
 

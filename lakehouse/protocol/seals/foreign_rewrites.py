@@ -12,7 +12,7 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
 from lakehouse.protocol.seals.covered import settles
-from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, summary_of
+from lakehouse.protocol.seals.history import ancestry, is_rewrite, summary_of
 
 
 def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection[int] = ()) -> Iterator[Snapshot]:
@@ -29,9 +29,10 @@ def foreign_rewrites(table: Table, snapshot_id: int | None, *, until: Collection
     for snapshot in ancestry(table, snapshot_id):
         if snapshot.snapshot_id in until:
             return
-        summary, attempt = summary_of(snapshot), attempt_of(snapshot)
+        summary = summary_of(snapshot)
+        attempt = summary.get(seal_keys.ATTEMPT)
         if seal_keys.VERSION in summary:
-            if settles(snapshot):
+            if settles(summary):
                 return
             sealed_by, claimed = attempt, _ids(summary, seal_keys.REWRITE_CLAIMED)
             proven |= _ids(summary, seal_keys.FOREIGN_PROVEN)
@@ -51,9 +52,9 @@ def recorded_rewrites(table: Table, snapshot_id: int | None, *, until: Collectio
     recorded: frozenset[int] = frozenset()
     proven: frozenset[int] = frozenset()
     for snapshot in ancestry(table, snapshot_id):
-        if snapshot.snapshot_id in until or settles(snapshot):
-            break
         summary = summary_of(snapshot)
+        if snapshot.snapshot_id in until or settles(summary):
+            break
         if seal_keys.VERSION in summary:
             proven |= _ids(summary, seal_keys.FOREIGN_PROVEN)
             recorded |= _ids(summary, seal_keys.FOREIGN_REWRITES)

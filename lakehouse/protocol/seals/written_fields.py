@@ -39,9 +39,10 @@ def _of_history(table: Table, snapshot_id: int | None) -> tuple[set[int], dict[s
     for snapshot in ancestry(table, snapshot_id):
         if snapshot.schema_id is not None:
             schema_ids.add(snapshot.schema_id)
-        if settles(snapshot):
+        summary = summary_of(snapshot)
+        if settles(summary):
             break
-        for name, ids in _recorded(summary_of(snapshot)).items():
+        for name, ids in _recorded(summary).items():
             fields.setdefault(name, set()).update(ids)
     return schema_ids, fields
 
