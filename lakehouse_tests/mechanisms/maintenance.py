@@ -5,6 +5,7 @@ from typing import Any
 
 from pyiceberg.table import Table
 
+from lakehouse.cli.declared import declarations_of
 from lakehouse.iceberg.content_hash.row_hash import Digest
 from lakehouse.steps.maintenance.approval import Approval
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
@@ -286,5 +287,19 @@ MAINTENANCE = (
         keeps="lakehouse.steps.maintenance.log.record:decided_rows",
         lets_pass=gives([]),
         guard="steps/maintenance/log/test_record.py::test_what_was_decided_is_one_word",
+    ),
+    Mechanism(
+        name="delete guard while a file is broken",
+        promise="P5: Maintenance deletes what a table needs whose declaration does not load for a moment.",
+        keeps="lakehouse.steps.maintenance.measure.traits:traits_of",
+        lets_pass=answers(lambda traits: replace(traits, not_loaded=())),
+        guard="steps/maintenance/measure/test_traits.py::test_nothing_is_deleted_while_a_declaration_does_not_load",
+    ),
+    Mechanism(
+        name="removal by hand while a file is broken",
+        promise="P5: A person removes what a table needs whose declaration does not load for a moment.",
+        keeps="lakehouse.cli.declared:whole_declarations",
+        lets_pass=lambda original: declarations_of,
+        guard="orchestration/checks/test_stopped.py::test_what_deletes_waits",
     ),
 )

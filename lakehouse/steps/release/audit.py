@@ -25,6 +25,7 @@ from lakehouse.steps.release.errors import PointerDamaged
 from lakehouse.steps.release.names import tag_of
 from lakehouse.steps.release.pointer import Pointer, moves, read_pointer
 from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement, ReleaseMember
+from lakehouse.steps.release.tags.current_tag import astray
 
 _TRIES = 5
 _MAX_AGE = "history.expire.max-ref-age-ms"
@@ -106,7 +107,7 @@ def _proof(catalog: LakeCatalog, release: Release) -> tuple[ReleaseProof, int | 
         tables=len(now.members),
         runtime_date=next((member.runtime_date for member in now.members if member.runtime_date), ""),
         kept=len(now.kept),
-        findings=(*record, *tags, *_agreement(now, vintage), *lost),
+        findings=(*record, *tags, *astray(release.name, now, members), *_agreement(now, vintage), *lost),
         undecided=tuple(map(str, vintage.undecided)),
         errors=tuple(attempted.errors),
         seconds=round(time.monotonic() - began, 3),

@@ -12,7 +12,7 @@ from lakehouse.settings import Parameter, digest_of
 from lakehouse.steps.release.candidates import Candidate, candidate_at
 from lakehouse.steps.release.names import made_by, moment_of
 from lakehouse.steps.release.statement import PointerStatement, ReleaseMember
-from lakehouse.steps.release.tags import tags_of
+from lakehouse.steps.release.tags.release_tags import tags_of
 
 
 @dataclass(frozen=True)

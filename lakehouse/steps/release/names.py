@@ -2,6 +2,8 @@
 
 `analytics-20261121173005123-1f9c2e3a`: the group, the moment in UTC to the millisecond, and a mark of the root run. The
 group is part of the name because a table may be a member of several groups, and each looks after its own tags.
+
+One tag has no moment in it: `release-analytics-current` names what is current, for engines that cannot look it up.
 """
 
 import hashlib
@@ -10,6 +12,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 TAG_PREFIX = "release-"
+CURRENT_SUFFIX = "-current"
 _ID = re.compile(r"(?P<group>[A-Za-z][A-Za-z0-9_]*)-(?P<moment>\d{17})-(?P<run>[0-9a-f]{8})")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -61,3 +64,13 @@ def id_of(tag: str, group: str) -> str | None:
     """The release that a tag belongs to, if it is one of the group."""
     match = _ID.fullmatch(tag.removeprefix(TAG_PREFIX)) if tag.startswith(TAG_PREFIX) else None
     return match.group() if match is not None and match["group"] == group else None
+
+
+def current_tag(group: str) -> str:
+    """The tag that follows the pointer of a group. No id looks like it: there is no moment in it."""
+    return f"{TAG_PREFIX}{group}{CURRENT_SUFFIX}"
+
+
+def is_tag_of(tag: str, group: str) -> bool:
+    """Whether a group looks after a tag: that of a release of it, or the one that follows its pointer."""
+    return tag == current_tag(group) or id_of(tag, group) is not None

@@ -17,13 +17,16 @@ class Remedies:
 
     Args:
         writers: table → who writes it, and under which name a command knows it; `derived` where it is not named.
+        members: of the release. Its derived ones are computed together: one alone, a day later, agrees with none.
     """
 
     writers: Mapping[str, tuple[Writer, str]] = field(default_factory=dict[str, tuple[Writer, str]])
+    members: tuple[str, ...] = ()
 
     def first(self, *names: str) -> str:
-        """How tables that hold nothing come by their rows."""
-        return self._each(names, stream="`lakehouse run`", mirror="`lakehouse run`")
+        """How tables that hold nothing come by their rows; derived ones with all that they have to agree with."""
+        written = [name for name in names if self._writer(name)[0] == "asset"]
+        return self._each(written, stream="", mirror="") if written else "`lakehouse run`"
 
     def anew(self, *names: str, upstream: bool = False, rebuild: bool = False) -> str:
         """How tables are made anew, derived ones all in one run.
@@ -64,6 +67,8 @@ class Remedies:
         # Rows of an incremental table that are there already stay, unless it is computed from all rows.
         rebuild = rebuild or "incremental" in by_writer
         if computed := [*by_writer.get("derived", ()), *by_writer.get("incremental", ())]:
+            others = [name for name in self.members if self._writer(name)[0] in ("derived", "incremental")]
+            computed, upstream = list(dict.fromkeys([*computed, *others])), upstream or bool(others)
             options = f"{' --upstream' if upstream else ''} --downstream{' --rebuild' if rebuild else ''}"
             yield f"`lakehouse derive {' '.join(computed)}{options}`"
 

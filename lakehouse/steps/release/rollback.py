@@ -12,6 +12,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.release.pointer import PointerRow, load_pointer, members_of, move_pointer, recorded
 from lakehouse.steps.release.reading import OpenRelease
 from lakehouse.steps.release.statement import KIND_ROLLBACK, PointerStatement
+from lakehouse.steps.release.tags.current_tag import follow_pointer
 
 
 class NothingToMove(LakehouseError):
@@ -41,6 +42,7 @@ def rollback(
         ReleaseGone: it is no longer kept, or a member was dropped.
         TagMoved: a tag of it is not where it should be.
         Superseded: somebody else moved the pointer meanwhile.
+        CommitFailedException: the pointer is moved, and the tag that follows it is not: others came first too often.
     """
     pointer = load_pointer(catalog, group)
     now = pointer.current
@@ -73,4 +75,5 @@ def rollback(
         why=why,
     )
     move_pointer(catalog, pointer, attempt, statement, moved)
+    follow_pointer(catalog, group)
     return statement

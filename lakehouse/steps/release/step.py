@@ -32,7 +32,9 @@ from lakehouse.steps.release.pointer import Pointer, PointerRow, move_pointer, r
 from lakehouse.steps.release.remedies import Remedies
 from lakehouse.steps.release.rewrites import FindChangedRows, rewrite_reasons
 from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement, ReleaseMember
-from lakehouse.steps.release.tags import drop_tags, set_tags, tags_of
+from lakehouse.steps.release.tags.current_tag import changes as tag_changes
+from lakehouse.steps.release.tags.current_tag import follow_pointer
+from lakehouse.steps.release.tags.release_tags import drop_tags, set_tags, tags_of
 
 Outcome = Literal["released", "completed", "already", "unchanged"]
 
@@ -121,6 +123,8 @@ def release(step: ReleaseStep) -> Released:
     heads = {name: head for name, head in dated.items() if head is not None}
     by_name = candidates(tables, step.dated, judged, check_vintage(load, heads).readings)
     if (idle := _nothing_new(step, pointer, by_name)) is not None:
+        if pointer.statement and any(tag_changes(step.release.name, pointer.statement, tables)):
+            _follow(step)
         return idle
     snapshots = {name: candidate.choose(judged.get(name, ())) for name, candidate in by_name.items() if candidate.same}
     vintage = check_vintage(load, snapshots)
@@ -219,6 +223,7 @@ def _move(step: ReleaseStep, pointer: Pointer, content: ReleaseContent, *, outco
     )
     sealed = move_pointer(step.catalog, pointer, step.attempt, statement, move)
     failpoint("release.moved")
+    _follow(step)
     step.inform(f"release {content.id} is current")
     return Released(
         outcome=outcome,
@@ -246,6 +251,13 @@ def _former_members(step: ReleaseStep, before: PointerStatement | None) -> list[
     former = [identifier_of(name) for name in (before.tables if before else ()) if name not in step.release.members]
     tables = [step.catalog.load_table(name) for name in former if step.catalog.table_exists(name)]
     return [table_name(table) for table in tables if tags_of(table, step.release.name)]
+
+
+def _follow(step: ReleaseStep) -> None:
+    try:
+        follow_pointer(step.catalog, step.release.name)
+    except CommitFailedException as busy:  # the release is made, and read by its own tag
+        step.inform(f"the tag that names what is current stays behind until the next release: {busy}")
 
 
 def _let_go(step: ReleaseStep, now: PointerStatement) -> list[str]:

@@ -16,6 +16,7 @@ from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.maintenance.verify.foreign_rewrites import prove_release
 from lakehouse.steps.release.gate import Check, Result
+from lakehouse.steps.release.names import CURRENT_SUFFIX, TAG_PREFIX
 from lakehouse.steps.release.reading import OpenRelease, open_release
 from lakehouse.steps.release.step import Released, ReleaseStep, release
 from lakehouse_tests.fixtures.lakes import Lake
@@ -149,7 +150,8 @@ class Group:
 
     def tags(self, short: str = "a") -> list[str]:
         """Release tags of a member."""
-        return sorted(name for name in self.load(short).metadata.refs if name.startswith("release-"))
+        refs = self.load(short).metadata.refs
+        return sorted(name for name in refs if name.startswith(TAG_PREFIX) and not name.endswith(CURRENT_SUFFIX))
 
     def change(self, short: str, *updates: Any) -> None:
         """What somebody does to a member's references by hand."""

@@ -23,7 +23,8 @@ REMEDIES = Remedies(
     ("told", "command"),
     [
         (REMEDIES.first("raw.airports"), "`lakehouse run`"),
-        (REMEDIES.first("mart.load"), "`lakehouse derive mart.load --downstream`"),
+        (REMEDIES.first("mart.load"), "`lakehouse run`"),
+        (REMEDIES.first("own.table"), "Materialize own.table in Dagster's UI"),
         (REMEDIES.anew("mart.load", "mart.days"), "`lakehouse derive mart.load mart.days --downstream --rebuild`"),
         (REMEDIES.anew("mart.load", upstream=True), "`lakehouse derive mart.load --upstream --downstream`"),
         (REMEDIES.anew("raw.airports", "raw.airlines"), "what `lakehouse audit reference` names"),
@@ -48,6 +49,12 @@ def test_each_table_is_repaired_by_what_writes_it(told: str, command: str) -> No
 def test_a_derived_table_and_another_are_repaired_each_in_its_way() -> None:
     told = REMEDIES.anew("mart.load", "mirror.flights")
     assert told == "`lakehouse rebuild mirror.flights --yes` and `lakehouse derive mart.load --downstream`"
+
+
+def test_the_derived_members_of_a_release_are_computed_together() -> None:
+    together = Remedies(REMEDIES.writers, ("mart.days", "mart.load", "own.table"))
+    assert together.anew("mart.load") == "`lakehouse derive mart.load mart.days --upstream --downstream`"
+    assert together.anew("own.table") == REMEDIES.anew("own.table")
 
 
 @pytest.mark.parametrize("verb", ["derive", "rebuild", "rollback", "adopt", "audit", "run"])

@@ -26,7 +26,7 @@ from lakehouse.steps.derived.inputs.increment import next_increment
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.refusals import HistoryLost
 from lakehouse.steps.release.errors import PointerDamaged, ReleaseGone, ReleaseUnknown, TagMoved
-from lakehouse.steps.release.names import id_of
+from lakehouse.steps.release.names import is_tag_of
 from lakehouse.steps.release.pointer import read_pointer
 from lakehouse.steps.release.reading import open_release
 from lakehouse.steps.release.statement import PointerStatement
@@ -211,7 +211,7 @@ def _pointed_to(catalog: LakeCatalog, group: Release, table: Table) -> PointerSt
 def _is_concerned(group: Release, table: Table) -> bool:
     """Whether a table is a member by the declaration, or by a tag that is left; or is the pointer itself."""
     named = table_name(table) in (*group.members, group.pointer)
-    return named or any(id_of(ref, group.name) for ref in table.metadata.refs)
+    return named or any(is_tag_of(ref, group.name) for ref in table.metadata.refs)
 
 
 def newly_cut_off(before: tuple[CutOff, ...], after: tuple[CutOff, ...]) -> tuple[CutOff, ...]:

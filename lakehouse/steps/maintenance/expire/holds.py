@@ -27,7 +27,7 @@ from lakehouse.steps.derived.inputs.pins import KEPT, pin_begun_ms
 from lakehouse.steps.maintenance.expire.consumers import Consumer, begun_with, consumers_of
 from lakehouse.steps.maintenance.expire.orphaned_tags import orphaned_tags
 from lakehouse.steps.maintenance.model.state import HolderKind, SnapshotHold
-from lakehouse.steps.release.names import TAG_PREFIX
+from lakehouse.steps.release.names import CURRENT_SUFFIX, TAG_PREFIX
 
 
 def holders_of(
@@ -145,7 +145,9 @@ def _by_reference(table: Table, orphaned: Collection[str]) -> Iterator[SnapshotH
             command = "it ends by itself, a week after its run began"
             yield SnapshotHold(kind="pin", owner=ref, snapshot_id=snapshot_id, until=ends, command=command)
         elif ref.startswith(TAG_PREFIX):
-            is_orphaned, keep_less = ref in orphaned, "declare a smaller `keep` for the release"
+            follows = ref.endswith(CURRENT_SUFFIX)
+            is_orphaned = ref in orphaned
+            keep_less = "it moves with the next release" if follows else "declare a smaller `keep` for the release"
             yield SnapshotHold(
                 kind="release",
                 owner=ref.removeprefix(TAG_PREFIX),

@@ -7,7 +7,7 @@ from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import MetadataFileDamaged, SealBroken
 from lakehouse.steps.release.errors import NothingReleased, PointerDamaged
-from lakehouse.steps.release.names import TAG_PREFIX, id_of
+from lakehouse.steps.release.names import TAG_PREFIX, is_tag_of
 from lakehouse.steps.release.pointer import load_pointer
 
 
@@ -20,7 +20,7 @@ def orphaned_tags(catalog: LakeCatalog, declarations: Declarations, table: Table
         return frozenset()
     tags = {ref for ref in table.metadata.refs if ref.startswith(TAG_PREFIX)}
     for group in declarations.releases.values():
-        tags_of_group = {tag for tag in tags if id_of(tag, group.name) is not None}
+        tags_of_group = {tag for tag in tags if is_tag_of(tag, group.name)}
         if tags_of_group and _looks_after(catalog, group, table_name(table)):
             tags -= tags_of_group
     return frozenset(tags)

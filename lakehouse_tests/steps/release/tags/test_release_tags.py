@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from lakehouse.steps.release.errors import TagRefused
-from lakehouse.steps.release.tags import set_tags
+from lakehouse.steps.release.tags.release_tags import set_tags
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.release.conftest import Group, make_group
 
