@@ -55,6 +55,19 @@ def test_a_warning_is_allowed_a_failed_check_is_not_and_no_check_proves_nothing(
     assert not outcome().good
 
 
+def test_a_failed_check_is_a_broken_promise_and_a_failed_step_could_not_run() -> None:
+    assert outcome(contract()).exit_code == 0
+    assert outcome(contract(passed=False, severity="WARN")).exit_code == 0
+    failed = outcome(contract())
+    failed.failures["ingest_birds"] = "No Kafka broker answers."
+    assert failed.exit_code == 2
+    assert outcome().exit_code == 2
+    broken = outcome(contract(passed=False))
+    assert broken.exit_code == 1
+    broken.failures["ingest_birds"] = "No Kafka broker answers."
+    assert broken.exit_code == 1
+
+
 def test_a_step_that_succeeds_later_has_not_failed() -> None:
     """A release over two components is tried with the first, before the second has been computed."""
     ready = [False, True, False]
