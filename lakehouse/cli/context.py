@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from lakehouse.cli.console import SafeConsole
+from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings, load_settings
 
 _UNBOUNDED = 10_000
@@ -38,12 +39,15 @@ class Context:
     Results go to `out` (they may be piped), progress and messages to `err`.
 
     Attributes:
+        conf: the folder of settings, where one is named.
+        verbose: whether a person wants to see every step.
         incomplete: whether what was asked for was done without what does not load, so the command ends with 2.
     """
 
     conf: Path | None = None
     out: Console = field(default_factory=results)
     err: Console = field(default_factory=lambda: SafeConsole(stderr=True))
+    verbose: bool = False
     incomplete: bool = False
     _lines: set[str] = field(default_factory=set[str], init=False)
 
@@ -65,6 +69,11 @@ class Context:
         """Print one line about what is wrong to the messages, unless this very line was told before."""
         if self._is_new(text):
             self.err.print(text, style="bold red", highlight=False, markup=False, soft_wrap=True)
+
+    def leave_out(self, reason: LakehouseError) -> None:
+        """Say what cannot be done of what was asked for; the command does the rest, and ends with 2."""
+        self.warn_once(str(reason))
+        self.incomplete = True
 
     def _is_new(self, line: str) -> bool:
         is_new = line not in self._lines

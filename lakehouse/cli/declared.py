@@ -1,5 +1,6 @@
 """The declarations beside the catalog, as `plan`, `apply` and `tables` need them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lakehouse.cli.context import Context
@@ -24,6 +25,10 @@ class Plans:
     def to_do(self) -> list[TablePlan]:
         """The plans that change something."""
         return [planned for planned in self.plans if planned]
+
+
+class UnknownName(LakehouseError):
+    """Nothing of this kind and name is declared."""
 
 
 class RemovalWaits(LakehouseError):
@@ -59,6 +64,27 @@ def whole_declarations(context: Context) -> Declarations:
             remedy="correct what is named above, and say it again",
         )
     return declarations
+
+
+def require_declared(declarations: Declarations, kind: str, names: Iterable[str], declared: Iterable[str]) -> None:
+    """Refuse names that nothing has.
+
+    Args:
+        declarations: where the names are looked for.
+        kind: of what is named, in the singular.
+        names: as a person has typed them.
+        declared: the names that there are.
+
+    Raises:
+        UnknownName: nobody declared one of them, or what declares it does not load.
+    """
+    known = set(declared)
+    if unknown := [name for name in names if name not in known]:
+        first = "correct what does not load, or " if declarations.broken else ""
+        raise UnknownName(
+            f"There is no {kind} {', '.join(unknown)}.",
+            remedy=f"{first}name one of {', '.join(sorted(known)) or '(none)'}",
+        )
 
 
 def catalog_of(context: Context) -> LakeCatalog:

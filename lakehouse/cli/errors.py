@@ -1,11 +1,11 @@
-"""An error of ours is one clear line; any other keeps its traceback. Both end with 2: 1 means a broken promise.
+"""An error of ours is one clear line, and so is what catalog, disk or system refuse. All end with 2: 1 means broken.
 
-Where nobody reads the output any more, as after `| head -1`, the command ends without a word.
+Whatever else is raised is an error in the program, and keeps its traceback. Where nobody reads the output any more, as
+after `| head -1`, the command ends without a word.
 """
 
 import sys
 import traceback
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -14,12 +14,9 @@ from typer.core import TyperGroup
 
 from lakehouse.cli.console import SafeConsole, discard_output, is_reader_gone
 from lakehouse.cli.context import Context
+from lakehouse.cli.exit_codes import COULD_NOT_RUN, READER_GONE
+from lakehouse.cli.refusals import refusal_of
 from lakehouse.errors import LakehouseError
-from lakehouse.settings.storage_refusal import StorageRefused, storage_refusal
-
-PROMISE_BROKEN = 1
-COULD_NOT_RUN = 2
-READER_GONE = 141  # as a shell says it of a program that the closed pipe has ended
 
 
 class OneLinePerError(TyperGroup):
@@ -46,10 +43,9 @@ class OneLinePerError(TyperGroup):
             _tell(error)
             raise typer.Exit(COULD_NOT_RUN) from None
         except Exception as error:
-            root = _state_folder(ctx.find_object(Context))
-            if root is None or (refusal := storage_refusal(error, root)) is None:
+            if (refusal := refusal_of(error, ctx.find_object(Context))) is None:
                 raise
-            _tell(StorageRefused(f"The state folder {root}", refusal))
+            _tell(refusal)
             raise typer.Exit(COULD_NOT_RUN) from None
 
     def _whole(self, ctx: Any) -> Any:
@@ -65,14 +61,6 @@ class OneLinePerError(TyperGroup):
             return super().invoke(ctx)
         finally:
             sys.stdout.flush()
-
-
-def _state_folder(context: Context | None) -> Path | None:
-    """Where the state is; None where the settings cannot say it, of which the error in hand is not to be hidden."""
-    try:
-        return None if context is None else context.settings.state.root
-    except LakehouseError:
-        return None
 
 
 def _tell(error: LakehouseError) -> None:

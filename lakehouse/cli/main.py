@@ -13,6 +13,7 @@ from lakehouse.cli.commands.develop.jars import jars
 from lakehouse.cli.commands.develop.produce import produce
 from lakehouse.cli.commands.develop.simulate import simulate
 from lakehouse.cli.commands.develop.up import up
+from lakehouse.cli.commands.look.catalog import catalog
 from lakehouse.cli.commands.look.log import log
 from lakehouse.cli.commands.look.status import status
 from lakehouse.cli.commands.look.tables import tables
@@ -69,12 +70,12 @@ def common(
     """Options that every verb has."""
     refuse_namesake()
     configure_logs(verbose=verbose)
-    ctx.obj = Context(conf)
+    ctx.obj = Context(conf, verbose=verbose)
 
 
 PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Run": (run, derive, release, plan, apply),
-    "Look": (status, tables, log),
+    "Look": (status, tables, log, catalog),
     "Prove": (audit, replay),
     "Repair": (accept_loss, adopt, reprocess, rebuild, rollback, forward),
     "Maintain": (maintain, housekeep, lease, checkpoint, retire, backup, restore),

@@ -1,30 +1,20 @@
 """What the verbs about one stream share: the stream by name, and a step on it that a person carries out."""
 
 import uuid
-from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pyiceberg.exceptions import NoSuchTableError
 from pyspark.sql import SparkSession
 
 from lakehouse.cli.context import Context, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of
-from lakehouse.errors import LakehouseError
+from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
 from lakehouse.protocol.commit import Published
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.step import IngestStep
-
-
-class UnknownStream(LakehouseError):
-    """No stream of this name is declared."""
-
-
-class TableMissing(LakehouseError):
-    """A table of the stream does not exist."""
 
 
 def step_of(
@@ -33,13 +23,10 @@ def step_of(
     """A step on a stream, in the name of a run of its own.
 
     Raises:
-        UnknownStream: nobody declared it.
+        UnknownName: nobody declared it.
     """
     declarations = declarations_of(context)
-    if name not in declarations.streams:
-        raise UnknownStream(
-            f"There is no stream {name}.", remedy=f"name one of {', '.join(sorted(declarations.streams)) or '(none)'}"
-        )
+    require_declared(declarations, "stream", [name], declarations.streams)
     settings = context.settings
     today = datetime.now(ZoneInfo(settings.timezone)).date().isoformat()
     return IngestStep(
@@ -90,16 +77,3 @@ def _sealed_by(step: IngestStep, published: Published | None) -> dict[str, Any]:
 
 def _no_session() -> AbstractContextManager[SparkSession]:
     raise AssertionError("this verb reads no records")
-
-
-@contextmanager
-def tables_existing() -> Generator[None]:
-    """Tell a missing table in one line.
-
-    Raises:
-        TableMissing: a table does not exist.
-    """
-    try:
-        yield
-    except NoSuchTableError as missing:
-        raise TableMissing(f"{missing}.", remedy="create it with `lakehouse apply`") from missing

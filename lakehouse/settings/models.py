@@ -138,12 +138,15 @@ class MaintenanceSettings(Section):
 
 
 class DagsterSettings(Section):
-    """What Dagster keeps, where its home lies in the state folder.
+    """What stands where in Dagster, and what it keeps where its home lies in the state folder.
 
     Attributes:
+        asset_key_prefix: what stands before the names of tables in asset keys, with slashes: `corp/lake` makes
+            `raw.flights` the asset `corp/lake/raw/flights`. To Dagster it is another asset then, without the history.
         keep_runs_days: runs that ended longer ago are deleted with their events; their commits stay in the audit log.
     """
 
+    asset_key_prefix: str = Field(default="", pattern=r"^([A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*)?$")
     keep_runs_days: int = Field(default=7, ge=1)
 
 

@@ -2,8 +2,9 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -59,6 +60,17 @@ class LateSecret(SecretStr):
             SettingsError: the variable is not set or the file cannot be read.
         """
         return _REFERENCE.sub(self._look_up, self._template)
+
+    def parts(self) -> Iterator[tuple[Literal["text", "env", "file"], str]]:
+        """Text, names of environment variables and paths of files, in their order; no value is looked up."""
+        begun = 0
+        for match in _REFERENCE.finditer(self._template):
+            if text := self._template[begun : match.start()]:
+                yield "text", text
+            yield ("env" if match[1] == "env" else "file"), match[2]
+            begun = match.end()
+        if text := self._template[begun:]:
+            yield "text", text
 
     def _look_up(self, match: re.Match[str]) -> str:
         kind, name = match.groups()

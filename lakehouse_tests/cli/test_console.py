@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lakehouse.cli.console import SafeConsole, is_reader_gone
-from lakehouse.cli.errors import READER_GONE
+from lakehouse.cli.exit_codes import READER_GONE
 
 HOSTILE = "raw.a\x1b[2K\x1b]0;title\x07\x9b1m\u202e\rnothing"
 SHOWN = r"raw.a\x1b[2K\x1b]0;title"

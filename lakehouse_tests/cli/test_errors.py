@@ -2,7 +2,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from lakehouse.cli.errors import COULD_NOT_RUN, OneLinePerError
+from lakehouse.cli.errors import OneLinePerError
+from lakehouse.cli.exit_codes import COULD_NOT_RUN
 from lakehouse.errors import LakehouseError
 
 

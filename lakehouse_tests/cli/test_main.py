@@ -21,7 +21,7 @@ def test_each_verb_is_in_a_panel_and_says_what_it_does_in_a_sentence() -> None:
 
 REPORTS = {
     *("run", "derive", "release show", "release list", "release rollback", "plan", "apply"),
-    *("status", "tables", "log", "audit", "replay", "accept-loss", "adopt", "reprocess", "rebuild"),
+    *("status", "tables", "log", "catalog env", "audit", "replay", "accept-loss", "adopt", "reprocess", "rebuild"),
     *("maintain", "housekeep", "lease take", "lease list", "lease release", "checkpoint", "retire"),
     *("backup", "restore", "rollback", "forward"),
 }

@@ -39,7 +39,7 @@ def given(parameters: Parameters, compute: Any) -> None:
     """Compute without Spark, which the function does not come to ask."""
     one = Derived(table=large.table, inputs={"sales": "raw.sales"}, compute=compute)
     session = cast("SparkSession", None)
-    used = UsedParameters(one, parameters)
+    used = UsedParameters(f"{one.name}: function {compute.__name__}", parameters)
     computed(session, one, {"sales": cast("DataFrame", None)}, runtime_date=date(2013, 5, 14), parameters=used)
 
 

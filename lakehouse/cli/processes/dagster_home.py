@@ -1,11 +1,14 @@
-"""Dagster's home under the state folder, who is alive in it, and how runs of the dead are ended."""
+"""Dagster's home: the one that is set, else ours; who is alive in it, and how runs of the dead are ended."""
 
 import fcntl
+import hashlib
 import os
 import shutil
+import socket
 import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
@@ -17,7 +20,9 @@ from lakehouse.settings import Settings
 from lakehouse.settings.shipped import instance_file
 from lakehouse.settings.state import StateFolder
 
+HOME_VARIABLE = "DAGSTER_HOME"
 _DEV = "dev"
+_SEPARATOR = "-"
 _UNFINISHED = [
     DagsterRunStatus.NOT_STARTED,
     DagsterRunStatus.STARTING,
@@ -30,12 +35,45 @@ class AlreadyRunning(LakehouseError):
     """Another `lakehouse dev` uses the same state folder."""
 
 
-def prepare_home(settings: Settings) -> Path:
-    """Put the project's dagster.yaml where Dagster looks for it, and tell this process and its children."""
-    home = settings.state.dagster
-    home.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(instance_file(settings.conf), home / "dagster.yaml")
-    os.environ["DAGSTER_HOME"] = str(home)
+class DagsterHomeMissing(LakehouseError):
+    """`DAGSTER_HOME` names what is no folder."""
+
+
+@dataclass(frozen=True)
+class DagsterHome:
+    """Where Dagster keeps its runs.
+
+    Args:
+        path: the folder.
+        own: whether it is ours, below the state folder; otherwise we change nothing in it but through Dagster.
+    """
+
+    path: Path
+    own: bool
+
+
+def prepare_home(settings: Settings) -> DagsterHome:
+    """Choose Dagster's home, and tell this process and its children: `DAGSTER_HOME` where it is set, else ours.
+
+    Ours gets the project's dagster.yaml; in another's nothing is written.
+
+    Raises:
+        DagsterHomeMissing: the variable names what is no folder.
+    """
+    ours = settings.state.dagster
+    given = os.environ.get(HOME_VARIABLE)
+    home = DagsterHome(ours, own=True) if not given else DagsterHome(Path(given).expanduser().absolute(), own=False)
+    if home.path == ours:
+        home = DagsterHome(ours, own=True)
+    if home.own:
+        home.path.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(instance_file(settings.conf), home.path / "dagster.yaml")
+    elif not home.path.is_dir():
+        raise DagsterHomeMissing(
+            f"{HOME_VARIABLE} is {home.path}, and there is no such folder.",
+            remedy=f"make it, or unset {HOME_VARIABLE}: runs are then kept in {ours}",
+        )
+    os.environ[HOME_VARIABLE] = str(home.path)
     # Children run elsewhere, and need what was said relative to where we are.
     os.environ["LAKEHOUSE_CONF"] = str(settings.conf)
     os.environ["LAKEHOUSE_DECLARATIONS"] = os.pathsep.join(map(str, settings.declarations))
@@ -56,7 +94,7 @@ def alive(state: StateFolder, name: str = "") -> Generator[str]:
     Raises:
         AlreadyRunning: another process holds the mark of this name.
     """
-    mark = name or uuid.uuid4().hex
+    mark = name or f"{_where(state)}{_SEPARATOR}{uuid.uuid4().hex}"
     file = _mark(state, mark)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a+") as handle:  # who holds the lock has written its process id
@@ -87,6 +125,8 @@ def alive_as_dev(state: StateFolder) -> Generator[str]:
 def end_dead_runs(instance: dg.DagsterInstance, state: StateFolder, *, unmarked: bool) -> list[str]:
     """Report as failed what a killed process left as running; otherwise its pool would be taken for ever.
 
+    Runs of others are left alone: an instance may be shared by lakehouses of other folders and machines.
+
     Args:
         instance: where runs are recorded.
         state: whose processes.
@@ -105,7 +145,15 @@ def end_dead_runs(instance: dg.DagsterInstance, state: StateFolder, *, unmarked:
     return ended
 
 
+def _where(state: StateFolder) -> str:
+    """A short name of this machine and this state folder, by which a mark tells where its process would be."""
+    return hashlib.sha256(f"{socket.gethostname()} {state.root}".encode()).hexdigest()[:12]
+
+
 def _lives(state: StateFolder, mark: str) -> bool:
+    where, separator, _ = mark.rpartition(_SEPARATOR)
+    if separator and where != _where(state):
+        return True  # nobody can tell from here
     try:
         with _mark(state, mark).open("r") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,8 +10,8 @@ import dagster as dg
 
 from lakehouse.cli.processes.stale_tables import news
 from lakehouse.declarations import Declarations
-from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.assets.release import release_step
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.quantities import quantity
@@ -19,10 +19,10 @@ from lakehouse.quantities import quantity
 Run = Callable[[Sequence[dg.AssetKey]], None]
 
 
-def later_assets(declarations: Declarations) -> dg.AssetSelection:
+def later_assets(declarations: Declarations, names: DagsterNames = DEFAULT_NAMES) -> dg.AssetSelection:
     """Derived tables, releases, and all that users compute from them."""
     pointers = [release.pointer for release in declarations.releases.values()]
-    return dg.AssetSelection.assets(*_keys([*declarations.derived, *pointers])).downstream()
+    return dg.AssetSelection.assets(*_keys([*declarations.derived, *pointers], names)).downstream()
 
 
 def derive_news(
@@ -39,13 +39,11 @@ def derive_news(
     """
     graph = defs.resolve_asset_graph()
     for stale in news(lake):
-        if waiting := set(_keys(stale.tables)).intersection(held_up):
-            inform(
-                f"not computed, since what they read failed: {', '.join(name_of(key.path) for key in sorted(waiting))}"
-            )
+        if waiting := set(_keys(stale.tables, lake.names)).intersection(held_up):
+            inform(f"not computed, since what they read failed: {', '.join(map(lake.names.table, sorted(waiting)))}")
             continue
         inform(f"{stale.why}: computing {quantity(len(stale.tables), 'derived table')}")
-        run(sorted(dg.AssetSelection.assets(*_keys(stale.tables)).downstream().resolve(graph)))
+        run(sorted(dg.AssetSelection.assets(*_keys(stale.tables, lake.names)).downstream().resolve(graph)))
 
 
 def release_rest(lake: Lake, steps: Collection[str], run: Run) -> None:
@@ -59,8 +57,8 @@ def release_rest(lake: Lake, steps: Collection[str], run: Run) -> None:
     for release in lake.declarations.releases.values():
         written = all(member.snapshot_id for member in read_group(lake.catalog, release.members).values())
         if written and release_step(release) not in steps:
-            run(_keys([release.pointer]))
+            run(_keys([release.pointer], lake.names))
 
 
-def _keys(names: Iterable[str]) -> list[dg.AssetKey]:
-    return [dg.AssetKey(identifier_of(name)) for name in names]
+def _keys(tables: Iterable[str], names: DagsterNames) -> list[dg.AssetKey]:
+    return [names.key(table) for table in tables]

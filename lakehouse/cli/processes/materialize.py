@@ -12,17 +12,18 @@ from lakehouse.build import PROVE_JOB, build_defs
 from lakehouse.cli.context import Context
 from lakehouse.cli.processes.dagster_home import end_dead_runs, prepare_home
 from lakehouse.cli.processes.derive import Run, derive_news, later_assets, release_rest
+from lakehouse.cli.processes.instance_settings import name_missing_settings
 from lakehouse.cli.processes.run_context import say
 from lakehouse.cli.reports.failed_assets import held_up, unread
 from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.cli.reports.progress import tells_of_interrupt, watching
 from lakehouse.declarations import MirrorTables
-from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.assets import mirror_keys, mirror_step
 from lakehouse.orchestration.automation import complete_log, drop_old_runs, mirror_due, tell_dagster
 from lakehouse.orchestration.checks import LOADS
+from lakehouse.orchestration.dagster_names import DagsterNames
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.maintenance_metadata import GROUP, PREFIX, maintenance_key
+from lakehouse.orchestration.resources.maintenance_metadata import GROUP, is_maintenance, maintenance_key
 from lakehouse.orchestration.run_context import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
 from lakehouse.protocol.errors import CommitError
 from lakehouse.quantities import quantity
@@ -38,7 +39,7 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
     Checks that were not run, because there was nothing new in their tables, are asked for on their own. A step that
     failed holds up what is computed from its assets, and nothing else.
     """
-    outcome, tags = RunOutcome(), {PROCESS_TAG: mark}
+    outcome, tags = RunOutcome(names=lake.names), {PROCESS_TAG: mark}
     with _dagster(context) as (defs, instance):
         if reported := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):
             say(context, f"told Dagster of {quantity(reported, 'materialization')} of killed runs")
@@ -57,9 +58,9 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
         )
         if waiting:
             # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
-            say(context, f"computed for the first time: {', '.join(name_of(key.path) for key in waiting)}")
+            say(context, f"computed for the first time: {', '.join(lake.names.table(key) for key in waiting)}")
             run(waiting)
-        if unasked := {check for check in _unasked(defs, outcome) if check.asset_key not in stopped}:
+        if unasked := {check for check in _unasked(defs, outcome, lake.names) if check.asset_key not in stopped}:
             prove = defs.resolve_job_def(PROVE_JOB).get_subset(asset_check_selection=unasked)
             outcome.add(_execute(prove, instance, tags))
         release_rest(lake, outcome.steps, run)
@@ -69,11 +70,14 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
 
 def rebuild(context: Context, mark: str, tables: MirrorTables) -> RunOutcome:
     """Run a mirror's assets and checks alone, with the tag that makes it fold its whole changelog anew."""
-    outcome = RunOutcome()
+    lake = Lake(context.settings)
+    outcome = RunOutcome(names=lake.names)
     tags = {PROCESS_TAG: mark, MIRROR_TAG: tables.mirror.name, REBUILD_TAG: "true"}
     with _dagster(context) as (defs, instance):
-        outcome.add(_execute(defs.resolve_implicit_global_asset_job_def(), instance, tags, mirror_keys(tables)))
-        _log(context, Lake(context.settings), instance)
+        outcome.add(
+            _execute(defs.resolve_implicit_global_asset_job_def(), instance, tags, mirror_keys(tables, lake.names))
+        )
+        _log(context, lake, instance)
     return outcome
 
 
@@ -81,13 +85,14 @@ def derive(
     context: Context, mark: str, tables: Sequence[str], tags: Mapping[str, str], *, downstream: bool
 ) -> RunOutcome:
     """Run derived tables with their checks, and what is computed from them if that is asked for, in one run."""
-    outcome = RunOutcome()
+    lake = Lake(context.settings)
+    outcome = RunOutcome(names=lake.names)
     with _dagster(context) as (defs, instance):
-        chosen = dg.AssetSelection.assets(*(dg.AssetKey(identifier_of(name)) for name in tables))
+        chosen = dg.AssetSelection.assets(*(lake.names.key(name) for name in tables))
         wanted = (chosen.downstream() if downstream else chosen).resolve(defs.resolve_asset_graph())
         job = defs.resolve_implicit_global_asset_job_def()
         outcome.add(_execute(job, instance, {PROCESS_TAG: mark, **tags}, sorted(wanted)))
-        _log(context, Lake(context.settings), instance)
+        _log(context, lake, instance)
     return outcome
 
 
@@ -99,22 +104,25 @@ def maintain(context: Context, mark: str, tables: Mapping[str, Mapping[str, str]
         mark: by which this process is known to live.
         tables: table → tags of its run.
     """
-    outcome = RunOutcome()
+    lake = Lake(context.settings)
+    outcome = RunOutcome(names=lake.names)
     with _dagster(context) as (defs, instance):
         job = defs.resolve_implicit_global_asset_job_def()
         for name, tags in tables.items():
             run_tags = {PROCESS_TAG: mark, MAINTENANCE_TAG: name, **tags}
-            outcome.add(_execute(job, instance, run_tags, [maintenance_key(name)]))
-        _log(context, Lake(context.settings), instance)
+            outcome.add(_execute(job, instance, run_tags, [maintenance_key(name, lake.names)]))
+        _log(context, lake, instance)
     return outcome
 
 
 @contextmanager
 def _dagster(context: Context) -> Generator[tuple[dg.Definitions, dg.DagsterInstance]]:
     """The definitions, telling their progress, and the instance, without runs of processes that are gone."""
-    prepare_home(context.settings)
+    home = prepare_home(context.settings)
     progress = dg.Definitions(loggers={"console": watching(context.err)})
     with dg.DagsterInstance.get() as instance:
+        if not home.own:
+            name_missing_settings(context, instance, home.path)
         if ended := end_dead_runs(instance, context.settings.state, unmarked=False):
             say(context, f"ended {quantity(len(ended), 'run')} of killed processes")
         yield dg.Definitions.merge(build_defs(context.settings), progress), instance
@@ -133,7 +141,7 @@ def _log(context: Context, lake: Lake, instance: dg.DagsterInstance) -> None:
 def _read_all(context: Context, lake: Lake, defs: dg.Definitions, outcome: RunOutcome, run: Run) -> None:
     """Run everything but derived tables, again while streams have more to read; then mirrors that are still behind."""
     graph, lag, started = defs.resolve_asset_graph(), None, set[str]()
-    later = later_assets(lake.declarations)
+    later = later_assets(lake.declarations, lake.names)
     upkeep = dg.AssetSelection.groups(GROUP)  # which has its own sensor, and its own command
     keys = first = sorted((dg.AssetSelection.all() - later - upkeep).resolve(graph))
     mirrors = {name: mirror_step(tables) for name, tables in lake.declarations.mirrors.items()}
@@ -149,7 +157,7 @@ def _read_all(context: Context, lake: Lake, defs: dg.Definitions, outcome: RunOu
         elif behind := _behind(lake, [name for name, step in mirrors.items() if step not in outcome.failures], started):
             reasons = "; ".join(f"{name}: {reason}" for name, reason in behind.items())
             say(context, f"not yet in their mirrors: {reasons}")
-            theirs = [key for name in behind for key in mirror_keys(lake.declarations.mirrors[name])]
+            theirs = [key for name in behind for key in mirror_keys(lake.declarations.mirrors[name], lake.names)]
             keys = sorted((dg.AssetSelection.assets(*theirs).downstream() - later).resolve(graph))
         else:
             return
@@ -171,19 +179,19 @@ def _never_materialized(defs: dg.Definitions, instance: dg.DagsterInstance, lake
     return [
         key
         for key in sorted(defs.resolve_asset_graph().materializable_asset_keys)
-        if key.path[0] != PREFIX
-        and lake.declarations.writer(name_of(key.path)) is None
+        if not is_maintenance(key, lake.names)
+        and lake.declarations.writer(lake.names.table(key)) is None
         and instance.get_latest_materialization_event(key) is None
     ]
 
 
-def _unasked(defs: dg.Definitions, outcome: RunOutcome) -> set[dg.AssetCheckKey]:
+def _unasked(defs: dg.Definitions, outcome: RunOutcome, names: DagsterNames) -> set[dg.AssetCheckKey]:
     """Checks that no run has answered; those of maintenance are answered by its own runs.
 
     That a declaration does not load is told by the command itself.
     """
     keys = defs.resolve_asset_graph().asset_check_keys - outcome.asked
-    return {key for key in keys if key.asset_key.path[0] != PREFIX and key.name != LOADS}
+    return {key for key in keys if not is_maintenance(key.asset_key, names) and key.name != LOADS}
 
 
 def _execute(

@@ -29,6 +29,7 @@ def servers(context: Context, *, broker: bool = True) -> Generator[dict[str, Ser
     Yields:
         Those that are ours, by name.
     """
+    _look_around(context, broker=broker)
     bring_prerequisites(context.settings, context.err, broker=broker)
     undo = ExitStack()
     ours: dict[str, Server] = {}
@@ -43,6 +44,20 @@ def servers(context: Context, *, broker: bool = True) -> Generator[dict[str, Ser
     finally:
         with shielded():
             undo.close()
+
+
+def _look_around(context: Context, *, broker: bool) -> None:
+    """Ask the catalog, and a broker that is not ours to start, before anything is started: they may be away.
+
+    A lake without streams needs no broker.
+    """
+    # They import PyIceberg and librdkafka, which whoever only prints a line does without.
+    from lakehouse.cli.declared import all_declarations, catalog_of
+    from lakehouse.engines.kafka import require_broker
+
+    catalog_of(context)
+    if broker and not context.settings.kafka.local and all_declarations(context).streams:
+        require_broker(context.settings.kafka)
 
 
 def _started(context: Context, name: str, server: Server, undo: ExitStack) -> Server:

@@ -6,7 +6,7 @@ from dagster import DagsterEventType, DagsterRunStatus, RunsFilter
 from lakehouse.cli.context import Context
 from lakehouse.cli.processes.run_context import say
 from lakehouse.cli.reports.failure import reason
-from lakehouse.iceberg.names import name_of
+from lakehouse.orchestration.dagster_names import DagsterNames
 from lakehouse.orchestration.run_context import MIRROR_TAG, STREAM_TAG
 
 _RECENT = 25
@@ -26,6 +26,7 @@ class Followed:
     def __init__(self, context: Context, instance: dg.DagsterInstance) -> None:
         """Take what is there now as told."""
         self._context = context
+        self._names = DagsterNames.of(context.settings)
         self._instance = instance
         self._known = {record.dagster_run.run_id: record.dagster_run.status for record in self._recent()}
 
@@ -37,7 +38,7 @@ class Followed:
                 continue
             self._known[run.run_id] = run.status
             if event := _EVENTS.get(run.status):
-                chosen = ", ".join(sorted(name_of(key.path) for key in run.asset_selection or []))
+                chosen = ", ".join(sorted(self._names.table(key) for key in run.asset_selection or []))
                 stream = run.tags.get(STREAM_TAG) or run.tags.get(MIRROR_TAG) or chosen or "all assets"
                 rows = f": {self._rows(run.run_id)}" if run.status is DagsterRunStatus.SUCCESS else ""
                 say(self._context, f"run {run.run_id[:8]} of {stream} {event}{rows}")
@@ -64,7 +65,7 @@ class Followed:
         for entry in logs:
             materialization = entry.asset_materialization
             if materialization and (counts := _counts(materialization)):
-                summaries[f"{counts} {name_of(materialization.asset_key.path)}"] = None
+                summaries[f"{counts} {self._names.table(materialization.asset_key)}"] = None
             if materialization and (release := materialization.metadata.get("release")):
                 summaries[f"released {release.value}"] = None
         return ", ".join(summaries) or "nothing new"

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import typer
 
 from lakehouse.cli.context import Context
-from lakehouse.cli.errors import COULD_NOT_RUN, PROMISE_BROKEN
 from lakehouse.cli.processes.dagster_home import alive
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 from lakehouse.cli.reports.outcome import RunOutcome
@@ -37,7 +36,5 @@ def make_run(
     for step, error in outcome.failures.items():
         context.err.print(f"{step} failed: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
     say(context, f"Dagster run {outcome.runs[-1]}, {time.monotonic() - began:.0f} s in all.")
-    if outcome.failures:
-        raise typer.Exit(COULD_NOT_RUN)
-    if not outcome.good:
-        raise typer.Exit(PROMISE_BROKEN)
+    if outcome.exit_code:
+        raise typer.Exit(outcome.exit_code)

@@ -5,8 +5,9 @@ from typing import Any
 
 import dagster as dg
 
+from lakehouse.cli.exit_codes import COULD_NOT_RUN, PROMISE_BROKEN
 from lakehouse.cli.reports.failure import reason
-from lakehouse.iceberg.names import name_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 
 
 @dataclass
@@ -63,11 +64,19 @@ class RunOutcome:
     runs: list[str] = field(default_factory=list[str])
     skipped: bool = False
     seconds: float = 0.0
+    names: DagsterNames = DEFAULT_NAMES
 
     @property
     def good(self) -> bool:
         """Whether every step succeeded and no check failed; a check that warns was allowed to by declaration."""
         return not self.failures and not self.failed_checks and bool(self.checks)
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with: a failed check is a broken promise, a failed step could not run."""
+        if self.good:
+            return 0
+        return PROMISE_BROKEN if self.failed_checks else COULD_NOT_RUN
 
     @property
     def failed_checks(self) -> list[tuple[str, str]]:
@@ -112,7 +121,7 @@ class RunOutcome:
         self.skipped |= bool(result.filter_events(lambda event: event.is_step_skipped))
         for event in result.get_asset_materialization_events():
             materialization = event.materialization
-            name = name_of(materialization.asset_key.path)
+            name = self.names.table(materialization.asset_key)
             added = _number(materialization, "rows added") + _number(materialization, "rows inserted")
             if "rows written" in materialization.metadata:
                 self.written[name] = int(_number(materialization, "rows written"))
@@ -124,7 +133,7 @@ class RunOutcome:
             if "rows updated" in materialization.metadata:
                 self.mirrored.setdefault(name, Mirrored()).add(materialization)
         for check in result.get_asset_check_evaluations():
-            self.checks[name_of(check.asset_key.path), check.check_name] = check
+            self.checks[self.names.table(check.asset_key), check.check_name] = check
         for event in result.get_step_failure_events():
             self.failures[event.step_key or "?"] = reason(event.step_failure_data)
         for event in result.filter_events(lambda event: event.is_step_success):

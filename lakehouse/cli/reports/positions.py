@@ -77,16 +77,19 @@ class MirrorState:
         )
 
 
-def stream_states(context: Context, declarations: Declarations, group: Mapping[str, Pinned]) -> list[StreamState]:
-    """Where each stream is; what is unread, if a broker answers.
+def stream_states(
+    context: Context, declarations: Declarations, group: Mapping[str, Pinned], *, ask_broker: bool = True
+) -> list[StreamState]:
+    """Where each stream is; what is unread, if a broker answers. One of our own that is stopped is not asked.
 
     Args:
-        context: for the broker.
+        context: for the broker, and of what cannot be said.
         declarations: of the streams.
         group: the tables that exist, as they are at one moment.
+        ask_broker: whether there is a broker to ask.
     """
     broker = local_broker(context)
-    answers = broker is None or broker.running()
+    answers = ask_broker and (broker is None or broker.running())
     states: list[StreamState] = []
     for stream in declarations.streams.values():
         statement = _statement(stream, group)
@@ -95,8 +98,9 @@ def stream_states(context: Context, declarations: Declarations, group: Mapping[s
         if answers:
             try:
                 unread = _unread(context, stream, statement)
-            except (BrokerUnreachable, KafkaBusy, KafkaRefused):
+            except (BrokerUnreachable, KafkaBusy, KafkaRefused) as silent:
                 answers = False  # once is enough to wait for
+                context.leave_out(silent)
             except IngestRefused as refusal:
                 problem = str(refusal)
         states.append(StreamState(stream.name, stream.topic, position, unread, problem))

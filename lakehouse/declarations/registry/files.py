@@ -5,7 +5,7 @@ import importlib.machinery
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.abc import Loader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -67,11 +67,10 @@ def declared_in(file: Path) -> list[Item]:
     return list(items.values())
 
 
-def defines_assets(file: Path) -> bool:
-    """Whether a file that has run defines Dagster assets of its own, beside what it declares."""
+def module_of(file: Path) -> Mapping[str, object]:
+    """Name → value of what a file has defined; nothing of one that has not run."""
     module = sys.modules.get(_module_name(file))
-    # By name: this floor knows no Dagster.
-    return module is not None and any(type(value).__name__ == "AssetsDefinition" for value in vars(module).values())
+    return {} if module is None else dict(vars(module))
 
 
 def _module_name(file: Path) -> str:

@@ -8,10 +8,11 @@ from lakehouse.declarations.changelog import Changelog
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.mirror import Mirror
 from lakehouse.declarations.registry.broken import BrokenDeclaration, Contradiction, Culprits, FileBroken
+from lakehouse.declarations.registry.dagster_names import clashes, not_kept, tables_of_assets
 from lakehouse.declarations.registry.declarations import Declarations
 from lakehouse.declarations.registry.demo_filter import without_demo
 from lakehouse.declarations.registry.file_text import FileText, text_of
-from lakehouse.declarations.registry.files import Item, declared_in, defines_assets, python_files
+from lakehouse.declarations.registry.files import Item, declared_in, python_files
 from lakehouse.declarations.registry.joining import Collected
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream
@@ -75,6 +76,8 @@ class _Loading:
             self._broken.append(BrokenDeclaration(error.file, error.line, error.message, error.remedy, names))
             self._stopped |= dict.fromkeys(names, error.message)
             self._stop_written_with(text, error)
+        self._leave_out_clashes()
+        self._leave_out_what_is_not_kept()
 
     def joined(self) -> Declarations:
         """All that is left.
@@ -85,7 +88,9 @@ class _Loading:
         collected = Collected()
         for item, file in self._items:
             collected.add(item, file)
-        return replace(collected.joined(self._stopped), broken=tuple(self._broken))
+        declarations = replace(collected.joined(self._stopped), broken=tuple(self._broken))
+        self._refuse_assets_of_others(declarations)
+        return declarations
 
     def leave_out(self, contradiction: Contradiction) -> None:
         """Stop the declarations at fault.
@@ -104,7 +109,7 @@ class _Loading:
         else:
             file, message = faulty[-1][1], contradiction.message
             reason = message if str(file) in message else f"{file}: {message}"
-            names = tuple(dict.fromkeys(name for item, _ in faulty for name in _tables_of(item)))
+            names = _tables_of_all(item for item, _ in faulty)
             self._broken.append(BrokenDeclaration(file, None, reason, contradiction.remedy, names))
             if contradiction.missing and contradiction.culprits.streams:
                 # It goes to a name that nobody declares: which table was meant is not known.
@@ -125,6 +130,45 @@ class _Loading:
                     self._stopped.setdefault(name, reason)
         self._items = [declared for declared in self._items if id(declared[0]) not in gone]
 
+    def _leave_out_clashes(self) -> None:
+        """Stop files that define the same thing for Dagster, which would take none of all the others."""
+        for clash in clashes(dict.fromkeys(file for _, file in self._items)):
+            for file in clash.files:
+                others = ", ".join(str(other) for other in clash.files if other != file) or "the same file"
+                message = f"{file}: the {clash.name} is defined in {others} as well."
+                items = self._items_of(file)
+                remedy = "keep one, or give it another name."
+                self._broken.append(BrokenDeclaration(file, None, message, remedy, _tables_of_all(items)))
+                self._stop(items, message)
+
+    def _leave_out_what_is_not_kept(self) -> None:
+        """Stop files with definitions that would be dropped: of these nobody could say why they do nothing."""
+        for file in dict.fromkeys(file for _, file in self._items):
+            if names := not_kept(file):
+                message = f"{file}: it defines {', '.join(names)}, which cannot become part of the whole as it is."
+                remedy = "assign a `dagster.Definitions` that holds it, or move it to a module of your own."
+                items = self._items_of(file)
+                self._broken.append(BrokenDeclaration(file, None, message, remedy, _tables_of_all(items)))
+                self._stop(items, message)
+
+    def _refuse_assets_of_others(self, declarations: Declarations) -> None:
+        """Refuse files with an asset that makes what a stream, mirror, derivation or release makes."""
+        for file in dict.fromkeys(file for _, file in self._items):
+            for table in tables_of_assets(file):
+                if (writer := declarations.writer(table)) is not None:
+                    items = self._items_of(file)
+                    raise Contradiction(
+                        f"{file}: it defines an asset for {table}, which the {type(writer).__name__.lower()} "
+                        f"{writer.name} writes.",
+                        remedy="remove the asset, or give it a table of its own.",
+                        tables=[item.name for item in items if not isinstance(item, Stream | Release)],
+                        streams=[item.name for item in items if isinstance(item, Stream)],
+                        releases=[item.name for item in items if isinstance(item, Release)],
+                    )
+
+    def _items_of(self, file: Path) -> list[Item]:
+        return [item for item, place in self._items if place == file]
+
     def _stop_written_with(self, text: FileText, error: FileBroken) -> None:
         """Stop what the streams and changelogs of a broken file may write, or share a topic with."""
         unfilled = [table for table in self._unfilled() if text.may_fill(table.name)]
@@ -138,7 +182,7 @@ class _Loading:
         written = {name for item, _ in self._items if isinstance(item, Stream) for name in item.tables}
         written |= {item.name for item, _ in self._items if isinstance(item, Derived)}
         tables = [(item, file) for item, file in self._items if isinstance(item, Table) and item.name not in written]
-        return [table for table, file in tables if not defines_assets(file)]
+        return [table for table, file in tables if not tables_of_assets(file)]
 
 
 def _tables_of(item: Item) -> tuple[str, ...]:
@@ -152,6 +196,10 @@ def _tables_of(item: Item) -> tuple[str, ...]:
             return (item.pointer,)
         case Table() | Derived() | Changelog():
             return (item.name,)
+
+
+def _tables_of_all(items: Iterable[Item]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for item in items for name in _tables_of(item)))
 
 
 def _is_at_fault(item: Item, culprits: Culprits) -> bool:

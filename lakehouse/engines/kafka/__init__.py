@@ -1,7 +1,7 @@
 """Kafka: what a topic holds, how to reach it, and a broker of our own for the laptop."""
 
 from lakehouse.engines.kafka.clients import ClientProperties, UnsupportedKafkaSecurity, client_config, spark_options
-from lakehouse.engines.kafka.connection import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
+from lakehouse.engines.kafka.connection import BrokerUnreachable, ClientRefused, KafkaBusy, KafkaRefused, TopicMissing
 from lakehouse.engines.kafka.local_broker import BrokerFailed, LocalBroker
 from lakehouse.engines.kafka.oversized import Oversized, first_oversized
 from lakehouse.engines.kafka.peek import oldest_unread_time, sample_record_bytes
@@ -12,6 +12,7 @@ from lakehouse.engines.kafka.topics import (
     create_topic,
     offsets_at,
     read_topic,
+    require_broker,
     topic_names,
 )
 
@@ -19,6 +20,7 @@ __all__ = [
     "BrokerFailed",
     "BrokerUnreachable",
     "ClientProperties",
+    "ClientRefused",
     "KafkaBusy",
     "KafkaRefused",
     "LocalBroker",
@@ -35,6 +37,7 @@ __all__ = [
     "offsets_at",
     "oldest_unread_time",
     "read_topic",
+    "require_broker",
     "sample_record_bytes",
     "send",
     "spark_options",

@@ -1,6 +1,7 @@
 """Asking the cluster something: an admin client, and its failures in words that name the broker and the topic."""
 
 import logging
+import re
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -12,8 +13,9 @@ from confluent_kafka.admin import (
     AdminClient,
     ClusterMetadata,  # pyright: ignore[reportPrivateImportUsage]
 )
+from pydantic import SecretStr
 
-from lakehouse.engines.kafka.clients import client_config
+from lakehouse.engines.kafka.clients import SECRET, client_config
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings
 
@@ -39,6 +41,8 @@ BUSY = {
 
 Answer = TypeVar("Answer")
 
+_TIMING = re.compile(r" \(after \d+ms in state .*\)$")
+
 
 class BrokerUnreachable(LakehouseError):
     """No broker answered in time, or it did not let us in."""
@@ -54,6 +58,10 @@ class KafkaBusy(LakehouseError):
 
 class KafkaRefused(LakehouseError):
     """The cluster answered with an error that asking again does not mend."""
+
+
+class ClientRefused(LakehouseError):
+    """A property of the client is misspelt, or has a value that it cannot have."""
 
 
 class Connection:
@@ -72,7 +80,17 @@ class Connection:
             "error_cb": self._remember,
             "socket.connection.setup.timeout.ms": 5000,
         }
-        self.admin = AdminClient(config, logger=LIBRDKAFKA_LOG)  # pyright: ignore[reportArgumentType]
+        try:
+            self.admin = AdminClient(config, logger=LIBRDKAFKA_LOG)  # pyright: ignore[reportArgumentType]
+        except KafkaException as error:
+            reason = _without_values(error.args[0].str(), kafka)
+        else:
+            return
+        # Raised outside the handler: librdkafka's own words would travel along, and repeat what was typed.
+        raise ClientRefused(
+            f"The Kafka client does not take its properties: {reason}.",
+            remedy="correct them in the chosen file of conf/kafka; a property for Java alone begins with java.",
+        )
 
     def __enter__(self) -> Self:
         self.admin.__enter__()
@@ -135,7 +153,7 @@ class Connection:
         self.admin.poll(0)  # librdkafka's own explanation, if it has one, arrives by callback
         return BrokerUnreachable(
             f"No Kafka broker answers at {self.servers}{f' (asked for topic {topic})' if topic else ''}: "
-            f"{self._trouble.str() if self._trouble else reason}",
+            f"{_TIMING.sub('', self._trouble.str() if self._trouble else reason)}.",
             remedy="start it (`lakehouse up` for the local one), or correct its settings in conf/kafka.",
         )
 
@@ -143,3 +161,11 @@ class Connection:
         # "all brokers down" follows each real reason and says less.
         if error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
             self._trouble = error
+
+
+def _without_values(text: str, kafka: KafkaSettings) -> str:
+    """What librdkafka says of its configuration, without the values of properties that may be secret."""
+    for name, value in client_config(kafka).items():
+        if SECRET.search(name) or isinstance(kafka.properties.get(name), SecretStr):
+            text = text.replace(value, "***")
+    return text.rstrip(".")

@@ -49,6 +49,17 @@ class TopicState:
     truncated: frozenset[int] = frozenset()
 
 
+def require_broker(kafka: KafkaSettings) -> None:
+    """Ask whether a broker answers at all.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+        ClientRefused: A property of the client is wrong.
+    """
+    with Connection(kafka) as connection:
+        patient(connection.metadata)()
+
+
 def read_topic(kafka: KafkaSettings, topic: str) -> TopicState:
     """Ask the cluster for a topic's identity and ranges.
 

@@ -1,5 +1,7 @@
 """The catalog `lake` as Spark wants it told, derived from the same settings that PyIceberg reads."""
 
+from collections.abc import Callable
+
 from pydantic import SecretStr
 from sqlalchemy import URL, make_url
 
@@ -12,8 +14,16 @@ _PYTHON_ONLY = ("py-", "pool_", "echo", "init_catalog_tables", "downcast-ns-time
 _RENAMED = {"s3.region": "client.region", "user": "jdbc.user", "password": "jdbc.password"}
 
 
-def catalog_conf(catalog: CatalogSettings) -> dict[str, str]:
+def _value(_key: str, secret: SecretStr) -> str:
+    return secret.get_secret_value()
+
+
+def catalog_conf(catalog: CatalogSettings, *, reveal: Callable[[str, SecretStr], str] = _value) -> dict[str, str]:
     """Spark's configuration of the catalog; secrets are looked up here, so keep the answer off command lines.
+
+    Args:
+        catalog: where tables live.
+        reveal: what stands for a secret, by its key in Spark; its value, unless a person is to read the answer.
 
     Raises:
         SettingsError: Spark cannot reach this kind of catalog.
@@ -30,8 +40,8 @@ def catalog_conf(catalog: CatalogSettings) -> dict[str, str]:
         conf |= {f"{LAKE}.{key}": value for key, value in _jdbc(catalog).items()}
     for key, value in catalog.properties.items():
         if not key.startswith(_PYTHON_ONLY):
-            plain = value.get_secret_value() if isinstance(value, SecretStr) else value
-            conf[f"{LAKE}.{_RENAMED.get(key, key)}"] = plain
+            name = f"{LAKE}.{_RENAMED.get(key, key)}"
+            conf[name] = reveal(name, value) if isinstance(value, SecretStr) else value
     return conf
 
 

@@ -14,14 +14,19 @@ from lakehouse.protocol.catalog.change import (
 from lakehouse.protocol.catalog.entry import Entry
 from lakehouse.protocol.catalog.opening import open_catalog
 from lakehouse.protocol.catalog.probe import UnsafeCatalog, probe
+from lakehouse.protocol.catalog.refusal import CatalogRefused, CatalogUnreachable, TableMissing, catalog_refusal
 
 __all__ = [
     "CANNOT_LOAD",
+    "CatalogRefused",
+    "CatalogUnreachable",
     "Entry",
     "LakeCatalog",
     "Locations",
     "TableChange",
+    "TableMissing",
     "UnsafeCatalog",
+    "catalog_refusal",
     "open_catalog",
     "probe",
     "ref_is",

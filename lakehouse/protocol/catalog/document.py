@@ -22,6 +22,8 @@ from pyiceberg.table.update import (
     update_table_metadata,
 )
 
+from lakehouse.iceberg.parsed_snapshots import parsed_snapshots
+
 Document = dict[str, Any]
 
 MAIN = "main"
@@ -80,7 +82,8 @@ def parsed(document: Document) -> TableMetadata:
     Statistics with a kind of blob that PyIceberg does not know are left out, or it would refuse the whole table.
     """
     statistics = [s for s in document.get("statistics") or [] if _is_known(s)]
-    return TableMetadataUtil.parse_obj({**document, "statistics": statistics})
+    snapshots = parsed_snapshots(document.get("snapshots") or [])
+    return TableMetadataUtil.parse_obj({**document, "snapshots": snapshots, "statistics": statistics})
 
 
 def _is_known(statistics: Document) -> bool:
@@ -102,15 +105,17 @@ def require(document: Document, requirements: Sequence[TableRequirement]) -> Non
     Raises:
         CommitFailedException: one does not hold.
     """
+    refs, metadata = references(document), None
     for requirement in requirements:
         if isinstance(requirement, AssertRefSnapshotId):
-            snapshot_id = references(document).get(requirement.ref, {}).get("snapshot-id")
+            snapshot_id = refs.get(requirement.ref, {}).get("snapshot-id")
             if snapshot_id != requirement.snapshot_id:
                 raise CommitFailedException(
                     f"{requirement.ref} is at {snapshot_id}, expected {requirement.snapshot_id}"
                 )
         else:
-            requirement.validate(parsed(document))
+            metadata = metadata or parsed(document)
+            requirement.validate(metadata)
 
 
 def _monotonic(document: Document, now_ms: int) -> int:

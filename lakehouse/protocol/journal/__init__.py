@@ -2,9 +2,20 @@
 
 from lakehouse.protocol.journal.append import Appended, append
 from lakehouse.protocol.journal.deletions import deletions
-from lakehouse.protocol.journal.event import Event, Known
+from lakehouse.protocol.journal.event import KINDS, Event, Known
 from lakehouse.protocol.journal.position import JournalNews, JournalPosition
 from lakehouse.protocol.journal.reading import logged
 from lakehouse.protocol.journal.reconcile import reconcile
 
-__all__ = ["Appended", "Event", "JournalNews", "JournalPosition", "Known", "append", "deletions", "logged", "reconcile"]
+__all__ = [
+    "KINDS",
+    "Appended",
+    "Event",
+    "JournalNews",
+    "JournalPosition",
+    "Known",
+    "append",
+    "deletions",
+    "logged",
+    "reconcile",
+]

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from lakehouse.declarations.own_tables.audit_row import AuditRow
 
 Kind = Literal["commit", "run", "check", "release", "refusal", "maintenance", "gap"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 _LONGEST_MESSAGE = 2000
 
 

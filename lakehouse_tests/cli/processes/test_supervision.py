@@ -18,7 +18,7 @@ from lakehouse.cli.processes.server_events import supervised
 from lakehouse.cli.processes.supervision import ASK_EVERY, MOST_UNANSWERED, STEADY, Supervised
 from lakehouse.engines.background_process import Daemon
 from lakehouse.errors import LakehouseError
-from lakehouse.orchestration.checks.spark_server import NAME, SERVER
+from lakehouse.orchestration.checks.spark_server import NAME, server_key
 
 
 class PortTaken(LakehouseError):
@@ -164,7 +164,9 @@ def test_the_check_fails_while_spark_does_not_answer_and_passes_when_it_does(ser
         spark.look()
         server.die()
         broker.look()
-        history = instance.event_log_storage.get_asset_check_execution_history(dg.AssetCheckKey(SERVER, NAME), limit=9)
+        history = instance.event_log_storage.get_asset_check_execution_history(
+            dg.AssetCheckKey(server_key(), NAME), limit=9
+        )
     assert [record.status.value for record in history] == ["SUCCEEDED", "FAILED"]
     assert printed.getvalue().splitlines() == [
         "The Spark Connect server has ended. It is started again now.",

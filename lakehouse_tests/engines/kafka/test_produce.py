@@ -15,7 +15,7 @@ pytestmark = pytest.mark.kafka
 def values(broker: KafkaSettings, topic: str, partition: int, count: int) -> list[bytes | None]:
     consumer = Consumer({**client_config(broker), "group.id": "test", "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(topic, partition, 0)])
-    messages = consumer.consume(count, timeout=10)
+    messages = consumer.consume(count, timeout=60)
     consumer.close()
     return [message.value() for message in messages]
 

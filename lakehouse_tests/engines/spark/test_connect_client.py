@@ -27,7 +27,7 @@ from lakehouse.engines.spark import ConnectServer, Remote, SparkUnreachable, spa
 from lakehouse.engines.spark.connect_client import _with_parameter
 from lakehouse.engines.spark.connect_retries import WhileItAnswers
 from lakehouse.orchestration.automation.run_history import run_news
-from lakehouse.orchestration.checks.spark_server import NAME, SERVER
+from lakehouse.orchestration.checks.spark_server import NAME, server_key
 from lakehouse.orchestration.resources import lost_spark, repeated_when_spark_is_lost
 from lakehouse.protocol.journal import JournalPosition
 from lakehouse.settings import Platform, Settings
@@ -68,9 +68,9 @@ def test_a_server_that_takes_connections_and_says_nothing_does_not_speak() -> No
 
 def test_the_check_fails_where_nobody_answers(absent: Settings) -> None:
     defs = build_defs(absent)
-    assert SERVER not in defs.resolve_asset_graph().materializable_asset_keys
+    assert server_key() not in defs.resolve_asset_graph().materializable_asset_keys
     job = defs.resolve_job_def("prove")
-    chosen = job.get_subset(asset_check_selection={dg.AssetCheckKey(SERVER, NAME)})
+    chosen = job.get_subset(asset_check_selection={dg.AssetCheckKey(server_key(), NAME)})
     with dg.DagsterInstance.ephemeral() as instance:
         result = chosen.execute_in_process(instance=instance, run_config={"loggers": {"console": {}}})
     (evaluation,) = result.get_asset_check_evaluations()

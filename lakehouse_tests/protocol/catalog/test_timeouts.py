@@ -11,12 +11,11 @@ from typing import ClassVar
 
 import pytest
 from pyiceberg.exceptions import ServiceUnavailableError
-from requests import RequestException
 
-from lakehouse.protocol.catalog import LakeCatalog, open_catalog, timeouts
+from lakehouse.protocol.catalog import CatalogUnreachable, LakeCatalog, open_catalog, timeouts
 from lakehouse.settings import CatalogSettings
 
-SOON = 20.0
+SOON = 120.0
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -67,7 +66,7 @@ def test_a_silent_catalog_is_not_waited_for_without_end(monkeypatch: pytest.Monk
         def ask() -> None:
             try:
                 open_catalog(settings(silent.getsockname()[1]))
-            except RequestException as error:
+            except CatalogUnreachable as error:
                 ended.append(error)
 
         thread = threading.Thread(target=ask, daemon=True)

@@ -38,6 +38,7 @@ def dev(
     from lakehouse.cli.lake import make_tables
     from lakehouse.cli.processes.dagster_home import alive_as_dev, end_dead_runs, prepare_home
     from lakehouse.cli.processes.dagster_services import require_free, serve
+    from lakehouse.cli.processes.instance_settings import name_missing_settings
     from lakehouse.cli.processes.samples import send_samples
     from lakehouse.cli.processes.server_events import supervised
     from lakehouse.orchestration.resources import Lake
@@ -54,10 +55,12 @@ def dev(
         _fill_topics(context, days)
         send_samples(context)
         make_tables(context, Lake(context.settings, declarations_of(context)))
-        prepare_home(context.settings)
+        home = prepare_home(context.settings)
         with dg.DagsterInstance.get() as instance:
-            # We are the only one of our kind, so what Dagster's services had under way is over.
-            if ended := end_dead_runs(instance, context.settings.state, unmarked=True):
+            if not home.own:
+                name_missing_settings(context, instance, home.path)
+            # In our own home we are the only one of our kind, so what Dagster's services had under way is over.
+            if ended := end_dead_runs(instance, context.settings.state, unmarked=home.own):
                 say(context, f"ended {quantity(len(ended), 'run')} of killed processes")
             serve(context, instance, port, supervised(context, instance, started), read_only=read_only)
     say(context, "stopped: nothing half-written is visible; the next `make dev` or `make run` goes on from there")

@@ -1,1 +1,1 @@
-"""`status`, `tables`, `log`."""
+"""`status`, `tables`, `log`, `catalog`."""

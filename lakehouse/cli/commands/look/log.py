@@ -8,12 +8,17 @@ import typer
 from rich.text import Text
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import catalog_of
+from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
 from lakehouse.declarations.own_tables.audit_row import AuditRow
-from lakehouse.protocol.journal import logged
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.journal import KINDS, logged
 
 _STYLES = {"ERROR": "bold red", "WARN": "yellow"}
 _SHORT_ID = 8
+
+
+class UnknownKind(LakehouseError):
+    """The log has no such kind of event."""
 
 
 def log(
@@ -21,8 +26,8 @@ def log(
     *,
     table: Annotated[str, typer.Option(help="Only what happened to this table, as namespace.table.")] = "",
     run: Annotated[str, typer.Option(help="Only what this run did, with its re-executions.")] = "",
-    kind: Annotated[str, typer.Option(help="Only commit, run, check, release, refusal, maintenance or gap.")] = "",
-    last: Annotated[int, typer.Option(help="So many events at most; 0 for all.")] = 50,
+    kind: Annotated[str, typer.Option(help=f"Only {', '.join(KINDS[:-1])} or {KINDS[-1]}.")] = "",
+    last: Annotated[int, typer.Option(min=0, help="So many events at most; 0 for all.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Show who did what to which table, when and by what code: commits, runs, checks, releases and refusals.
@@ -31,7 +36,12 @@ def log(
     `lakehouse derive`.
     """
     context = context_of(ctx)
+    if kind and kind not in KINDS:
+        raise UnknownKind(f"There is no kind of event {kind}.", remedy=f"name one of {', '.join(KINDS)}")
     rows = logged(catalog_of(context), table=table, run=run, kind=kind)
+    if table and not rows:  # one that is no longer declared may have a past
+        declarations = declarations_of(context)
+        require_declared(declarations, "table", [table], declarations.tables)
     shown = rows[-last:] if last else rows
     if as_json:
         typer.echo(json.dumps([_plain(row) for row in shown], indent=2))

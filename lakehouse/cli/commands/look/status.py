@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated
 
 import typer
-from pyiceberg.exceptions import RESTError
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import all_declarations, catalog_of
+from lakehouse.cli.refusals import refusal_of
 from lakehouse.cli.reports.positions import (
     MirrorState,
     StreamState,
@@ -19,7 +19,7 @@ from lakehouse.cli.reports.positions import (
     stream_states,
 )
 from lakehouse.cli.servers import connect_server_here, local_broker
-from lakehouse.engines.kafka import BrokerUnreachable, read_topic, topic_names
+from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, read_topic, topic_names
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.seals.read_group import read_group
@@ -79,14 +79,17 @@ def _status(context: Context) -> Status:
         try:
             topics = [_topic(context, name) for name in topic_names(settings.kafka)]
             reachable = True
-        except BrokerUnreachable as silent:
-            context.err.print(silent.message, soft_wrap=True)
+        except (BrokerUnreachable, KafkaBusy, KafkaRefused) as silent:
+            context.leave_out(silent)
+    streams, mirrors = list[StreamState](), list[MirrorState]()
     try:
-        streams, mirrors = _behind(context)
-    except (LakehouseError, RESTError, OSError) as trouble:
+        streams, mirrors = _behind(context, ask_broker=reachable)
+    except Exception as error:
         # What runs is told also where a declaration is broken or the catalog is away.
-        context.err.print(str(trouble), soft_wrap=True, markup=False, highlight=False)
-        streams, mirrors = [], []
+        refusal = error if isinstance(error, LakehouseError) else refusal_of(error, context)
+        if refusal is None:
+            raise
+        context.leave_out(refusal)
     return Status(
         state=str(settings.state.root),
         kafka=settings.kafka.bootstrap_servers,
@@ -99,14 +102,15 @@ def _status(context: Context) -> Status:
     )
 
 
-def _behind(context: Context) -> tuple[list[StreamState], list[MirrorState]]:
+def _behind(context: Context, *, ask_broker: bool) -> tuple[list[StreamState], list[MirrorState]]:
     if not context.settings.declarations:
         return [], []
     declarations, catalog = all_declarations(context), catalog_of(context)
     names = [stream.quarantine_table for stream in declarations.streams.values()]
     existing = [name for name in names if catalog.table_exists(identifier_of(name))]
     group = read_group(catalog, existing) if existing else {}
-    return stream_states(context, declarations, group), mirror_states(declarations, catalog)
+    streams = stream_states(context, declarations, group, ask_broker=ask_broker)
+    return streams, mirror_states(declarations, catalog)
 
 
 def _topics(status_report: Status) -> Table:

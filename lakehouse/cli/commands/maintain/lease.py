@@ -11,9 +11,8 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of, whole_declarations
+from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of, whole_declarations
 from lakehouse.cli.durations import duration
-from lakehouse.cli.streams import tables_existing
 from lakehouse.declarations import Declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
@@ -77,24 +76,21 @@ def take(
     context = context_of(ctx)
     catalog, declarations = catalog_of(context), whole_declarations(context)
     until = datetime.now(UTC) + duration(lasting, "--for")
-    with tables_existing():
-        loaded = _load(catalog, table)
-        _require_free(table, owner, _readers(catalog, declarations, table))
-        snapshot_id = head_of(loaded) if snapshot is None else snapshot
-        if snapshot_id is None:
-            raise NotToLease(
-                f"{table} has no snapshot yet, so there is nothing to hold.",
-                remedy="take it again when something has been written to the table",
-            )
-        if loaded.metadata.snapshot_by_id(snapshot_id) is None:
-            raise NotToLease(
-                f"{table} has no snapshot {snapshot_id}.", remedy=f"name one that SELECT … FROM {table}.snapshots lists"
-            )
-        new_lease = Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, snapshot_id, until, reason)
-        if not take_lease(catalog, new_lease):
-            raise NotToLease(
-                f"{table}: snapshot {snapshot_id} went while it was to be held.", remedy="hold a newer one"
-            )
+    loaded = _load(catalog, table)
+    _require_free(table, owner, _readers(catalog, declarations, table))
+    snapshot_id = head_of(loaded) if snapshot is None else snapshot
+    if snapshot_id is None:
+        raise NotToLease(
+            f"{table} has no snapshot yet, so there is nothing to hold.",
+            remedy="take it again when something has been written to the table",
+        )
+    if loaded.metadata.snapshot_by_id(snapshot_id) is None:
+        raise NotToLease(
+            f"{table} has no snapshot {snapshot_id}.", remedy=f"name one that SELECT … FROM {table}.snapshots lists"
+        )
+    new_lease = Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, snapshot_id, until, reason)
+    if not take_lease(catalog, new_lease):
+        raise NotToLease(f"{table}: snapshot {snapshot_id} went while it was to be held.", remedy="hold a newer one")
     if as_json:
         summary = {
             "table": table,
@@ -119,10 +115,10 @@ def list_leases(
 ) -> None:
     """Show who holds old snapshots, since where, until when and why; with who reads in ranges without a lease."""
     context = context_of(ctx)
-    catalog, declarations = catalog_of(context), declarations_of(context)
+    load = declarations_of if table else all_declarations
+    catalog, declarations = catalog_of(context), load(context)
     names = [table] if table else [n for n in declarations.tables if catalog.table_exists(identifier_of(n))]
-    with tables_existing():
-        shown = [line for name in names for line in _shown(_load(catalog, name), catalog, declarations, every=every)]
+    shown = [line for name in names for line in _shown(_load(catalog, name), catalog, declarations, every=every)]
     if as_json:
         typer.echo(json.dumps([asdict(line) for line in shown], indent=2))
     else:
@@ -141,22 +137,19 @@ def release(
     """End a lease. What a mirror or an incremental table has still to read is given up: it will need a rebuild."""
     context = context_of(ctx)
     catalog, declarations = catalog_of(context), whole_declarations(context)
-    with tables_existing():
-        loaded = _load(catalog, table)
-        holders = [holder for holder in _range_holders(loaded, catalog, declarations) if holder.owner == owner]
-        if not holders:
-            raise NoLease(f"{owner} holds nothing of {table}.", remedy="`lakehouse lease list` names everybody")
-        oldest = max((_behind(loaded, holder.snapshot_id) or 0) for holder in holders)
-        consumer = next((reader for reader in _readers(catalog, declarations, table) if reader.name == owner), None)
-        message = (
-            f"{owner} holds {table} back to snapshot {holders[0].snapshot_id}, {oldest} snapshots before the newest"
-        )
-        if consumer is not None and oldest:
-            message += f"; what it has not read of them is given up, and {owner} will need a rebuild"
-        elif consumer is not None:
-            message += f"; what comes before its next run is not kept for it, and {owner} may need a rebuild then"
-        if yes:
-            _end(catalog, loaded, owner, consumer)
+    loaded = _load(catalog, table)
+    holders = [holder for holder in _range_holders(loaded, catalog, declarations) if holder.owner == owner]
+    if not holders:
+        raise NoLease(f"{owner} holds nothing of {table}.", remedy="`lakehouse lease list` names everybody")
+    oldest = max((_behind(loaded, holder.snapshot_id) or 0) for holder in holders)
+    consumer = next((reader for reader in _readers(catalog, declarations, table) if reader.name == owner), None)
+    message = f"{owner} holds {table} back to snapshot {holders[0].snapshot_id}, {oldest} snapshots before the newest"
+    if consumer is not None and oldest:
+        message += f"; what it has not read of them is given up, and {owner} will need a rebuild"
+    elif consumer is not None:
+        message += f"; what comes before its next run is not kept for it, and {owner} may need a rebuild then"
+    if yes:
+        _end(catalog, loaded, owner, consumer)
     if as_json:
         ended = {"table": table, "owner": owner, "snapshot_id": holders[0].snapshot_id, "behind": oldest, "done": yes}
         print_json({**ended, "needs_rebuild": consumer is not None and bool(oldest)})

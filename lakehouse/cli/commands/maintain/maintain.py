@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of
-from lakehouse.cli.errors import COULD_NOT_RUN
+from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of, require_declared
+from lakehouse.cli.exit_codes import COULD_NOT_RUN
 from lakehouse.declarations import Declarations
 from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.errors import LakehouseError
@@ -22,10 +22,6 @@ from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.survey import Surveys, TableSurvey, survey_all
 
 _OPERATIONS = tuple(operation for operation in Operation if operation is not Operation.NOTHING)
-
-
-class UnknownTable(LakehouseError):
-    """No table of this name is declared."""
 
 
 class UnknownOperation(LakehouseError):
@@ -52,7 +48,7 @@ def maintain(
     context = context_of(ctx)
     load = declarations_of if tables else all_declarations
     operations, declarations = _operations(only or []), load(context)
-    _refuse_unknown(declarations, tables or [])
+    require_declared(declarations, "table", tables or [], declarations.tables)
     surveys = _survey(context, declarations, tables or [], operations, waits=plan)
     for name, why in surveys.trouble.items():
         context.err.print(f"{name} could not be looked at: {why}", style="bold red", markup=False, soft_wrap=True)
@@ -177,13 +173,6 @@ def _operations(words: Sequence[str]) -> tuple[Operation, ...]:
             f"There is no operation {', '.join(unknown)}.", remedy=f"name some of {', '.join(_OPERATIONS)}"
         )
     return tuple(Operation(word) for word in words) or _OPERATIONS
-
-
-def _refuse_unknown(declarations: Declarations, names: Sequence[str]) -> None:
-    if unknown := [name for name in names if name not in declarations.tables]:
-        raise UnknownTable(
-            f"There is no table {', '.join(unknown)}.", remedy=f"name some of {', '.join(sorted(declarations.tables))}"
-        )
 
 
 def _print(context: Context, lines: Sequence[str]) -> None:

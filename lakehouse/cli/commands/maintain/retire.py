@@ -9,18 +9,13 @@ import typer
 
 from lakehouse.cli.commands.repair.rebuild import mirror_of
 from lakehouse.cli.context import AsJson, context_of, print_json
-from lakehouse.cli.declared import catalog_of, whole_declarations
-from lakehouse.cli.streams import tables_existing
+from lakehouse.cli.declared import catalog_of, require_declared, whole_declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.quantities import quantity
 from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.readers import read_on_or_release
 from lakehouse.steps.cdc.changelog_cleanup.retire import find_retirable, remove_retirable
-
-
-class UnknownChangelog(LakehouseError):
-    """No changelog of this name is declared."""
 
 
 class NoRetention(LakehouseError):
@@ -36,7 +31,7 @@ def checkpoint(
     """Compare every row of a mirror with its changelog, and tag that state: later checks may begin there."""
     context = context_of(ctx)
     tables = mirror_of(context, mirror)
-    with tables_existing(), context.err.status(f"comparing every row of {mirror} with its changelog"):
+    with context.err.status(f"comparing every row of {mirror} with its changelog"):
         checkpointed = make_checkpoint(catalog_of(context), tables)
     rows, position = checkpointed.statement.rows, checkpointed.statement.position
     if as_json:
@@ -59,21 +54,18 @@ def retire(
     """Remove changes past the changelog's retention that every mirror has in a checkpoint and all others have read."""
     context = context_of(ctx)
     declarations, catalog = whole_declarations(context), catalog_of(context)
-    log = declarations.changelogs.get(changelog)
-    if log is None:
-        known = ", ".join(sorted(declarations.changelogs)) or "(none)"
-        raise UnknownChangelog(f"There is no changelog {changelog}.", remedy=f"name one of {known}")
+    require_declared(declarations, "changelog", [changelog], declarations.changelogs)
+    log = declarations.changelogs[changelog]
     if log.retention is None:
         raise NoRetention(f"{changelog} keeps its changes forever.", remedy="declare a retention first")
     mirrors = [mirror for mirror in declarations.mirrors.values() if mirror.changelog.name == changelog]
     followers = [d for d in declarations.derived.values() if d.follows and d.inputs[d.follows] == changelog]
     stream = declarations.streams[log.stream_name]
-    with tables_existing():
-        retirable = find_retirable(catalog, log, stream, mirrors, followers=followers)
-        if retirable is not None and yes:
-            today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
-            attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
-            remove_retirable(catalog, log, retirable, attempt)
+    retirable = find_retirable(catalog, log, stream, mirrors, followers=followers)
+    if retirable is not None and yes:
+        today = datetime.now(ZoneInfo(context.settings.timezone)).date().isoformat()
+        attempt = Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"retire:{stream.name}", runtime_date=today)
+        remove_retirable(catalog, log, retirable, attempt)
     if as_json:
         before = dict(sorted(retirable.before.items())) if retirable else {}
         rows, done = retirable.rows if retirable else 0, retirable is not None and yes

@@ -25,13 +25,15 @@ from lakehouse.cli.commands.prove.audit_scope import AuditedThing, AuditFinding,
 from lakehouse.cli.commands.prove.audit_streams import STREAMS
 from lakehouse.cli.commands.prove.remedies import remedy_for
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import catalog_of, declarations_of
-from lakehouse.cli.errors import PROMISE_BROKEN
+from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
+from lakehouse.cli.exit_codes import PROMISE_BROKEN
 from lakehouse.declarations import BrokenDeclaration, Declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit import Finding
+from lakehouse.protocol.catalog import catalog_refusal
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
+from lakehouse.settings import CatalogSettings
 
 _LOOKS = 3
 _NOTHING_PROVEN = "Nothing is proven of what it declares."
@@ -132,7 +134,10 @@ def audit(
         _conclude(context, "[bold red]A promise is broken.[/]", quiet=as_json)
         raise typer.Exit(PROMISE_BROKEN)
     if unsure:
-        raise CouldNotAudit(f"No promise is known to be broken, but: {' '.join(unsure)}")
+        raise CouldNotAudit(
+            f"No promise is known to be broken, but: {' '.join(unsure)}",
+            remedy="correct what does not load" if proofs.not_loaded else "",
+        )
     _conclude(context, "[green]Every promise holds.[/]", quiet=as_json)
 
 
@@ -170,7 +175,7 @@ def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -
                 except MetadataFileDamaged as error:
                     _note_unreadable(proofs, error)
                 except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what others have found
-                    proofs.errors.append(Unproven(kind.title, name, _why(name, error)))
+                    proofs.errors.append(Unproven(kind.title, name, _why(name, error, context.settings.catalog)))
         proofs.made.append((kind, of_kind))
     return proofs
 
@@ -209,27 +214,20 @@ def _note_unreadable(proofs: Proofs, error: MetadataFileDamaged) -> None:
 
 
 def _opened(context: Context, *, scan: bool, full: bool) -> Auditing:
-    try:
-        in_process = int(context.settings.maintenance.in_process_proof)
-        return Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full, in_process=in_process)
-    except LakehouseError:
-        raise
-    except Exception as error:
-        raise CouldNotAudit(f"The audit could not be carried out: {type(error).__name__}: {error}") from error
+    in_process = int(context.settings.maintenance.in_process_proof)
+    return Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full, in_process=in_process)
 
 
-def _why(name: str, error: Exception) -> str:
+def _why(name: str, error: Exception, catalog: CatalogSettings) -> str:
     if isinstance(error, NoSuchTableError):
         return f"{name}: {error}. Remedy: create it with `lakehouse apply`, or ingest with `make run`."
     if isinstance(error, LakehouseError):
         return f"{name}: {error}"
+    if (refusal := catalog_refusal(error, catalog)) is not None:  # it is of all names, and told once
+        return str(refusal)
     return f"{name} could not be audited: {type(error).__name__}: {error}."
 
 
 def _refuse_unknown(declared: Declarations, names: Sequence[str]) -> None:
     known = {name for kind in KINDS for name in kind.names(declared)}
-    if unknown := [name for name in names if name not in known]:
-        raise CouldNotAudit(
-            f"There is no stream, mirror, derived table or release {', '.join(unknown)}.",
-            remedy=f"name some of {', '.join(sorted(known))}",
-        )
+    require_declared(declared, "stream, mirror, derived table or release", names, known)

@@ -96,6 +96,7 @@ _REMEDIES: Mapping[str, Mapping[Owner, str]] = {
     **dict.fromkeys(("dates_differ", "vintages_differ"), _all(_RELEASE)),
     "no_main": _all("set `main` back by the call above"),
     "shared_files": _all("drop one of the two entries without purging it"),
+    "current_tag": _all("materialize the asset of the release: it sets the tag again, whether anything is new or not"),
     "cut_off": _all("make it anew: a mirror by `lakehouse rebuild`, a table by `lakehouse derive --rebuild`"),
     **dict.fromkeys(
         ("tag_missing", "tag_moved", "tag_replaced", "tag_expires"),

@@ -7,12 +7,13 @@ from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 import typer
+from pyiceberg.exceptions import NoSuchTableError
 from pyspark.sql import SparkSession
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.errors import PROMISE_BROKEN
-from lakehouse.cli.streams import step_of, tables_existing
+from lakehouse.cli.exit_codes import PROMISE_BROKEN
+from lakehouse.cli.streams import step_of
 from lakehouse.engines.spark import spark_session
 from lakehouse.errors import LakehouseError
 from lakehouse.steps.ingest.repair.replay import Place, ReplayResult
@@ -45,16 +46,15 @@ def replay(
     def session() -> AbstractContextManager[SparkSession]:
         return spark_session(context.settings, app_name=f"replay {stream}")
 
-    with tables_existing():
-        step = step_of(context, stream, "replay", session)
-        requested = _ranges(ranges)
-        try:
-            compared = read_again(step, requested, keep=keep)
-        except LakehouseError:
-            raise
-        except Exception as error:
-            # The exit code is a verdict: what kept us from judging must not read as "different".
-            raise CouldNotReplay(f"The replay failed: {type(error).__name__}: {error}") from error
+    step = step_of(context, stream, "replay", session)
+    requested = _ranges(ranges)
+    try:
+        compared = read_again(step, requested, keep=keep)
+    except (LakehouseError, NoSuchTableError):
+        raise
+    except Exception as error:
+        # The exit code is a verdict: what kept us from judging must not read as "different".
+        raise CouldNotReplay(f"The replay failed: {type(error).__name__}: {error}") from error
     if as_json:
         branch = step.attempt.branch if keep else None
         typer.echo(json.dumps({"branch": branch, "tables": [_as_data(result) for result in compared]}, indent=2))

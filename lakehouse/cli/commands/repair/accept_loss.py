@@ -7,7 +7,7 @@ import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of
-from lakehouse.cli.streams import print_sealed, step_of, tables_existing
+from lakehouse.cli.streams import print_sealed, step_of
 from lakehouse.engines.kafka.loss_ledger import Range
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base, read_bases
@@ -51,13 +51,12 @@ def accept_loss(
     if reason and not offsets:
         raise OptionsContradict("--reason goes with --offsets.", remedy="name the offsets, or leave it out")
     context = context_of(ctx)
-    with tables_existing():
-        step = step_of(context, stream, "accept-loss")
-        bases = read_bases(step.catalog, step.tables)
-        loss = _find(step, bases, parse_offsets(offsets or []), reason, new_epoch=new_epoch)
-        if not as_json:
-            _show(context, stream, loss)
-        published = seal_loss(step, bases, loss) if yes else None
+    step = step_of(context, stream, "accept-loss")
+    bases = read_bases(step.catalog, step.tables)
+    loss = _find(step, bases, parse_offsets(offsets or []), reason, new_epoch=new_epoch)
+    if not as_json:
+        _show(context, stream, loss)
+    published = seal_loss(step, bases, loss) if yes else None
     print_sealed(context, step, published, as_json=_as_data(stream, loss) if as_json else None)
 
 

@@ -6,7 +6,7 @@ import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of
-from lakehouse.cli.streams import print_sealed, step_of, tables_existing
+from lakehouse.cli.streams import print_sealed, step_of
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.repair.adoption import Adoption, GoOnFrom, find_adoption
 from lakehouse.steps.ingest.repair.adoption import adopt as seal_adoption
@@ -28,14 +28,13 @@ def adopt(
 ) -> None:
     """Take what the tables of a stream hold now as accounted for, and say in every audit that a person did so."""
     context = context_of(ctx)
-    with tables_existing():
-        step = step_of(context, stream, "adopt")
-        bases = read_bases(step.catalog, step.tables)
-        with context.err.status(f"reading the Kafka offsets of {stream}"):
-            adoption = find_adoption(step, bases, go_on_from)
-        if not as_json:
-            _show(context, adoption)
-        published = seal_adoption(step, bases, adoption) if yes else None
+    step = step_of(context, stream, "adopt")
+    bases = read_bases(step.catalog, step.tables)
+    with context.err.status(f"reading the Kafka offsets of {stream}"):
+        adoption = find_adoption(step, bases, go_on_from)
+    if not as_json:
+        _show(context, adoption)
+    published = seal_adoption(step, bases, adoption) if yes else None
     print_sealed(context, step, published, as_json=_as_data(stream, adoption) if as_json else None)
 
 

@@ -7,7 +7,7 @@ import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of
+from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
 from lakehouse.cli.reports.positions import counted, mirror_states
 from lakehouse.declarations import MirrorTables
 from lakehouse.errors import LakehouseError
@@ -16,10 +16,6 @@ from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.history import summary_of
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.steps.cdc.status import mirror_standing
-
-
-class UnknownMirror(LakehouseError):
-    """No mirror of this name is declared."""
 
 
 class NothingToFold(LakehouseError):
@@ -94,14 +90,11 @@ def mirror_of(context: Context, name: str) -> MirrorTables:
     """A mirror by name.
 
     Raises:
-        UnknownMirror: nobody declared it.
+        UnknownName: nobody declared it.
     """
-    mirrors = declarations_of(context).mirrors
-    if name not in mirrors:
-        raise UnknownMirror(
-            f"There is no mirror {name}.", remedy=f"name one of {', '.join(sorted(mirrors)) or '(none)'}"
-        )
-    return mirrors[name]
+    declarations = declarations_of(context)
+    require_declared(declarations, "mirror", [name], declarations.mirrors)
+    return declarations.mirrors[name]
 
 
 def _fold_of(context: Context, tables: MirrorTables) -> WholeFold:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of
-from lakehouse.cli.streams import print_sealed, step_of, tables_existing
+from lakehouse.cli.streams import print_sealed, step_of
 from lakehouse.engines.spark import spark_session
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.quantities import quantity
@@ -36,18 +36,17 @@ def reprocess(
     def session() -> AbstractContextManager[SparkSession]:
         return spark_session(context.settings, app_name=f"reprocess {stream}")
 
-    with tables_existing():
-        step = step_of(context, stream, "reprocess", session)
-        if lost := mirrors_without_history(step.catalog, step.declarations, step.stream):
-            raise CannotReprocess(
-                f"{'; '.join(lost)} So the order of a change that is taken up late could not be proven.",
-                remedy="let the source write these rows again: a later change heals them",
-            )
-        bases = read_bases(step.catalog, step.tables)
-        records = find_reprocess(step, bases, parse_offsets(offsets) if offsets else None, reason=reason)
-        if not as_json:
-            _show(context, stream, records)
-        published = take_up(step, bases, records) if yes and records.count else None
+    step = step_of(context, stream, "reprocess", session)
+    if lost := mirrors_without_history(step.catalog, step.declarations, step.stream):
+        raise CannotReprocess(
+            f"{'; '.join(lost)} So the order of a change that is taken up late could not be proven.",
+            remedy="let the source write these rows again: a later change heals them",
+        )
+    bases = read_bases(step.catalog, step.tables)
+    records = find_reprocess(step, bases, parse_offsets(offsets) if offsets else None, reason=reason)
+    if not as_json:
+        _show(context, stream, records)
+    published = take_up(step, bases, records) if yes and records.count else None
     print_sealed(
         context, step, published, as_json=_as_data(stream, records) if as_json else None, to_do=bool(records.count)
     )

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import declarations_of
+from lakehouse.cli.declared import declarations_of, require_declared
 from lakehouse.declarations import Derived
 from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
@@ -15,8 +15,8 @@ from lakehouse.settings import Parameter, Parameters, laid_over
 from lakehouse.steps.derived.inputs.component import upstream_of
 
 
-class UnknownDerived(LakehouseError):
-    """No derived table of this name is declared."""
+class NothingToDerive(LakehouseError):
+    """No derived table is declared."""
 
 
 class UnknownParameter(LakehouseError):
@@ -49,7 +49,9 @@ def derive(
     )
 
     context = context_of(ctx)
-    chosen = _chosen(tables or [], declarations_of(context).derived, upstream=upstream)
+    declarations = declarations_of(context)
+    require_declared(declarations, "derived table", tables or [], declarations.derived)
+    chosen = _chosen(tables or [], declarations.derived, upstream=upstream)
     given = parsed_parameters(parameter or [], context.settings.parameters)
     requested = {
         RUNTIME_DATE_TAG: parsed_date(runtime_date).isoformat() if runtime_date else "",
@@ -84,17 +86,13 @@ def _run(context: Context, chosen: Sequence[str], tags: Mapping[str, str], *, do
 
 
 def _chosen(names: Sequence[str], derived: Mapping[str, Derived], *, upstream: bool) -> list[str]:
-    """The tables to compute.
+    """The tables to compute, of those that are declared.
 
     Raises:
-        UnknownDerived: nobody declared one of them, or none at all.
+        NothingToDerive: there are none.
     """
-    unknown = [name for name in names if name not in derived]
-    if unknown or not derived:
-        raise UnknownDerived(
-            f"There is no derived table {', '.join(unknown)}." if unknown else "No derived table is declared.",
-            remedy=f"name one of {', '.join(sorted(derived)) or '(none)'}",
-        )
+    if not derived:
+        raise NothingToDerive("No derived table is declared.", remedy="declare one in a file of conf/declarations")
     wanted = names or list(derived)
     above = [upstream_of(name, derived) if upstream else [name] for name in wanted]
     return list(dict.fromkeys(name for group in above for name in group))

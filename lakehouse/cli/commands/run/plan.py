@@ -8,7 +8,7 @@ from rich.table import Table
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import Plans, all_declarations, catalog_of, plans_of
-from lakehouse.cli.errors import COULD_NOT_RUN
+from lakehouse.cli.exit_codes import COULD_NOT_RUN
 from lakehouse.quantities import quantity
 
 CHANGES = 1

@@ -14,9 +14,8 @@ import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of
+from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of, require_declared
 from lakehouse.declarations import Release
-from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.release.errors import NothingReleased
@@ -30,10 +29,6 @@ release = typer.Typer(
     no_args_is_help=True,
     help="Tables that readers see at one vintage: what is current, and the way back.",
 )
-
-
-class UnknownRelease(LakehouseError):
-    """No release of this name is declared."""
 
 
 Group = Annotated[str, typer.Argument(help="The release, by its declared name.")]
@@ -121,11 +116,9 @@ def rollback(
 
 
 def _declared(context: Context, group: str) -> Release:
-    releases = declarations_of(context).releases
-    if group not in releases:
-        known = ", ".join(sorted(releases)) or "(none)"
-        raise UnknownRelease(f"There is no release {group}.", remedy=f"name one of {known}")
-    return releases[group]
+    declarations = declarations_of(context)
+    require_declared(declarations, "release", [group], declarations.releases)
+    return declarations.releases[group]
 
 
 def _history(catalog: LakeCatalog, declared: Release) -> tuple[str, list[dict[str, Any]]]:

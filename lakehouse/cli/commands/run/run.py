@@ -9,7 +9,6 @@ import typer
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import all_declarations
-from lakehouse.cli.errors import PROMISE_BROKEN
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 from lakehouse.quantities import quantity
 from lakehouse.settings.storage_refusal import StorageRefused, refusal_told
@@ -56,8 +55,8 @@ def run(
         else:
             show_report(context, lake, outcome)
     require_storage(outcome.failures.values(), context.settings.state.root)
-    if not outcome.good:
-        raise typer.Exit(PROMISE_BROKEN)
+    if outcome.exit_code:
+        raise typer.Exit(outcome.exit_code)
 
 
 def require_storage(failures: Iterable[str], root: Path) -> None:
@@ -71,7 +70,7 @@ def require_storage(failures: Iterable[str], root: Path) -> None:
         StorageRefused: a disk is full, read-only, or not ours to write to.
     """
     if refusal := next(filter(None, (refusal_told(text, root) for text in failures)), None):
-        raise StorageRefused(f"The state folder {root}", refusal)
+        raise StorageRefused.of_state(root, refusal)
 
 
 def _missing_topics(context: Context) -> list[str]:

@@ -35,7 +35,7 @@ def held(kafka: KafkaSettings, topic: str) -> list[Record]:
         consumer.assign([TopicPartition(topic, partition, 0)])
         left = limits.last_stable
         while left:
-            messages = consumer.consume(left, timeout=10)
+            messages = consumer.consume(left, timeout=60)
             assert messages, f"{left} messages of partition {partition} did not come"
             left -= len(messages)
             records += [Record(message.value(), message.key(), partition) for message in messages]

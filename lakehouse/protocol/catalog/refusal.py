@@ -1,0 +1,134 @@
+"""A catalog that is away, or does not do what is asked: recognised at the root of whatever error that has become.
+
+What drivers and HTTP clients say of it goes on for a hundred lines, and names neither the setting nor what to do. Of a
+server's own words nothing is repeated: they may repeat a secret.
+"""
+
+import os
+import re
+import socket
+import ssl
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import TypeVar
+
+from pydantic import ValidationError
+from pyiceberg.exceptions import (
+    AuthorizationExpiredError,
+    CommitFailedException,
+    ForbiddenError,
+    NoSuchIdentifierError,
+    NoSuchTableError,
+    OAuthError,
+    RESTError,
+    UnauthorizedError,
+)
+from requests import HTTPError, RequestException, Timeout
+from sqlalchemy import make_url
+from sqlalchemy.exc import DBAPIError
+
+from lakehouse.errors import LakehouseError, with_causes
+from lakehouse.settings import CatalogSettings
+
+_LONGEST = 300  # characters
+_NOT_LET_IN = (UnauthorizedError, ForbiddenError, AuthorizationExpiredError, OAuthError)
+_ELSEWHERE = "correct `uri` in its file of conf/catalogs"
+_START = f"start it, or {_ELSEWHERE}"
+_CREDENTIALS = "check what its file of conf/catalogs says of credentials, and what that refers to"
+_LATER = "run it again when the catalog is well; its own log says more"
+_Kind = TypeVar("_Kind", bound=BaseException)
+
+
+class CatalogUnreachable(LakehouseError):
+    """The catalog does not answer."""
+
+
+class CatalogRefused(LakehouseError):
+    """The catalog answers, and does not do what is asked."""
+
+
+class TableMissing(LakehouseError):
+    """A table that is asked for does not exist."""
+
+
+def catalog_refusal(error: BaseException, settings: CatalogSettings) -> LakehouseError | None:
+    """What is the matter with the catalog, or with a table that it has not; None if an error is about neither.
+
+    Args:
+        error: with its causes.
+        settings: of the catalog that was asked.
+    """
+    causes = list(with_causes(error))
+    if missing := _first(causes, NoSuchTableError) or _first(causes, NoSuchIdentifierError):
+        return TableMissing(
+            f"{str(missing).rstrip('.')}.",
+            remedy="create it with `lakehouse apply`, or name one that `lakehouse tables` shows",
+        )
+    if overtaken := _first(causes, CommitFailedException):
+        return CatalogRefused(f"Another commit came first: {_short(str(overtaken))}.", remedy="run it again")
+    return _of_database(causes, settings) or _of_server(causes, settings)
+
+
+def address_of(settings: CatalogSettings) -> str:
+    """Where a catalog is, without the login and the options that an address may hold."""
+    if settings.type == "rest":
+        return re.sub(r"//[^/@]*@", "//", settings.uri).partition("?")[0]
+    url = make_url(settings.uri)
+    return url.database or "memory" if url.host is None else f"{url.host}:{url.port or 5432}/{url.database}"
+
+
+def _of_database(causes: Sequence[BaseException], settings: CatalogSettings) -> LakehouseError | None:
+    error = _first(causes, DBAPIError)
+    if error is None or settings.type != "sql":
+        return None
+    reason = _short(str(error.orig))
+    if password := make_url(settings.uri).password:
+        reason = reason.replace(str(password), "***")
+    where = f"The database {address_of(settings)} of the catalog"
+    if "authentication failed" in reason:
+        return CatalogRefused(f"{where} refuses our credentials: {reason}.", remedy=_CREDENTIALS)
+    return CatalogUnreachable(f"{where} does not do what is asked: {reason}.", remedy=_START)
+
+
+def _of_server(causes: Sequence[BaseException], settings: CatalogSettings) -> LakehouseError | None:
+    where, answer = f"The catalog at {address_of(settings)}", _first(causes, HTTPError)
+    status = answer.response.status_code if answer is not None and answer.response is not None else None
+    server_error = _first(causes, RESTError)
+    reason = str(status) if status else type(server_error).__name__
+    if any(isinstance(cause, _NOT_LET_IN) for cause in causes):
+        return CatalogRefused(f"{where} refuses our credentials ({reason}).", remedy=_CREDENTIALS)
+    if any(isinstance(cause, ValidationError) and cause.title.endswith("Response") for cause in causes):
+        return CatalogRefused(f"What answers at {address_of(settings)} is no Iceberg REST catalog.", remedy=_ELSEWHERE)
+    silent = _first(causes, RequestException)
+    if silent is not None and answer is None:
+        return CatalogUnreachable(f"{where} does not answer: {_silence(causes, silent)}.", remedy=_START)
+    if answer is not None or server_error is not None:
+        remedy = _ELSEWHERE if status == HTTPStatus.NOT_FOUND else _LATER
+        return CatalogRefused(f"{where} answered {reason}.", remedy=remedy)
+    return None
+
+
+def _silence(causes: Sequence[BaseException], silent: RequestException) -> str:
+    """Why there is no answer, by the innermost error that says so."""
+    for cause in reversed(causes):
+        match cause:
+            case socket.gaierror():
+                return "nobody knows its name"
+            case ssl.SSLError():
+                return f"TLS: {(cause.reason or 'no connection').replace('_', ' ').lower()}"
+            case Timeout() | TimeoutError():
+                return "it was waited for too long"
+            case OSError(errno=int(number)):
+                return os.strerror(number).lower()
+            case _:
+                continue
+    return type(silent).__name__
+
+
+def _first(causes: Sequence[BaseException], kind: type[_Kind]) -> _Kind | None:
+    return next((cause for cause in causes if isinstance(cause, kind)), None)
+
+
+def _short(text: str) -> str:
+    """The first line of what a driver says, without its end mark."""
+    return text.strip().partition("\n")[0].strip().rstrip(".")[:_LONGEST]
