@@ -4,13 +4,13 @@ Tests and users exchange parts by `resource_overrides`. What a declaration file 
 (an `@asset` of its own, a check, a schedule) becomes part of the whole, without wiring.
 """
 
-import sys
 from collections.abc import Generator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
 
-from lakehouse.declarations import OWN_TABLES, Declarations, load_sound
+from lakehouse.declarations import OWN_TABLES, load_sound
 from lakehouse.orchestration.assets import (
     derived_asset,
     maintenance_asset,
@@ -42,25 +42,38 @@ from lakehouse.orchestration.checks import (
     stream_checks,
     table_checks,
 )
+from lakehouse.orchestration.dagster_names import DagsterNames, ResourceKeysInvalid
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
+from lakehouse.orchestration.users_own import refuse_taken_keys, users_definitions
 from lakehouse.settings import Settings
 
 PROVE_JOB = "prove"
-MODULE_PREFIX = "lakehouse_declarations_"  # under which declaration files are known to Python
 
 
-def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
-    """Make the definitions of a lakehouse. Reads declaration files; opens no connection.
+def build_defs(
+    settings: Settings,
+    *,
+    resource_overrides: Mapping[str, Any] | None = None,
+    resource_keys: Mapping[str, str] | None = None,
+    executor: dg.ExecutorDefinition | None = None,
+) -> dg.Definitions:
+    """Make the definitions of a lakehouse, which merge with others. Reads declaration files; opens no connection.
 
     Args:
-        settings: where tables, topics and Spark are.
-        resource_overrides: resources in the place of `lake` or `spark`, or further ones.
+        settings: where tables, topics and Spark are, and what stands before the keys of assets.
+        resource_overrides: resources in the place of `lake` or `spark`, or further ones, by their keys.
+        resource_keys: other keys for `lake`, `spark` and `lake_io_manager`, such as `{"spark": "lake_spark"}`.
+        executor: of all that is merged with these definitions; Dagster takes one. An executor in a `Definitions` of a
+            declaration file comes first.
 
     What does not load stops its own tables: they are assets that nobody can make, with a check that fails.
 
     Raises:
         DeclarationError: a folder of declarations is missing.
+        ResourceKeysInvalid: two of the resources have one key, or a key is no name of Python.
+        DefinitionsClash: what users define beside their declarations cannot be merged with ours.
     """
+    names = _names(settings, resource_keys or {})
     declarations = load_sound(settings.declarations, demo=settings.demo)
     streams, mirrors = declarations.streams.values(), declarations.mirrors.values()
     tables = list(declarations.tables.values())
@@ -71,60 +84,73 @@ def build_defs(settings: Settings, *, resource_overrides: Mapping[str, Any] | No
         description="Proves every promise: exactly once, contract rules, freshness, that each mirror is the fold of "
         "its changelog, and that maintenance has kept all of it. Changes nothing.",
     )
-    user_definitions = _users_own(declarations)
+    user_definitions = users_definitions(declarations)
     checks: list[dg.AssetChecksDefinition] = [
-        *(stream_checks(stream, declarations) for stream in streams),
-        *(mirror_checks(tables, declarations) for tables in mirrors),
+        *(stream_checks(stream, names) for stream in streams),
+        *(mirror_checks(tables, declarations, names) for tables in mirrors),
         *(
             checks_of_table
             for table in tables
-            # Our own records are no assets.
-            if table.name not in OWN_TABLES and (checks_of_table := table_checks(table, declarations)) is not None
+            if table.name not in OWN_TABLES  # our own records are no assets
+            and (checks_of_table := table_checks(table, declarations, names)) is not None
         ),
-        *(maintenance_checks(table, declarations) for table in tables),
+        *(maintenance_checks(table, declarations, names) for table in tables),
     ]
-    stopped = stopped_tables(declarations, _keys(user_definitions))
+    stopped = stopped_tables(declarations, _keys(user_definitions), names)
     on_server = settings.platform.mode == "connect"
     expect_unanswered(checks)
     own_definitions = dg.Definitions(
         assets=[
-            *(stream_asset(stream, declarations) for stream in streams),
-            *map(mirror_asset, mirrors),
+            *(stream_asset(stream, declarations, names) for stream in streams),
+            *(mirror_asset(tables, names) for tables in mirrors),
             *(
-                derived_asset(derived, declarations, automation_condition=following(derived, declarations))
+                derived_asset(
+                    derived, declarations, names, automation_condition=following(derived, declarations, names)
+                )
                 for derived in declarations.derived.values()
             ),
             *(
                 release_asset(
                     release,
                     declarations,
-                    required_checks(release, [*checks, *_checking(user_definitions)]),
-                    automation_condition=follow_release(release, declarations),
+                    required_checks(release, [*checks, *_checking(user_definitions)], names),
+                    names,
+                    automation_condition=follow_release(release, declarations, names),
                 )
                 for release in declarations.releases.values()
             ),
-            *(maintenance_asset(table, declarations) for table in tables),
-            *([spark_server()] if on_server else []),
+            *(maintenance_asset(table, declarations, names) for table in tables),
+            *([spark_server(names)] if on_server else []),
             *stopped_assets(stopped),
         ],
-        asset_checks=[*checks, *([spark_server_check()] if on_server else []), *stopped_checks(stopped)],
+        asset_checks=[*checks, *([spark_server_check(names)] if on_server else []), *stopped_checks(stopped)],
         jobs=[prove] if checks or stopped else [],
         sensors=[
-            *(lag_sensor(stream, stream_keys(stream, declarations)) for stream in streams),
-            *(mirror_sensor(tables, mirror_keys(tables)) for tables in mirrors),
-            journal_sensor(),
-            upkeep_sensor(tables, every_seconds=settings.maintenance.every_seconds),
-            *([follows] if (follows := following_sensor(declarations)) else []),
+            *(lag_sensor(stream, stream_keys(stream, declarations, names), names) for stream in streams),
+            *(mirror_sensor(tables, mirror_keys(tables, names), names) for tables in mirrors),
+            journal_sensor(names),
+            upkeep_sensor(tables, names, every_seconds=settings.maintenance.every_seconds),
+            *([follows] if (follows := following_sensor(declarations, names)) else []),
         ],
         resources={
-            "lake": _of_each_run(Lake(settings, declarations)),
-            "spark": LakehouseSpark(conf=str(settings.conf)),
+            names.lake: _of_each_run(Lake(settings, declarations, names)),
+            names.spark: LakehouseSpark(conf=str(settings.conf)),
             **(resource_overrides or {}),
         },
-        # Spark is the parallelism; a process per step would pay for a JVM each.
-        executor=dg.in_process_executor,
+        executor=None if user_definitions.executor is not None else executor,
     )
+    refuse_taken_keys(own_definitions.resources or {}, user_definitions)
     return dg.Definitions.merge(own_definitions, user_definitions)
+
+
+def _names(settings: Settings, resource_keys: Mapping[str, str]) -> DagsterNames:
+    parameters = {"lake": "lake", "spark": "spark", "lake_io_manager": "io_manager"}
+    if unknown := sorted(resource_keys.keys() - parameters):
+        raise ResourceKeysInvalid(
+            f"There is no resource {', '.join(unknown)} of ours.", remedy=f"choose a key for {', '.join(parameters)}."
+        )
+    chosen = {parameters[name]: key for name, key in resource_keys.items()}
+    return replace(DagsterNames.of(settings), **chosen)
 
 
 def _of_each_run(lake: Lake) -> dg.ResourceDefinition:
@@ -147,23 +173,10 @@ def _checking(user_definitions: dg.Definitions) -> list[dg.AssetsDefinition | dg
 
 def _keys(user_definitions: dg.Definitions) -> set[dg.AssetKey]:
     """The assets that users define."""
-    assets = [asset for asset in user_definitions.assets or [] if isinstance(asset, dg.AssetsDefinition)]
-    return {key for asset in assets for key in asset.keys}
-
-
-def _users_own(declarations: Declarations) -> dg.Definitions:
-    """Dagster definitions that users wrote beside their declarations."""
-    files = {str(file) for file in declarations.files.values()}
-    definitions: dict[int, object] = {}
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith(MODULE_PREFIX) and getattr(module, "__file__", None) in files:
-            # By identity: a definition that another file imports is still one definition.
-            definitions |= {id(value): value for value in vars(module).values()}
-    checks = [value for value in definitions.values() if isinstance(value, dg.AssetChecksDefinition)]
-    return dg.Definitions(
-        assets=[v for v in definitions.values() if isinstance(v, dg.AssetsDefinition) and v not in checks],
-        asset_checks=checks,
-        sensors=[v for v in definitions.values() if isinstance(v, dg.SensorDefinition)],
-        schedules=[v for v in definitions.values() if isinstance(v, dg.ScheduleDefinition)],
-        jobs=[v for v in definitions.values() if isinstance(v, dg.JobDefinition)],
-    )
+    keys = set[dg.AssetKey]()
+    for asset in user_definitions.assets or []:
+        if isinstance(asset, dg.AssetsDefinition):
+            keys |= set(asset.keys)
+        elif isinstance(asset, dg.AssetSpec | dg.SourceAsset):
+            keys.add(asset.key)
+    return keys

@@ -1,8 +1,14 @@
 """What `dagster dev`, `dg` and the daemon load. Reads `conf/` and the declarations; connects to nothing."""
 
-from lakehouse.build import build_defs
-from lakehouse.settings import load_settings
-from lakehouse.settings.distribution import refuse_namesake
+from lakehouse.garbage import uncollected
+
+with uncollected():  # every run begins a process that loads this
+    import dagster as dg
+
+    from lakehouse.build import build_defs
+    from lakehouse.settings import load_settings
+    from lakehouse.settings.distribution import refuse_namesake
 
 refuse_namesake()
-defs = build_defs(load_settings())
+# Spark is the parallelism; a process per step would pay for a JVM each.
+defs = build_defs(load_settings(), executor=dg.in_process_executor)

@@ -12,9 +12,12 @@ from unittest import SkipTest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
+from lakehouse.cli.reports.reader_settings import READERS
+from lakehouse.settings import Settings
+
 ROOT = Path(__file__).parents[1]
 TUTORIAL = tuple(ROOT / "docs" / "tutorial" / f"first-{name}.md" for name in ("topic", "mirror", "release"))
-HOW_TO = tuple(sorted((ROOT / "docs" / "how-to").glob("*.md")))
+HOW_TO = tuple(sorted((ROOT / "docs" / "how-to").rglob("*.md")))
 RUN = ("python", "shell")  # languages of blocks that are run
 
 Command = Callable[..., object]
@@ -62,6 +65,12 @@ class Guide:
                 self.command(*shlex.split(line, comments=True)[1:])
 
 
+def lake_conf(settings: Settings) -> dict[str, str]:
+    """What `lakehouse catalog env spark` prints of the catalog."""
+    words = [line.split(" ", 1) for line in READERS["spark"](settings) if line.startswith("spark.sql.catalog.")]
+    return dict(words)
+
+
 def _evaluate(example: Example) -> None:
     with suppress(SkipTest):  # the page says why, and a test of their own looks at `reasons`
         example.evaluate()
@@ -74,6 +83,13 @@ def reasons(page: Path) -> Mapping[int, str]:
     return {
         number: line.removeprefix(marked).removesuffix(" -->").strip('"') for number, line in lines if marked in line
     }
+
+
+def block_run_by(page: Path, test: str) -> str:
+    """The first block of a page that is run by this test, and not with the page."""
+    text = page.read_text(encoding="utf-8")
+    _, _, after = text.partition(f'<!-- skip: next "run-by {test}" -->')
+    return after.split("```", 2)[1].split("\n", 1)[1]
 
 
 def languages(page: Path) -> list[tuple[int, str]]:

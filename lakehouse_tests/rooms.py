@@ -15,12 +15,12 @@ EXCEPTIONS = _TESTS / "modules_without_test.txt"
 _BEGIN = """# Rooms
 
 Which file does what, from the first line of each. Rooms that stand higher use those below, never the other way round;
-`lint-imports` checks it. The floors, from above: `cli`, `build`, `orchestration` and `demo`, `steps`, `proofs` and
-`contracts`, `formats`, `protocol`, `engines`, `declarations`, `settings`, `iceberg`.
+`lint-imports` checks it. The floors, from above: `cli`, `build` and `testing`, `orchestration` and `demo`, `steps`,
+`proofs` and `contracts`, `formats`, `protocol`, `engines`, `declarations`, `settings`, `iceberg`.
 
 `.venv/bin/python -m lakehouse_tests.rooms` writes this page."""
 _FLOORS = (
-    *("cli", "orchestration", "demo", "steps", "proofs", "contracts", "formats", "protocol", "engines"),
+    *("cli", "testing", "orchestration", "demo", "steps", "proofs", "contracts", "formats", "protocol", "engines"),
     *("declarations", "settings", "iceberg"),
 )
 

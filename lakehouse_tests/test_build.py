@@ -13,6 +13,7 @@ from dagster_shared.serdes import serialize_value
 
 from lakehouse.build import PROVE_JOB, build_defs
 from lakehouse.declarations import load_declarations
+from lakehouse.orchestration.dagster_names import ResourceKeysInvalid
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse_tests.fixtures.broker import REPOSITORY
 from lakehouse_tests.fixtures.demo_declarations import demo_declarations
@@ -174,6 +175,33 @@ def test_resources_can_be_exchanged(conf: Path) -> None:
     defs = build_defs(load_settings(conf, {}), resource_overrides={"lake": other, "more": "x"})
     assert (defs.resources or {})["lake"] is other
     assert set(defs.resources or {}) == {"lake", "spark", "more"}
+
+
+def test_ours_merge_with_a_project_that_has_an_executor_a_spark_and_a_lake_of_its_own(conf: Path) -> None:
+    keys = {"lake": "tables", "spark": "lake_spark", "lake_io_manager": "lake_io"}
+    ours = build_defs(load_settings(conf, {}), resource_keys=keys)
+    theirs = dg.Definitions(executor=dg.multi_or_in_process_executor, resources={"spark": object(), "lake": object()})
+    both = dg.Definitions.merge(ours, theirs)
+    dg.Definitions.validate_loadable(both)
+    needed = {key for definition in both.assets or [] for key in getattr(definition, "required_resource_keys", ())}
+    assert needed - {"io_manager"} == {"tables", "lake_spark"}
+    with pytest.raises(ResourceKeysInvalid, match="sparks"):
+        build_defs(load_settings(conf, {}), resource_keys={"sparks": "x"})
+
+
+def test_a_prefix_stands_before_every_asset_of_ours(conf: Path) -> None:
+    (conf / "declarations" / "nests.py").write_text(NESTS.format(name="nests", topic="nests", target_lag=60))
+    (conf / "declarations" / "wrong.py").write_text("from lakehouse import Stream\n\nStream(\n")
+    environ = {"LAKEHOUSE__DAGSTER__ASSET_KEY_PREFIX": "corp/lake"}
+    for platform in ("test", "connect"):
+        if platform == "connect":
+            (conf / "platforms" / "connect.yaml").symlink_to(REPOSITORY / "conf" / "platforms" / "connect.yaml")
+        defs = build_defs(load_settings(conf, {**environ, "LAKEHOUSE_PLATFORM": platform}))
+        dg.Definitions.validate_loadable(defs)
+        graph = defs.resolve_asset_graph()
+        assert {tuple(key.path[:2]) for key in graph.get_all_asset_keys()} == {("corp", "lake")}
+        assert {tuple(check.asset_key.path[:2]) for check in graph.asset_check_keys} == {("corp", "lake")}
+        assert dg.AssetKey(["corp", "lake", "raw", "birds"]) in graph.materializable_asset_keys
 
 
 @pytest.mark.slow

@@ -5,9 +5,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from lakehouse.settings import KafkaSettings, load_settings
-from lakehouse_tests.guides import HOW_TO, ROOT, TUTORIAL, Guide, languages, reasons
+from lakehouse_tests.guides import HOW_TO, ROOT, TUTORIAL, Guide, lake_conf, languages, reasons
 from lakehouse_tests.orchestration.assets.house import command, write_conf
 
 PAGES = (*TUTORIAL, *HOW_TO)
@@ -32,7 +33,9 @@ def test_a_block_that_is_not_run_has_a_reason_that_holds(page: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def guide(tmp_path_factory: pytest.TempPathFactory, broker: KafkaSettings, jars: Path) -> Iterator[Guide]:
+def guide(
+    tmp_path_factory: pytest.TempPathFactory, broker: KafkaSettings, jars: Path, spark: SparkSession
+) -> Iterator[Guide]:
     """One lakehouse for all pages, as one reader would have it."""
     folder = tmp_path_factory.mktemp("guide")
     conf = write_conf(folder, broker, jars)
@@ -40,15 +43,18 @@ def guide(tmp_path_factory: pytest.TempPathFactory, broker: KafkaSettings, jars:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("LAKEHOUSE_CONF", str(conf))
-        catalog = load_settings(conf, {}).catalog
+        settings = load_settings(conf, {})
+        catalog = settings.catalog
         properties = {"type": catalog.type, "uri": catalog.uri, "warehouse": catalog.warehouse}
-        yield Guide(folder, partial(command, environ=environ), {"your_properties": properties})
+        session = spark.newSession()
+        for key, value in lake_conf(settings).items():
+            session.conf.set(key, value)
+        yield Guide(folder, partial(command, environ=environ), {"your_properties": properties, "spark": session})
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.kafka
-@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_the_blocks_of_a_page_run(guide: Guide, page: Path) -> None:
     for _line, _language, run in guide.blocks(page):

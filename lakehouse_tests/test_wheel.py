@@ -77,7 +77,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     (site / "locked.pth").write_text(sysconfig.get_path("purelib") + "\n")
     python = root / "venv" / "bin" / "python"
     command = root / "venv" / "bin" / "lakehouse"
-    command.write_text(f"#!{python}\nfrom lakehouse.cli import app\napp()\n")
+    command.write_text(f"#!{python}\nfrom lakehouse.__main__ import main\nmain()\n")
     command.chmod(0o755)
     (root / "work").mkdir()
     return Installed(python, site, root / "work")

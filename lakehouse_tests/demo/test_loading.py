@@ -55,7 +55,7 @@ def values(kafka: KafkaSettings, topic: str, partition: int, count: int, start: 
     consumer.assign([TopicPartition(topic, partition, start)])
     found: list[bytes | None] = []
     while len(found) < count:
-        messages = consumer.consume(min(count - len(found), 10_000), timeout=10)
+        messages = consumer.consume(min(count - len(found), 10_000), timeout=60)
         assert messages, f"only {len(found)} of {count} came"
         found += [message.value() for message in messages]
     consumer.close()

@@ -68,6 +68,20 @@ DERIVED = (
         guard=_RUNTIME + "test_an_attempt_carries_the_digest_of_its_runs_parameters",
     ),
     Mechanism(
+        name="parameters by use",
+        promise="P3: Tables that were computed with two values of a parameter pass for ones that never read it.",
+        keeps="lakehouse.steps.derived.used_parameters:UsedParameters._note",
+        lets_pass=gives(None),
+        guard="orchestration/resources/test_used_parameters.py::test_what_the_asset_has_read_counts",
+    ),
+    Mechanism(
+        name="parameters that are shared",
+        promise="P3: An input that used another value of a parameter than the run has is joined.",
+        keeps="lakehouse.proofs.lineage.computations:Computation.is_of",
+        lets_pass=gives(True),
+        guard="proofs/lineage/test_computations.py::test_a_run_names_all_that_it_has",
+    ),
+    Mechanism(
         name="pins",
         promise="P3: Two steps of one run read two versions of a table.",
         keeps="lakehouse.steps.derived.inputs.pins:pin_inputs",
@@ -210,16 +224,23 @@ DERIVED = (
     Mechanism(
         name="tags before the pointer",
         promise="P3: The pointer names a release whose snapshots nothing keeps.",
-        keeps="lakehouse.steps.release.tags:set_tags",
+        keeps="lakehouse.steps.release.tags.release_tags:set_tags",
         lets_pass=gives(None),
         guard=_RELEASE + "test_every_member_is_tagged_before_the_pointer_names_the_release",
     ),
     Mechanism(
         name="immutable tags",
         promise="P3: A release that is being read becomes another one.",
-        keeps="lakehouse.steps.release.tags:_missing",
+        keeps="lakehouse.steps.release.tags.release_tags:_missing",
         lets_pass=ignores(TagRefused),
-        guard="steps/release/test_tags.py::test_a_tag_that_is_there_is_never_moved",
+        guard="steps/release/tags/test_release_tags.py::test_a_tag_that_is_there_is_never_moved",
+    ),
+    Mechanism(
+        name="the current tag",
+        promise="P3: An engine that reads what is current by name gets the release before.",
+        keeps="lakehouse.steps.release.tags.current_tag:follow_pointer",
+        lets_pass=gives(None),
+        guard="steps/release/tags/test_current_tag.py::test_it_follows_the_pointer_forward_and_back",
     ),
     Mechanism(
         name="tag and record",

@@ -100,4 +100,19 @@ SERVERS = (
         lets_pass=answers(lambda found: Locations(found.known)),
         guard=_PATIENCE + "test_one_table_that_is_refused_hides_no_other",
     ),
+    Mechanism(
+        name="silent server",
+        promise="P1: Records wait for ever behind a server that is alive and answers nothing, and nobody is told.",
+        keeps="lakehouse.cli.processes.supervision:Supervised._is_silent",
+        lets_pass=gives(False),
+        guard="cli/processes/test_supervision.py::test_one_that_is_alive_and_silent_is_ended_and_started_again",
+    ),
+    Mechanism(
+        name="unheard publish",
+        promise="P1: What a killed run published is in the table, and Dagster shows that it never was.",
+        keeps="lakehouse.orchestration.automation.reconcile_materializations:unheard",
+        lets_pass=gives([]),
+        guard="orchestration/automation/test_reconcile_materializations.py::"
+        "test_what_a_lost_run_published_is_reported_once",
+    ),
 )

@@ -27,7 +27,7 @@ def sections(declarations: Declarations) -> dict[str, list[Described]]:
     """Title → the checks that the demo has an example of, each once."""
     tables = list(declarations.tables.values())
     mirrors = [declarations.mirrors[name] for name in sorted(declarations.mirrors)]
-    streams = [spec for stream in declarations.streams.values() for spec in check_specs(stream, declarations)]
+    streams = [spec for stream in declarations.streams.values() for spec in check_specs(stream)]
     upkeep = list(maintenance_checks(tables[0], declarations).check_specs)
     counted = replace(tables[0], expects=(Rows(least=1),))  # which nothing of the demo asks for
     judges = {

@@ -9,7 +9,7 @@ from dagster._core.storage.asset_check_execution_record import (
     AssetCheckExecutionRecordStatus,
 )
 
-from lakehouse.iceberg.names import name_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.steps.release.gate import Check, Result
 
 SNAPSHOT_KEY = "snapshot id"
@@ -18,7 +18,7 @@ _ELSEWHERE = f"{SNAPSHOT_KEY} of "  # and the name of another table that the che
 _LOOKED_BACK = 50
 
 
-def check_history(instance: DagsterInstance, key: AssetCheckKey) -> Check:
+def check_history(instance: DagsterInstance, key: AssetCheckKey, names: DagsterNames = DEFAULT_NAMES) -> Check:
     """The newest results of a check, newest first.
 
     Dagster writes a record when a run plans a check and completes it with the result. One that stays without: its run
@@ -26,7 +26,7 @@ def check_history(instance: DagsterInstance, key: AssetCheckKey) -> Check:
     """
     records = instance.event_log_storage.get_asset_check_execution_history(key, limit=_LOOKED_BACK)
     results = [result for record in records if (result := _result(instance, record)) is not None]
-    return Check(name_of(key.asset_key.path), key.name, tuple(results))
+    return Check(names.table(key.asset_key), key.name, tuple(results))
 
 
 def _result(instance: DagsterInstance, record: AssetCheckExecutionRecord) -> Result | None:

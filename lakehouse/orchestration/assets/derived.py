@@ -7,10 +7,10 @@ from typing import Any
 import dagster as dg
 
 from lakehouse.declarations import ByDay, ByMonth, ByValue, Declarations, Derived, Partitions
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.assets.metadata.derived import derived_result, inputs_shown
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import DoesNotFit, Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.orchestration.resources.ended_pins import pin_of_execution
 from lakehouse.orchestration.resources.materialization import write_tags
@@ -46,7 +46,11 @@ def derived_version(declared: Derived) -> str:
 
 
 def derived_asset(
-    declared: Derived, declarations: Declarations, *, automation_condition: dg.AutomationCondition[Any] | None = None
+    declared: Derived,
+    declarations: Declarations,
+    names: DagsterNames = DEFAULT_NAMES,
+    *,
+    automation_condition: dg.AutomationCondition[Any] | None = None,
 ) -> dg.AssetsDefinition:
     """Make the asset of one derived table.
 
@@ -56,19 +60,21 @@ def derived_asset(
     Args:
         declared: the derived table.
         declarations: all others.
+        names: how Dagster knows them.
         automation_condition: when Dagster asks for it by itself.
     """
     step, version = derived_step(declared), derived_version(declared)
 
     @dg.multi_asset(
         name=step,
-        specs=[_spec(declared, declarations, automation_condition)],
+        specs=[_spec(declared, declarations, names, automation_condition)],
         partitions_def=partitions_definition(declared.partitions) if declared.partitions else None,
         # Spark computes a year as well as a day: a backfill is one run, and one commit.
         backfill_policy=dg.BackfillPolicy.single_run() if declared.partitions else None,
         pool=step,
         description=f"Computes {declared.name} from {', '.join(declared.inputs.values())}.",
     )
+    @names.resources
     def derive_table(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
@@ -81,8 +87,8 @@ def derived_asset(
             return
         failpoint("dagster.derived.before")
         if declared.partitions is not None and not (report.statement.partition or _partitioned(context)):
-            _report_all_partitions(context, declared, report, attempt)
-        yield derived_result(report, declared, attempt)
+            _report_all_partitions(context, lake.names.key(declared.name), declared, report, attempt)
+        yield derived_result(report, declared, attempt, lake.names)
 
     return derive_table
 
@@ -100,14 +106,14 @@ def partitions_definition(by: Partitions) -> dg.PartitionsDefinition[str]:
 
 
 def _report_all_partitions(
-    context: dg.AssetExecutionContext, declared: Derived, report: DeriveReport, attempt: Attempt
+    context: dg.AssetExecutionContext, key: dg.AssetKey, declared: Derived, report: DeriveReport, attempt: Attempt
 ) -> None:
     """After a run of the whole table no partition is missing, which Dagster would not conclude by itself."""
     assert declared.partitions is not None
     for partition in partitions_definition(declared.partitions).get_partition_keys():
         context.log_event(
             dg.AssetMaterialization(
-                dg.AssetKey(list(declared.table.identifier)),
+                key,
                 partition=partition,
                 metadata={"snapshot id": str(report.snapshot_id), "runtime date": attempt.runtime_date},
                 tags=write_tags(attempt),
@@ -119,18 +125,23 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def _spec(declared: Derived, declarations: Declarations, condition: dg.AutomationCondition[Any] | None) -> dg.AssetSpec:
-    spec = table_spec(declared.table, group=declared.table.identifier[0], kinds=KINDS, skippable=True)
+def _spec(
+    declared: Derived,
+    declarations: Declarations,
+    names: DagsterNames,
+    condition: dg.AutomationCondition[Any] | None,
+) -> dg.AssetSpec:
+    spec = table_spec(declared.table, group=declared.table.identifier[0], kinds=KINDS, skippable=True, names=names)
     return spec.replace_attributes(
-        deps=[_dep(name, declarations) for name in declared.inputs.values()],
+        deps=[_dep(name, declarations, names) for name in declared.inputs.values()],
         code_version=derived_version(declared),
         automation_condition=condition,
     )
 
 
-def _dep(name: str, declarations: Declarations) -> dg.AssetDep:
+def _dep(name: str, declarations: Declarations, names: DagsterNames) -> dg.AssetDep:
     derived = declarations.derived.get(name)
-    key = dg.AssetKey(identifier_of(name))
+    key = names.key(name)
     # A function sees its inputs whole, whatever part of its own table it is asked for.
     return dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping() if derived and derived.partitions else None)
 

@@ -11,6 +11,7 @@ from lakehouse.orchestration.assets.metadata.maintenance import maintenance_resu
 from lakehouse.orchestration.assets.pools import pool_for
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import owner_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.maintenance_tags import approvals_of, requested_operations
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.orchestration.resources.maintenance_metadata import GROUP, maintenance_key
@@ -25,7 +26,9 @@ from lakehouse.steps.maintenance.step import MaintainStep, maintain
 EXCLUDED = "excluded"
 
 
-def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefinition:
+def maintenance_asset(
+    table: Table, declarations: Declarations, names: DagsterNames = DEFAULT_NAMES
+) -> dg.AssetsDefinition:
     """Make the asset that looks after one table.
 
     It depends on nothing, so that no run of the table brings it along; the sensor `upkeep` starts it where a plan says
@@ -38,7 +41,7 @@ def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefi
         name=f"maintain_{'__'.join(table.identifier)}",
         specs=[
             dg.AssetSpec(
-                key=maintenance_key(table.name),
+                key=maintenance_key(table.name, names),
                 description=_described(table),
                 group_name=GROUP,
                 kinds={"iceberg"},
@@ -50,6 +53,7 @@ def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefi
         pool=pool_for(table.name, declarations),
         description=f"Looks after {table.name}.",
     )
+    @names.resources
     def maintain_table(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
@@ -59,7 +63,7 @@ def maintenance_asset(table: Table, declarations: Declarations) -> dg.AssetsDefi
         if report.surveyed is None:
             context.log.info(f"{table.name} does not exist yet")
             return
-        yield maintenance_result(report, report.surveyed, attempt)
+        yield maintenance_result(report, report.surveyed, attempt, lake.names)
         try:
             report.require_well()
         except MaintenanceFailed as failed:

@@ -10,6 +10,7 @@ from lakehouse.orchestration.assets.metadata.mirror import mirror_results
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import mirror_digest, mirror_specs, mirror_step
 from lakehouse.orchestration.assets.stream import row_counts
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.orchestration.run_context import asks_for_rebuild, attempt_of
 from lakehouse.protocol.errors import Superseded
@@ -24,7 +25,7 @@ KINDS = ("iceberg", "spark")
 MAX_LOOKED_AT = 2_000_000
 
 
-def mirror_asset(tables: MirrorTables) -> dg.AssetsDefinition:
+def mirror_asset(tables: MirrorTables, names: DagsterNames = DEFAULT_NAMES) -> dg.AssetsDefinition:
     """Make the assets of one mirror.
 
     They are computed from the changelog, so in a run of all assets they come after its ingest. Outputs are skippable:
@@ -35,10 +36,11 @@ def mirror_asset(tables: MirrorTables) -> dg.AssetsDefinition:
 
     @dg.multi_asset(
         name=mirror_step(tables),
-        specs=mirror_specs(tables, KINDS),
+        specs=mirror_specs(tables, KINDS, names),
         pool=mirror_step(tables),
         description=f"Folds the next changes of {log.name} into {declared.name}.",
     )
+    @names.resources
     def mirror_changes(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
@@ -55,7 +57,7 @@ def mirror_asset(tables: MirrorTables) -> dg.AssetsDefinition:
         rows = {declared.name: report.statement.rows} if report.statement else {}
         totals = row_counts(lake, report.published, rows)
         doubt = find_doubt(lake.catalog, tables, lake.declarations, limit=MAX_LOOKED_AT)
-        yield from mirror_results(report, tables, attempt, lake.catalog, totals, doubt)
+        yield from mirror_results(report, tables, attempt, lake, totals, doubt)
 
     return mirror_changes
 

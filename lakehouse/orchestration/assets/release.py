@@ -10,9 +10,9 @@ import msgspec
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Declarations, Derived, Mirror, Release, Stream
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.assets.check_history import check_history
 from lakehouse.orchestration.assets.specs import table_spec
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown, write_tags
 from lakehouse.orchestration.run_context import RUNTIME_DATE_TAG, attempt_of
@@ -41,6 +41,7 @@ def release_asset(
     declared: Release,
     declarations: Declarations,
     waits_for: Sequence[dg.AssetCheckKey] = (),
+    names: DagsterNames = DEFAULT_NAMES,
     *,
     automation_condition: dg.AutomationCondition[Any] | None = None,
 ) -> dg.AssetsDefinition:
@@ -50,23 +51,26 @@ def release_asset(
         declared: the release.
         declarations: of its members.
         waits_for: the checks that must have passed on what is released.
+        names: how Dagster knows its members.
         automation_condition: when Dagster asks for it by itself.
     """
-    name = release_step(declared)
+    step_name = release_step(declared)
+    writers = {table: _written_by(table, declarations) for table in declarations.tables}
     dated = frozenset(m for m in declared.members if declarations.tables[m].runtime_date_column is not None)
 
     @dg.multi_asset(
-        name=name,
+        name=step_name,
         specs=[
-            table_spec(declared.table, group=GROUP, skippable=True).replace_attributes(
-                deps=[_dep(member, declarations) for member in declared.members],
+            table_spec(declared.table, group=GROUP, skippable=True, names=names).replace_attributes(
+                deps=[_dep(member, declarations, names) for member in declared.members],
                 code_version=release_version(declared),
                 automation_condition=automation_condition,
             )
         ],
-        pool=name,
+        pool=step_name,
         description=f"Releases {len(declared.members)} tables as {declared.name}: {declared.description}",
     )
+    @names.resources
     def release_group(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.MaterializeResult[Any]]:
@@ -79,10 +83,10 @@ def release_asset(
                 context, lake.settings, step=f"release:{declared.name}", code_version=release_version(declared)
             ),
             find_changed_rows=partial(_find_changed_rows, int(lake.settings.maintenance.in_process_proof)),
-            checks=[check_history(context.instance, key) for key in waits_for],
+            checks=[check_history(context.instance, key, names) for key in waits_for],
             dated=dated,
             inform=context.log.info,
-            remedies=Remedies({name: _written_by(name, declarations) for name in declarations.tables}),
+            remedies=Remedies(writers, declared.members),
         )
         done = _release(context, step)
         if done is not None:
@@ -110,11 +114,11 @@ def _written_by(name: str, declarations: Declarations) -> tuple[Writer, str]:
             return "asset", name
 
 
-def _dep(member: str, declarations: Declarations) -> dg.AssetDep:
+def _dep(member: str, declarations: Declarations, names: DagsterNames) -> dg.AssetDep:
     derived = declarations.derived.get(member)
     # A release is of all of a table, whatever part of it was computed last.
     whole = dg.AllPartitionMapping() if derived and derived.partitions else None
-    return dg.AssetDep(dg.AssetKey(identifier_of(member)), partition_mapping=whole)
+    return dg.AssetDep(names.key(member), partition_mapping=whole)
 
 
 def _release(context: dg.AssetExecutionContext, step: ReleaseStep) -> Released | None:

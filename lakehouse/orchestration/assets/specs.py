@@ -9,7 +9,7 @@ from dagster import AssetKey, AssetSpec
 
 from lakehouse.declarations import MirrorTables, Stream, Table
 from lakehouse.declarations.columns.column import aliases_of
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import table_metadata
 from lakehouse.orchestration.run_context import MIRROR_TAG, STREAM_TAG
 
@@ -24,10 +24,11 @@ def table_spec(
     kinds: Iterable[str] = ("iceberg",),
     skippable: bool = False,
     stream: Stream | None = None,
+    names: DagsterNames = DEFAULT_NAMES,
 ) -> AssetSpec:
     """The asset of a table: key, owner, description and columns as declared."""
     return AssetSpec(
-        key=list(table.identifier),
+        key=names.key(table.name),
         description=table.description,
         group_name=group,
         kinds=set(kinds),
@@ -39,13 +40,13 @@ def table_spec(
     )
 
 
-def mirror_specs(tables: MirrorTables, kinds: Iterable[str]) -> list[AssetSpec]:
+def mirror_specs(tables: MirrorTables, kinds: Iterable[str], names: DagsterNames = DEFAULT_NAMES) -> list[AssetSpec]:
     """The assets of a mirror: its three tables, each computed from the changelog and from the initial table."""
     mirror, log = tables.mirror, tables.changelog
     inputs = [log.name, *([mirror.initial] if mirror.initial else [])]
     return [
-        table_spec(table, group=log.stream_name, kinds=kinds, skippable=True).replace_attributes(
-            deps=[AssetKey(identifier_of(name)) for name in inputs],
+        table_spec(table, group=log.stream_name, kinds=kinds, skippable=True, names=names).replace_attributes(
+            deps=[names.key(name) for name in inputs],
             tags={MIRROR_TAG: mirror.name},
             code_version=f"{declaration_digest(table)[:8]}-{mirror_digest(tables)[:8]}",
         )
@@ -53,9 +54,9 @@ def mirror_specs(tables: MirrorTables, kinds: Iterable[str]) -> list[AssetSpec]:
     ]
 
 
-def mirror_keys(tables: MirrorTables) -> list[AssetKey]:
+def mirror_keys(tables: MirrorTables, names: DagsterNames = DEFAULT_NAMES) -> list[AssetKey]:
     """The asset keys of a mirror's tables."""
-    return [AssetKey(list(table.identifier)) for table in tables.tables]
+    return [names.key(table.name) for table in tables.tables]
 
 
 def mirror_step(tables: MirrorTables) -> str:

@@ -12,6 +12,7 @@ from lakehouse.orchestration.assets.inline_compaction import compact_tables
 from lakehouse.orchestration.assets.metadata.stream import ingest_results
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.orchestration.run_context import attempt_of
 from lakehouse.protocol.commit import Published
@@ -31,9 +32,9 @@ def stream_tables(stream: Stream, declarations: Declarations) -> list[Table]:
     return [declarations.tables[name] for name in (*stream.tables, stream.quarantine_table)]
 
 
-def stream_keys(stream: Stream, declarations: Declarations) -> list[dg.AssetKey]:
+def stream_keys(stream: Stream, declarations: Declarations, names: DagsterNames = DEFAULT_NAMES) -> list[dg.AssetKey]:
     """The asset keys of the stream's tables."""
-    return [dg.AssetKey(list(table.identifier)) for table in stream_tables(stream, declarations)]
+    return [names.key(table.name) for table in stream_tables(stream, declarations)]
 
 
 def pool_of(stream: Stream) -> str:
@@ -49,7 +50,9 @@ def stream_step(stream: Stream) -> str:
     return f"ingest_{stream.name}"
 
 
-def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinition:
+def stream_asset(
+    stream: Stream, declarations: Declarations, names: DagsterNames = DEFAULT_NAMES
+) -> dg.AssetsDefinition:
     """Make the assets of one stream.
 
     Outputs are skippable: a step that found nothing new, or that another run was quicker than, materializes nothing.
@@ -60,10 +63,14 @@ def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinit
 
     @dg.multi_asset(
         name=stream_step(stream),
-        specs=[table_spec(table, group=stream.name, kinds=KINDS, skippable=True, stream=stream) for table in tables],
+        specs=[
+            table_spec(table, group=stream.name, kinds=KINDS, skippable=True, stream=stream, names=names)
+            for table in tables
+        ],
         pool=pool_of(stream),
         description=f"Lands the next range of topic {stream.topic} in {len(tables)} tables, exactly once.",
     )
+    @names.resources
     def ingest_stream(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
@@ -74,7 +81,7 @@ def stream_asset(stream: Stream, declarations: Declarations) -> dg.AssetsDefinit
         if report is not None and report.published is not None:
             totals = row_counts(lake, report.published)
             failpoint("dagster.before")
-            yield from ingest_results(report, report.published, lake.declarations, attempt, totals)
+            yield from ingest_results(report, report.published, lake, attempt, totals)
         if unread is not None:
             raise unread  # what could be read before it is published, and told
         if report is not None and report.published is not None:

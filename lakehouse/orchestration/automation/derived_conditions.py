@@ -18,9 +18,9 @@ import dagster as dg
 from dagster import AutomationCondition
 
 from lakehouse.declarations import Declarations, Derived, Release
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.automation.interrupted_condition import FOLLOWING_TAG, Interrupted
 from lakehouse.orchestration.automation.refresh_groups import Group, group_of, upstream_tables
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 
 if TYPE_CHECKING:  # its own name for a condition that can have a label
     from dagster._core.definitions.declarative_automation.automation_condition import BuiltinAutomationCondition
@@ -29,7 +29,7 @@ EVERY_SECONDS = 10
 Condition: TypeAlias = "BuiltinAutomationCondition[Any]"
 
 
-def following(derived: Derived, declarations: Declarations) -> Condition:
+def following(derived: Derived, declarations: Declarations, names: DagsterNames = DEFAULT_NAMES) -> Condition:
     """When a derived table is asked for: something that its group is computed from has news, and nothing is in the way.
 
     Of a table in partitions, that is all of them, in one run: its functions see their inputs whole, so nobody can tell
@@ -38,17 +38,19 @@ def following(derived: Derived, declarations: Declarations) -> Condition:
     group = group_of(derived, declarations)
     upstream = group.upstream(derived.name)
     return (
-        _pending(group)
-        & ~_any(group.tables, AutomationCondition.in_progress()).with_label("a run computes the group")
-        & ~_any(group.tables, Interrupted(lately=True)).with_label("a run of the group was cut short a moment ago")
-        & ~_any(group.inputs, _being_judged()).with_label("an input is being judged")
-        & ~_any(upstream, _failed()).with_label("a blocking check of an input failed")
-        & ~_any(upstream, AutomationCondition.missing()).with_label("an input was never written")
-        & _others_done(upstream, declarations)
+        _pending(names, group)
+        & ~_any(names, group.tables, AutomationCondition.in_progress()).with_label("a run computes the group")
+        & ~_any(names, group.tables, Interrupted(lately=True)).with_label(
+            "a run of the group was cut short a moment ago"
+        )
+        & ~_any(names, group.inputs, _being_judged()).with_label("an input is being judged")
+        & ~_any(names, upstream, _failed()).with_label("a blocking check of an input failed")
+        & ~_any(names, upstream, AutomationCondition.missing()).with_label("an input was never written")
+        & _others_done(names, upstream, declarations)
     )
 
 
-def follow_release(release: Release, declarations: Declarations) -> Condition:
+def follow_release(release: Release, declarations: Declarations, names: DagsterNames = DEFAULT_NAMES) -> Condition:
     """When a release is asked for: a member has news, or will be computed by the same run, and nothing is in the way.
 
     In a run that computes members, their blocking checks come before the release, and Dagster leaves it out where one
@@ -60,24 +62,26 @@ def follow_release(release: Release, declarations: Declarations) -> Condition:
     )
     apart = [name for name in around if name in declarations.derived and declarations.derived[name].partitions]
     same_run = AutomationCondition.will_be_requested()
-    news = _any(members, _updated() | _recovered() | same_run) | AutomationCondition.missing().newly_true()
+    news = _any(names, members, _updated() | _recovered() | same_run) | AutomationCondition.missing().newly_true()
     return (
         (_kept(news.with_label("a member has news, or there is no release yet")) | Interrupted())
         & ~AutomationCondition.in_progress()
         & ~Interrupted(lately=True)
-        & ~_any(members, Interrupted() & ~same_run).with_label("a run of a member was cut short")
-        & ~_any(members, AutomationCondition.in_progress()).with_label("a member is being computed")
-        & ~_any(around, _being_judged()).with_label("a member, or what it is computed from, is being judged")
-        & ~_any(around, _failed() & ~same_run).with_label("a blocking check of a member, or above one, failed")
-        & ~_any(members, AutomationCondition.missing() & ~same_run).with_label("a member was never written")
-        & _others_done(apart, declarations)
+        & ~_any(names, members, Interrupted() & ~same_run).with_label("a run of a member was cut short")
+        & ~_any(names, members, AutomationCondition.in_progress()).with_label("a member is being computed")
+        & ~_any(names, around, _being_judged()).with_label("a member, or what it is computed from, is being judged")
+        & ~_any(names, around, _failed() & ~same_run).with_label("a blocking check of a member, or above one, failed")
+        & ~_any(names, members, AutomationCondition.missing() & ~same_run).with_label("a member was never written")
+        & _others_done(names, apart, declarations)
     )
 
 
-def following_sensor(declarations: Declarations) -> dg.AutomationConditionSensorDefinition | None:
+def following_sensor(
+    declarations: Declarations, names: DagsterNames = DEFAULT_NAMES
+) -> dg.AutomationConditionSensorDefinition | None:
     """Make the sensor that evaluates the conditions of all derived tables and releases; None where there are none."""
-    names = [*declarations.derived, *(release.pointer for release in declarations.releases.values())]
-    if not names:
+    tables = [*declarations.derived, *(release.pointer for release in declarations.releases.values())]
+    if not tables:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter(
@@ -85,7 +89,7 @@ def following_sensor(declarations: Declarations) -> dg.AutomationConditionSensor
         )  # Dagster evaluates conditions that are not its own in no other way
         return dg.AutomationConditionSensorDefinition(
             "derived_tables_and_releases",
-            target=dg.AssetSelection.assets(*(dg.AssetKey(identifier_of(name)) for name in names)),
+            target=dg.AssetSelection.assets(*(names.key(name) for name in tables)),
             description="Computes derived tables when something that they are computed from has news, and releases "
             "when their members have.",
             default_status=dg.DefaultSensorStatus.RUNNING,
@@ -95,27 +99,27 @@ def following_sensor(declarations: Declarations) -> dg.AutomationConditionSensor
         )
 
 
-def _any(tables: Iterable[str], condition: AutomationCondition[Any]) -> Condition:
+def _any(names: DagsterNames, tables: Iterable[str], condition: AutomationCondition[Any]) -> Condition:
     """Whether something is true of one of some tables."""
-    keys = [dg.AssetKey(identifier_of(name)) for name in tables]
+    keys = [names.key(name) for name in tables]
     return reduce(or_, [AutomationCondition.asset_matches(key, condition) for key in keys])
 
 
-def _pending(group: Group) -> Condition:
+def _pending(names: DagsterNames, group: Group) -> Condition:
     """The group has news and was not asked for since, or the run that was asked for was cut short."""
-    news = _any(group.inputs, _updated() | _recovered()) | _any(
-        group.tables, AutomationCondition.missing().newly_true()
+    news = _any(names, group.inputs, _updated() | _recovered()) | _any(
+        names, group.tables, AutomationCondition.missing().newly_true()
     )
     kept = _kept(news.with_label("an input has news, or a table of the group was never computed"))
-    return kept | _any(group.tables, Interrupted()).with_label("a run of the group was cut short")
+    return kept | _any(names, group.tables, Interrupted()).with_label("a run of the group was cut short")
 
 
-def _others_done(tables: Iterable[str], declarations: Declarations) -> Condition:
+def _others_done(names: DagsterNames, tables: Iterable[str], declarations: Declarations) -> Condition:
     """Those of some tables that are computed in runs of their own have no news to wait for."""
     conditions = [
         AutomationCondition.asset_matches(
-            dg.AssetKey(identifier_of(name)),
-            _pending(group_of(derived, declarations)) | AutomationCondition.in_progress(),
+            names.key(name),
+            _pending(names, group_of(derived, declarations)) | AutomationCondition.in_progress(),
         )
         for name in tables
         if (derived := declarations.derived.get(name)) is not None

@@ -16,6 +16,7 @@ from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.automation.reconcile_materializations import unheard
 from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
 from lakehouse.orchestration.automation.run_retention import drop_old_runs
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.ended_pins import drop_ended_pins
 from lakehouse.protocol.errors import TableBusy
@@ -37,7 +38,7 @@ class JournalCursor:
     ended: str = ""
 
 
-def journal_sensor() -> dg.SensorDefinition:
+def journal_sensor(names: DagsterNames = DEFAULT_NAMES) -> dg.SensorDefinition:
     """Make the sensor of the audit log."""
 
     @dg.sensor(
@@ -47,6 +48,7 @@ def journal_sensor() -> dg.SensorDefinition:
         minimum_interval_seconds=EVERY_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
     )
+    @names.resources
     def keep_log(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
         last = JournalCursor(**json.loads(context.cursor)) if context.cursor else JournalCursor()
         now = JournalCursor(_where_tables_are(lake), newest_end(context.instance))
@@ -62,7 +64,7 @@ def journal_sensor() -> dg.SensorDefinition:
             drop_old_runs(lake, context.instance)  # all of them are in the log
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
-        unreported = unheard(lake.catalog, lake.declarations, context.instance, assets)
+        unreported = unheard(lake.catalog, lake.declarations, context.instance, assets, lake.names)
         return dg.SensorResult(
             asset_events=list(unreported),
             skip_reason=_summary(added, len(unreported)),
@@ -92,7 +94,7 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
         [
             lambda position, _: named(deletions(lake.catalog, position), instance),
             lambda position, known: named(reconcile(lake.catalog, lake.declarations, position, known=known), instance),
-            lambda position, known: run_news(instance, position, known),
+            lambda position, known: run_news(instance, position, known, lake.names),
         ],
         writer=writer,
     )
@@ -100,7 +102,7 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
 
 def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.AssetKey]) -> int:
     """Report what Dagster never heard of, outside of a sensor; returns how many materializations that were."""
-    unreported = unheard(lake.catalog, lake.declarations, instance, assets)
+    unreported = unheard(lake.catalog, lake.declarations, instance, assets, lake.names)
     for materialization in unreported:
         instance.report_runless_asset_event(materialization)
     return len(unreported)

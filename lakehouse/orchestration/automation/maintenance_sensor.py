@@ -22,6 +22,7 @@ from lakehouse.orchestration.automation.maintenance_decision import (
     reason_to_wait,
     run_key,
 )
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.maintenance_metadata import decision_metadata, maintenance_key
 from lakehouse.orchestration.resources.run_records import ended_at, failures, under_way
@@ -63,11 +64,14 @@ class _Decided:
         return replace(self, surveys=surveys, again_at=None)
 
 
-def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDefinition:
+def upkeep_sensor(
+    tables: Sequence[Table], names: DagsterNames = DEFAULT_NAMES, *, every_seconds: int
+) -> dg.SensorDefinition:
     """Make the sensor.
 
     Args:
         tables: that are looked after.
+        names: how Dagster knows them.
         every_seconds: how often it looks.
     """
     cache = ManifestCache()  # the process that evaluates sensors goes on from look to look
@@ -76,10 +80,11 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
         name=NAME,
         description="Measures tables from their metadata, decides what each needs, writes that down in "
         f"{MAINTENANCE_LOG.name}, and starts runs of maintenance within the budget of conf/lakehouse.yaml.",
-        target=dg.AssetSelection.assets(*(maintenance_key(table.name) for table in tables)),
+        target=dg.AssetSelection.assets(*(maintenance_key(table.name, names) for table in tables)),
         minimum_interval_seconds=every_seconds,
         default_status=dg.DefaultSensorStatus.RUNNING,
     )
+    @names.resources
     def upkeep(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
         now = datetime.now(UTC)
         most = lake.settings.maintenance.runs_per_tick
@@ -108,9 +113,9 @@ def upkeep_sensor(tables: Sequence[Table], *, every_seconds: int) -> dg.SensorDe
             return dg.SensorResult(skip_reason=f"what was decided could not be written down: {trouble}")
         again_at = decided.again_at.isoformat() if decided.again_at is not None and not busy else ""
         return dg.SensorResult(
-            run_requests=[_request(plan) for plan in decided.allotment.chosen],
+            run_requests=[_request(plan, names) for plan in decided.allotment.chosen],
             skip_reason=None if decided.allotment.chosen else _summary(decided),
-            asset_events=_observations(decided),
+            asset_events=_observations(decided, names),
             cursor=MaintenanceCursor(digest, again_at).cursor(),
         )
 
@@ -170,19 +175,19 @@ def _write_down(lake: Lake, decided: _Decided, survey: TableSurvey) -> None:
     record(lake.catalog, rows, writer=f"sensor {NAME} {survey.now.isoformat()}")
 
 
-def _request(plan: MaintenancePlan) -> dg.RunRequest:
+def _request(plan: MaintenancePlan, names: DagsterNames) -> dg.RunRequest:
     return dg.RunRequest(
         run_key=run_key(plan),
-        asset_selection=[maintenance_key(plan.table)],
+        asset_selection=[maintenance_key(plan.table, names)],
         tags={MAINTENANCE_TAG: plan.table, OPERATIONS_TAG: operations_of(plan), ALLOW_TAG: plan.state_digest},
     )
 
 
-def _observations(decided: _Decided) -> list[dg.AssetObservation]:
+def _observations(decided: _Decided, names: DagsterNames) -> list[dg.AssetObservation]:
     """What was decided of tables that no run will tell of."""
     starting = {plan.table for plan in decided.allotment.chosen}
     return [
-        dg.AssetObservation(asset_key=maintenance_key(name), metadata=decision_metadata(surveyed))
+        dg.AssetObservation(asset_key=maintenance_key(name, names), metadata=decision_metadata(surveyed))
         for name, surveyed in sorted(decided.surveys.surveyed.items())
         if name not in starting
     ]

@@ -14,6 +14,7 @@ from lakehouse.declarations import MirrorTables
 from lakehouse.orchestration.automation.backoff import Failures
 from lakehouse.orchestration.automation.mirror_decision import decide_mirror
 from lakehouse.orchestration.automation.stream_decision import Decision, decide_refusal
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.run_records import failures, under_way
 from lakehouse.orchestration.run_context import MIRROR_TAG
@@ -23,12 +24,15 @@ from lakehouse.steps.cdc.status import mirror_standing
 EVERY_SECONDS = 5
 
 
-def mirror_sensor(tables: MirrorTables, keys: Sequence[dg.AssetKey]) -> dg.SensorDefinition:
+def mirror_sensor(
+    tables: MirrorTables, keys: Sequence[dg.AssetKey], names: DagsterNames = DEFAULT_NAMES
+) -> dg.SensorDefinition:
     """Make the sensor of a mirror.
 
     Args:
         tables: the mirror.
         keys: its assets; a run materializes them and evaluates their checks.
+        names: how Dagster knows the resource of tables.
     """
     mirror = tables.mirror
 
@@ -40,11 +44,13 @@ def mirror_sensor(tables: MirrorTables, keys: Sequence[dg.AssetKey]) -> dg.Senso
         minimum_interval_seconds=EVERY_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
     )
+    @names.resources
     def follows(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
         decision = _look(tables, lake, context.instance)
         if decision.run_key is None:
             return dg.SensorResult(skip_reason=decision.reason)
-        return dg.SensorResult(run_requests=[dg.RunRequest(decision.run_key, tags={MIRROR_TAG: mirror.name})])
+        request = dg.RunRequest(decision.run_key, tags={MIRROR_TAG: mirror.name}, asset_selection=list(keys))
+        return dg.SensorResult(run_requests=[request])
 
     return follows
 

@@ -17,6 +17,7 @@ from lakehouse import seal_keys
 from lakehouse.declarations import Declarations, Mirror, Stream, Table
 from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.automation.run_history import FINISHED
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import table_metadata
 from lakehouse.orchestration.run_context import MIRROR_TAG, RUNTIME_DATE_TAG, STREAM_TAG
 from lakehouse.protocol.catalog import CANNOT_LOAD, LakeCatalog
@@ -32,7 +33,11 @@ _NO_MATERIALIZATION = ("maintenance", "retire", "deduplicate")
 
 
 def unheard(
-    catalog: LakeCatalog, declarations: Declarations, instance: DagsterInstance, assets: Collection[AssetKey]
+    catalog: LakeCatalog,
+    declarations: Declarations,
+    instance: DagsterInstance,
+    assets: Collection[AssetKey],
+    names: DagsterNames = DEFAULT_NAMES,
 ) -> list[AssetMaterialization]:
     """Compare the newest publish of tables with what Dagster has stored; returns what it is to be told.
 
@@ -43,12 +48,13 @@ def unheard(
         declarations: of the tables.
         instance: where materializations are stored.
         assets: which tables are materialized by a run; what checks keep for themselves is not.
+        names: how Dagster knows tables.
     """
     materializations: list[AssetMaterialization] = []
-    names = [name for name in sorted(declarations.tables) if AssetKey(identifier_of(name)) in assets]
-    for identifier in catalog.locations([identifier_of(name) for name in names]).known:
+    known = [name for name in sorted(declarations.tables) if names.key(name) in assets]
+    for identifier in catalog.locations([identifier_of(name) for name in known]).known:
         try:
-            table, key = catalog.load_table(identifier), AssetKey(list(identifier))
+            table, key = catalog.load_table(identifier), names.key(name_of(identifier))
         except CANNOT_LOAD as error:  # the audit log names it, and the next look asks again
             _log.warning("table_not_loaded", table=name_of(identifier), reason=type(error).__name__)
             continue
@@ -59,7 +65,7 @@ def unheard(
             # Asked again: between the two looks the run may have told, and ended.
             if (run is None or run.status in FINISHED) and not _heard(instance, key, sealed):
                 materializations += _materializations(
-                    declarations.tables[name_of(identifier)], table, sealed, declarations
+                    declarations.tables[name_of(identifier)], key, table, sealed, declarations
                 )
     return materializations
 
@@ -107,7 +113,7 @@ def _is_of(materialization: AssetMaterialization | None, sealed: Sealed) -> bool
 
 
 def _materializations(
-    declared: Table, table: IcebergTable, sealed: Sealed, declarations: Declarations
+    declared: Table, key: AssetKey, table: IcebergTable, sealed: Sealed, declarations: Declarations
 ) -> Iterator[AssetMaterialization]:
     seal, snapshot = sealed.seal, table.metadata.snapshot_by_id(sealed.snapshot_id)
     rows = row_count(table, sealed.snapshot_id) if snapshot else None
@@ -120,7 +126,7 @@ def _materializations(
     }
     for partition in _partitions(sealed):
         yield AssetMaterialization(
-            asset_key=AssetKey(list(declared.identifier)),
+            asset_key=key,
             description="Found in the table's seal: the run published, and Dagster did not hear of it.",
             partition=partition,
             metadata={
@@ -132,7 +138,7 @@ def _materializations(
                 "reconciled": True,
                 **({"dagster/row_count": rows} if rows is not None else {}),
             },
-            tags={key: value for key, value in tags.items() if value},
+            tags={tag: value for tag, value in tags.items() if value},
         )
 
 

@@ -22,7 +22,7 @@ from dagster import (
 )
 
 from lakehouse.errors import LakehouseError
-from lakehouse.iceberg.names import name_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.run_context import PROCESS_TAG, RUNTIME_DATE_TAG, USER_TAG, parsed_date
 from lakehouse.protocol.journal import Event, JournalNews, JournalPosition, Known
 
@@ -43,21 +43,23 @@ _WRAPPED = ("DagsterExecutionStepExecutionError", "RetryRequested")  # what Dags
 _USER_TAGS = (USER_TAG, "dagster/reporting_user")
 
 
-def run_news(instance: DagsterInstance, position: JournalPosition, known: Known) -> JournalNews:
+def run_news(
+    instance: DagsterInstance, position: JournalPosition, known: Known, names: DagsterNames = DEFAULT_NAMES
+) -> JournalNews:
     """Find the finished runs that the log has not come to yet, with their checks and refusals."""
     name = instance_name(instance)
     until_ms = position.runs.get(name, 0)
     since = datetime.fromtimestamp(until_ms / 1000, UTC) - _OVERLAP if until_ms else None
     filters = RunsFilter(statuses=FINISHED, updated_after=since)
     records = instance.get_run_records(filters, limit=_MOST_RECORDS, order_by="update_timestamp", ascending=True)
-    runs = [(_ended(record), record) for record in records]
+    runs = [(_ended(record, names), record) for record in records]
     logged = known([event for event, _ in runs])
     new = [(event, record) for event, record in runs if event.id not in logged]
     batch = new[:MOST_RUNS]
     if batch:
         until_ms = max(until_ms, int(batch[-1][1].update_timestamp.timestamp() * 1000))
         position = position.with_runs(name, until_ms)
-    events = [of for event, record in batch for of in (*_of_run(instance, record.dagster_run), event)]
+    events = [of for event, record in batch for of in (*_of_run(instance, record.dagster_run, names), event)]
     return JournalNews(tuple(events), position, more=len(new) > len(batch) or len(records) == _MOST_RECORDS)
 
 
@@ -101,7 +103,7 @@ def instance_name(instance: DagsterInstance) -> str:
     return name
 
 
-def _ended(record: RunRecord) -> Event:
+def _ended(record: RunRecord, names: DagsterNames) -> Event:
     run = record.dagster_run
     ended = record.end_time or record.update_timestamp.timestamp()
     seconds = ended - record.start_time if record.start_time else 0.0
@@ -112,7 +114,7 @@ def _ended(record: RunRecord) -> Event:
         timestamp=datetime.fromtimestamp(ended, UTC),
         outcome=run.status.value.lower(),
         severity="ERROR" if run.status is DagsterRunStatus.FAILURE else "",
-        message=f"Run of {_subject(run)} ended after {seconds:.1f} s.",
+        message=f"Run of {_subject(run, names)} ended after {seconds:.1f} s.",
         who=who_started(run),
         run_id=run.run_id,
         root_run_id=run.root_run_id or run.run_id,
@@ -120,41 +122,41 @@ def _ended(record: RunRecord) -> Event:
         details={
             "job": run.job_name,
             "created": record.create_timestamp.isoformat(),
-            "tables": sorted(_table(key) for key in run.asset_selection or ()),
+            "tables": sorted(names.table(key) for key in run.asset_selection or ()),
             "seconds": round(seconds, 3),
         },
     )
 
 
-def _subject(run: DagsterRun) -> str:
+def _subject(run: DagsterRun, names: DagsterNames) -> str:
     """What a run was of: its job, or the assets that were chosen."""
     if run.job_name != _ASSET_JOB:
         return run.job_name
-    assets = {_table(key) for key in run.asset_selection or ()}
-    checked = {_table(check.asset_key) for check in run.asset_check_selection or ()}
-    names = sorted(assets or checked)
-    if not names:
+    assets = {names.table(key) for key in run.asset_selection or ()}
+    checked = {names.table(check.asset_key) for check in run.asset_check_selection or ()}
+    chosen = sorted(assets or checked)
+    if not chosen:
         return "all assets"
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ("" if assets else "checks of ") + ", ".join(names[:_MOST_NAMES]) + more
+    more = f" and {len(chosen) - _MOST_NAMES} more" if len(chosen) > _MOST_NAMES else ""
+    return ("" if assets else "checks of ") + ", ".join(chosen[:_MOST_NAMES]) + more
 
 
-def _of_run(instance: DagsterInstance, run: DagsterRun) -> Iterator[Event]:
+def _of_run(instance: DagsterInstance, run: DagsterRun, names: DagsterNames) -> Iterator[Event]:
     tables: dict[str, list[str]] = {}
     for record in instance.get_records_for_run(run.run_id, of_type=_READ).records:
         entry = record.event_log_entry
         happened = entry.get_dagster_event()
         if happened.event_type is DagsterEventType.ASSET_MATERIALIZATION_PLANNED:
             if happened.step_key and happened.asset_key:
-                tables.setdefault(happened.step_key, []).append(_table(happened.asset_key))
+                tables.setdefault(happened.step_key, []).append(names.table(happened.asset_key))
         elif happened.event_type is DagsterEventType.ASSET_CHECK_EVALUATION:
-            yield _checked(run, entry, happened.asset_check_evaluation_data)
+            yield _checked(run, entry, happened.asset_check_evaluation_data, names)
         else:
             yield _refused(run, entry, tables.get(happened.step_key or "", []))
 
 
-def _checked(run: DagsterRun, entry: EventLogEntry, evaluation: AssetCheckEvaluation) -> Event:
-    table = _table(evaluation.asset_key)
+def _checked(run: DagsterRun, entry: EventLogEntry, evaluation: AssetCheckEvaluation, names: DagsterNames) -> Event:
+    table = names.table(evaluation.asset_key)
     snapshot = evaluation.metadata.get("snapshot id")
     text = str(snapshot.value) if snapshot is not None else ""
     numbers = {
@@ -229,7 +231,3 @@ def _is_date(text: str) -> bool:
     except LakehouseError:
         return False
     return True
-
-
-def _table(key: dg.AssetKey) -> str:
-    return name_of(key.path)

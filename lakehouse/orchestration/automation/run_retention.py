@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from dagster import AssetKey, DagsterInstance, DagsterRun, RunsFilter
 
-from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.run_records import FINISHED, under_way
 
@@ -36,7 +35,7 @@ def drop_old_runs(lake: Lake, instance: DagsterInstance, *, now: datetime | None
     records = instance.get_run_records(RunsFilter(statuses=FINISHED, updated_before=before), ascending=True)
     if not records:
         return 0
-    partitioned = {AssetKey(identifier_of(name)) for name, made in lake.declarations.derived.items() if made.partitions}
+    partitioned = {lake.names.key(name) for name, made in lake.declarations.derived.items() if made.partitions}
     needed = _needed(instance)
     old = [
         record.dagster_run

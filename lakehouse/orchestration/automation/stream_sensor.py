@@ -16,6 +16,7 @@ from lakehouse.orchestration.automation.stream_decision import (
     decide_refusal,
     position_digest,
 )
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.run_records import failures, under_way
 from lakehouse.orchestration.resources.stream_status import Standing, stream_status
@@ -25,12 +26,13 @@ from lakehouse.steps.ingest.refusals import IngestRefused
 EVERY_SECONDS = 5
 
 
-def lag_sensor(stream: Stream, keys: Sequence[dg.AssetKey]) -> dg.SensorDefinition:
+def lag_sensor(stream: Stream, keys: Sequence[dg.AssetKey], names: DagsterNames = DEFAULT_NAMES) -> dg.SensorDefinition:
     """Make the sensor of a stream.
 
     Args:
         stream: the stream.
         keys: its assets; a run materializes them and evaluates their checks.
+        names: how Dagster knows the resource of tables.
     """
 
     @dg.sensor(
@@ -40,6 +42,7 @@ def lag_sensor(stream: Stream, keys: Sequence[dg.AssetKey]) -> dg.SensorDefiniti
         minimum_interval_seconds=EVERY_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
     )
+    @names.resources
     def lag(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
         try:
             looked = _look(stream, lake, context.instance, context.cursor or "")
@@ -50,7 +53,7 @@ def lag_sensor(stream: Stream, keys: Sequence[dg.AssetKey]) -> dg.SensorDefiniti
         if decision.run_key is None:
             return dg.SensorResult(skip_reason=decision.reason, cursor=decision.cursor)
         tags = {STREAM_TAG: stream.name, POSITION_TAG: looked.position}
-        request = dg.RunRequest(run_key=decision.run_key, tags=tags)
+        request = dg.RunRequest(run_key=decision.run_key, tags=tags, asset_selection=list(keys))
         return dg.SensorResult(run_requests=[request], cursor=decision.cursor)
 
     return lag

@@ -9,21 +9,24 @@ from collections.abc import Collection, Iterator, Mapping
 import dagster as dg
 
 from lakehouse.declarations import BrokenDeclaration, Declarations
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 
 LOADS = "loads"
 _DESCRIPTION = "Whether the declaration loads that this table needs. While it does not, the table stands still."
 
 
-def stopped_tables(declarations: Declarations, taken: Collection[dg.AssetKey]) -> dict[dg.AssetKey, str]:
+def stopped_tables(
+    declarations: Declarations, taken: Collection[dg.AssetKey], names: DagsterNames = DEFAULT_NAMES
+) -> dict[dg.AssetKey, str]:
     """Asset → why it is stopped.
 
     Args:
         declarations: what is left out of them.
         taken: assets that are defined all the same, by users.
+        names: how Dagster knows tables.
     """
-    reasons = {dg.AssetKey(identifier_of(name)): reason for name, reason in declarations.stopped.items()}
-    reasons |= {_file_key(broken): str(broken) for broken in declarations.broken if not broken.tables}
+    reasons = {names.key(name): reason for name, reason in declarations.stopped.items()}
+    reasons |= {_file_key(broken, names): str(broken) for broken in declarations.broken if not broken.tables}
     return {key: reason for key, reason in reasons.items() if key not in taken}
 
 
@@ -54,6 +57,6 @@ def stopped_checks(stopped: Mapping[dg.AssetKey, str]) -> list[dg.AssetChecksDef
     return [declarations_load]
 
 
-def _file_key(broken: BrokenDeclaration) -> dg.AssetKey:
+def _file_key(broken: BrokenDeclaration, names: DagsterNames) -> dg.AssetKey:
     digest = hashlib.sha256(str(broken.file).encode()).hexdigest()[:6]
-    return dg.AssetKey(["declarations", f"{broken.file.stem}_{digest}"])
+    return dg.AssetKey([*names.prefix, "declarations", f"{broken.file.stem}_{digest}"])

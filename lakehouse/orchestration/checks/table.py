@@ -14,6 +14,7 @@ from lakehouse.orchestration.checks.derived.definition import trust_judges
 from lakehouse.orchestration.checks.profile.definition import distribution_judges
 from lakehouse.orchestration.checks.rules.definition import rule_judges
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
 
 
@@ -30,12 +31,14 @@ def judges_of(table: Table, declarations: Declarations) -> list[Judge]:
     ]
 
 
-def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefinition | None:
+def table_checks(
+    table: Table, declarations: Declarations, names: DagsterNames = DEFAULT_NAMES
+) -> dg.AssetChecksDefinition | None:
     """Make the checks of one table; None where its declaration asks for none."""
     judges = judges_of(table, declarations)
     if not judges:
         return None
-    key = dg.AssetKey(list(table.identifier))
+    key = names.key(table.name)
 
     @dg.multi_asset_check(
         name=f"judge_{'__'.join(table.identifier)}",
@@ -49,6 +52,7 @@ def table_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefi
         # declare it as a dependency would skip the checks whenever that table has nothing new.
         op_tags={"dagster/priority": "-1"},
     )
+    @names.resources
     def judge_table(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.AssetCheckResult]:

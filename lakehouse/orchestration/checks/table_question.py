@@ -51,7 +51,7 @@ class TableCheckRun:
     @property
     def key(self) -> dg.AssetKey:
         """The table's asset."""
-        return dg.AssetKey(list(self.table.identifier))
+        return self.lake.names.key(self.table.name)
 
     @cached_property
     def pinned(self) -> Pinned:

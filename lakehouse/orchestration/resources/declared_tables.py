@@ -3,13 +3,14 @@
 The lakehouse's own tables are not a user's to change: what another version declares of them is made at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lakehouse.declarations import Declarations, Table, apply, plan
+from lakehouse.declarations import Declarations, Mirror, Stream, Table, apply, plan
 from lakehouse.declarations.registry.declarations import OWN_TABLES
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
 
 
@@ -67,3 +68,18 @@ def ensure_table(catalog: LakeCatalog, table: Table) -> bool:
             remedy="look at the difference with `lakehouse plan`, then make it with `lakehouse apply`.",
         )
     return False
+
+
+def dated_tables(declarations: Declarations) -> set[str]:
+    """Names of the tables that carry a runtime date."""
+    return {name for name, table in declarations.tables.items() if table.runtime_date_column is not None}
+
+
+def with_siblings(catalog: LakeCatalog, declarations: Declarations, names: Iterable[str]) -> list[str]:
+    """The tables themselves, and for those of a stream or mirror their siblings that exist, quarantine included."""
+    tables: dict[str, None] = {}
+    for name in names:
+        writer = declarations.writer(name)
+        siblings = (*writer.tables, writer.quarantine_table) if isinstance(writer, Stream | Mirror) else (name,)
+        tables |= dict.fromkeys(s for s in siblings if s == name or catalog.table_exists(identifier_of(s)))
+    return list(tables)

@@ -1,6 +1,6 @@
 """The lake as an asset sees it: tables read at one moment, written through the protocol."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -8,18 +8,20 @@ import pyarrow as pa
 from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecutionContext
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.declarations import OWN_TABLES, Declarations, Mirror, Stream, Table, load_sound
+from lakehouse.declarations import OWN_TABLES, Declarations, Table, load_sound
 from lakehouse.engines.spark.naming import quoted_table, rows_at
-from lakehouse.iceberg.names import identifier_of
-from lakehouse.orchestration.resources.declared_tables import declared_table, ensure_table
+from lakehouse.orchestration.dagster_names import DagsterNames
+from lakehouse.orchestration.resources.declared_tables import dated_tables, declared_table, ensure_table, with_siblings
 from lakehouse.orchestration.resources.materialization import materialized
 from lakehouse.orchestration.resources.step_pins import pin_of, pinned_tables, release_pins
+from lakehouse.orchestration.resources.used_parameters import ParameterUse, seals_of
 from lakehouse.orchestration.resources.writing import WriteMode, WrittenByStream, write_table
-from lakehouse.orchestration.run_context import StepContext, attempt_of, backfill_reason
+from lakehouse.orchestration.run_context import StepContext, attempt_of, backfill_reason, run_parameters
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 from lakehouse.protocol.seals.read_group import Pinned, read_group
-from lakehouse.settings import KafkaSettings, Settings
+from lakehouse.settings import KafkaSettings, Parameter, Settings
 from lakehouse.steps.derived.inputs.pins import Pin
+from lakehouse.steps.derived.used_parameters import UsedParameters
 from lakehouse.steps.release.reading import OpenRelease, open_release
 
 if TYPE_CHECKING:
@@ -38,20 +40,25 @@ class Lake:
     no step, and no tag.
     """
 
-    def __init__(self, settings: Settings, declarations: Declarations | None = None) -> None:
+    def __init__(
+        self, settings: Settings, declarations: Declarations | None = None, names: DagsterNames | None = None
+    ) -> None:
         """Name the lake; nothing is opened before it is needed.
 
         Args:
             settings: where tables and topics are.
             declarations: what is declared; read from the settings' folders if None.
+            names: how Dagster knows what is ours; as the settings say if None.
         """
         self.settings = settings
+        self._names = names
         self._given = declarations
         self._step: object = None
         self._pin: Pin | None = None
         self._pins: dict[str, Pinned] = {}
         self._releases: dict[str, OpenRelease] = {}
         self._read: dict[str, int] = {}
+        self._parameters: UsedParameters | None = None
 
     @cached_property
     def catalog(self) -> LakeCatalog:
@@ -59,6 +66,11 @@ class Lake:
         if self.settings.catalog.uri.startswith("sqlite:"):
             self.settings.state.root.mkdir(parents=True, exist_ok=True)
         return open_catalog(self.settings.catalog)
+
+    @cached_property
+    def names(self) -> DagsterNames:
+        """How Dagster knows what is ours."""
+        return self._names or DagsterNames.of(self.settings)
 
     @cached_property
     def declarations(self) -> Declarations:
@@ -97,7 +109,7 @@ class Lake:
             CommitFailedException: other commits came before the tags too often.
         """
         self._follow_step()
-        wanted = [name for name in self._with_siblings(names) if name not in self._pins]
+        wanted = [name for name in with_siblings(self.catalog, self.declarations, names) if name not in self._pins]
         if wanted:
             pin = self._pin
             self._pins |= pinned_tables(self.catalog, wanted, pin) if pin else read_group(self.catalog, wanted)
@@ -148,6 +160,18 @@ class Lake:
             # A table that is read at `main` as well has one place in the seal: whichever was read last.
             self._releases[group] = open_release(self.catalog, group, on_read=self._read.__setitem__)
         return self._releases[group]
+
+    def parameters(self, context: StepContext) -> Mapping[str, Parameter]:
+        """The run's parameters, by name: the seal of a table that carries a runtime date names those that are read.
+
+        Args:
+            context: the asset's.
+
+        Raises:
+            ParametersInvalid: the run's tag sets what is no parameter.
+            ParameterNotDeclared: on reading one that no run has.
+        """
+        return self._parameters_of(context)
 
     def write(
         self,
@@ -201,19 +225,21 @@ class Lake:
                 if pinned_name in self._pins and self._pins[pinned_name].snapshot_id == snapshot_id
             ],
             backfill=backfill_reason(context.run),
+            use=self._use(context) if table.runtime_date_column else None,
         )
         if self._pins.pop(name, None) is not None and self._pin is not None:
             release_pins(self.catalog, [name], self._pin)  # what is read of it from here on is what was written
         return materialized(table, attempt, written)
 
-    def _with_siblings(self, names: Iterable[str]) -> list[str]:
-        """The tables themselves, and for those of a stream their siblings that exist, quarantine included."""
-        tables: dict[str, None] = {}
-        for name in names:
-            writer = self.declarations.writer(name)
-            siblings = (*writer.tables, writer.quarantine_table) if isinstance(writer, Stream | Mirror) else (name,)
-            tables |= dict.fromkeys(s for s in siblings if s == name or self.catalog.table_exists(identifier_of(s)))
-        return list(tables)
+    def _use(self, context: StepContext) -> ParameterUse:
+        dated = {name: self._read[name] for name in self._read.keys() & dated_tables(self.declarations)}
+        return ParameterUse(self._parameters_of(context), seals_of(self.catalog, dated))
+
+    def _parameters_of(self, context: StepContext) -> UsedParameters:
+        self._follow_step()
+        if self._parameters is None:
+            self._parameters = UsedParameters("The asset", run_parameters(context.run, self.settings))
+        return self._parameters
 
     def _follow_step(self) -> None:
         """Forget what an earlier step of this process has pinned and read."""
@@ -231,3 +257,4 @@ class Lake:
         if self._pin is not None and self._pins:
             release_pins(self.catalog, self._pins, self._pin)
         self._step, self._pin, self._pins, self._releases, self._read = None, None, {}, {}, {}
+        self._parameters = None

@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 
 from lakehouse.iceberg.names import identifier_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.steps.maintenance.model.action import MaintenancePlan, Operation
 from lakehouse.steps.maintenance.model.state import MeasuredState
@@ -19,9 +20,14 @@ _MOST_ROWS = 20
 _MOST_PARTITIONS = 3
 
 
-def maintenance_key(table: str) -> dg.AssetKey:
+def maintenance_key(table: str, names: DagsterNames = DEFAULT_NAMES) -> dg.AssetKey:
     """The key of the asset that looks after a table: `maintenance/raw/flights`."""
-    return dg.AssetKey([PREFIX, *identifier_of(table)])
+    return dg.AssetKey([*names.prefix, PREFIX, *identifier_of(table)])
+
+
+def is_maintenance(key: dg.AssetKey, names: DagsterNames = DEFAULT_NAMES) -> bool:
+    """Whether an asset is one that looks after a table."""
+    return tuple(key.path[: len(names.prefix) + 1]) == (*names.prefix, PREFIX)
 
 
 def decision_metadata(surveyed: Surveyed) -> dict[str, Any]:

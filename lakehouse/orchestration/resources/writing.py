@@ -18,6 +18,7 @@ from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources.contract import Verdicts
 from lakehouse.orchestration.resources.fit_to_schema import fitted
 from lakehouse.orchestration.resources.staging import stage_arrow, staged_batches
+from lakehouse.orchestration.resources.used_parameters import ParameterUse
 from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.proofs.lineage.newer import NewerRows, TableRead, newer_dates, newer_inputs
 from lakehouse.proofs.lineage.origins import origins_of
@@ -70,6 +71,7 @@ def write_table(
     inputs: Mapping[str, int],
     pinned: Collection[str] = (),
     backfill: str = "",
+    use: ParameterUse | None = None,
 ) -> TableWrite:
     """Write an existing table and publish it.
 
@@ -82,6 +84,7 @@ def write_table(
         inputs: table → snapshot that the data were computed from.
         pinned: those of them that were read at `main` of their time, and not at a tag that somebody else moves.
         backfill: why newer rows may be replaced; empty if they may not.
+        use: of the run's parameters, of a table that carries its date.
 
     Raises:
         NewerRows: the table holds rows of a later date, or of later snapshots, which would be replaced.
@@ -110,6 +113,8 @@ def write_table(
         seal_keys.WRITE_TOTAL: str(total),
         seal_keys.QUALITY_RULES: msgspec.json.encode(verdicts.to_seal()).decode(),
     }
+    if use is not None:
+        statement |= use.statement(attempt, made(base.table, base.snapshot_id).seal if total > added else None)
     if newer:
         statement[seal_keys.WRITE_REPLACES_NEWER] = backfill
     previous = base.sealed.seal if base.sealed else None

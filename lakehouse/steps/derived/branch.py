@@ -51,7 +51,7 @@ def compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) 
         ComputationFailed: the function failed, and its message may show a sensitive value.
     """
     frames = {argument: _frame(spark, work, input_) for argument, input_ in work.inputs.items()}
-    parameters = UsedParameters(step.derived, step.parameters)
+    parameters = UsedParameters.of(step.derived, step.parameters)
     with function_errors_masked(step):
         frame = computed(
             spark,

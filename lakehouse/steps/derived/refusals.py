@@ -71,13 +71,13 @@ class NotAFrame(DeriveRefused):
 
 
 class ParameterNotDeclared(DeriveRefused):
-    """A function asks for a parameter that no run has."""
+    """A computation asks for a parameter that no run has."""
 
-    def __init__(self, table: str, function: str, name: str, declared: Iterable[str]) -> None:
+    def __init__(self, asker: str, name: str, declared: Iterable[str]) -> None:
         super().__init__(
-            f"{table}: function {function} asks for parameter '{name}', which is not declared "
+            f"{asker} asks for parameter '{name}', which is not declared "
             f"(there is {', '.join(sorted(declared)) or 'none'}).",
-            remedy="declare it under parameters in conf/lakehouse.yaml, or correct the function.",
+            remedy="declare it under parameters in conf/lakehouse.yaml, or correct the name.",
         )
 
 

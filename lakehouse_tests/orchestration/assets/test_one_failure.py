@@ -22,7 +22,7 @@ def test_all_other_streams_are_read_to_their_end_and_reported(working_house: Hou
     house = working_house
     declare_on_a_topic_that_is_not_there(house)
     house.birds(6)
-    done = house.command("run", exit_code=1, LAKEHOUSE__INGEST__MAX_RECORDS_PER_RUN="4")
+    done = house.command("run", exit_code=2, LAKEHOUSE__INGEST__MAX_RECORDS_PER_RUN="4")
     failures = re.findall(r"^\w+ failed: .*$", done.stdout, re.MULTILINE)
     assert len(failures) == 1
     assert failures[0].startswith(f"ingest_lost failed: Topic {house.topic}-nowhere does not exist")

@@ -11,6 +11,7 @@ import dagster as dg
 import pytest
 
 from lakehouse.orchestration.automation.run_retention import drop_old_runs
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 
 LATER = datetime.now(UTC) + timedelta(days=8)
 
@@ -34,7 +35,8 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterIns
 def lake(home: str, *partitioned: str) -> Any:
     settings = SimpleNamespace(state=SimpleNamespace(dagster=Path(home)), dagster=SimpleNamespace(keep_runs_days=7))
     derived = {name: SimpleNamespace(partitions="by day") for name in partitioned}
-    return cast("Any", SimpleNamespace(settings=settings, declarations=SimpleNamespace(derived=derived, broken=())))
+    declarations = SimpleNamespace(derived=derived, broken=())
+    return cast("Any", SimpleNamespace(settings=settings, declarations=declarations, names=DEFAULT_NAMES))
 
 
 def make(instance: dg.DagsterInstance, asset: dg.AssetsDefinition) -> str:

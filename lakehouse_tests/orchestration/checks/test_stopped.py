@@ -43,6 +43,22 @@ def test_other_tables_are_written_and_the_broken_one_is_shown(flock: House) -> N
     assert f"birds.py, line {TABLE.lstrip().count(chr(10)) + 2}: SyntaxError" in (check.description or "")
 
 
+def test_two_files_with_one_asset_stop_each_other_and_no_third(flock: House) -> None:
+    for name in ("one", "two"):
+        own = f"\nimport dagster as dg\n\n@dg.asset(key=['mart', 'count'])\ndef {name}() -> None: ...\n"
+        flock.declare(name, TABLE.replace("raw.birds", f"own.{name}") + own)
+    defs = flock.defs()
+    dg.Definitions.validate_loadable(defs)
+    assert flock.run("raw.flock", defs=defs).success
+    graph = defs.resolve_asset_graph()
+    assert {"/".join(key.path) for key in graph.get_all_asset_keys() - graph.materializable_asset_keys} >= {
+        "own/one", "own/two",
+    }  # fmt: skip
+    assert dg.AssetKey(["mart", "count"]) not in graph.get_all_asset_keys()
+    told = flock.command("plan", exit_code=2).stderr
+    assert told.count("the asset mart/count is defined in") == 2
+
+
 def test_a_file_that_shows_no_table_is_shown_by_its_name(flock: House) -> None:
     flock.declare("birds", "import no_such_module")
     keys = flock.defs().resolve_asset_graph().get_all_asset_keys()

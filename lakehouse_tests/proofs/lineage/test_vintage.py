@@ -1,6 +1,5 @@
 """Two ways to one ancestor have to name one content of it; what has expired is told and never passed over."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -196,12 +195,10 @@ def test_every_snapshot_is_looked_at_once_however_many_paths_lead_to_it(tmp_path
         asked.append(name)
         return tables[name]
 
-    began = time.perf_counter()
     found = check_vintage(load, read)
     assert found.passed, "none of those commits has changed a row"
     assert sorted(asked) == sorted(tables)
     assert len(found.readings) == 2 * 18 + 1
-    assert time.perf_counter() - began < 2
 
 
 def _in_parts(lake: Computed, **groups: dict[str, int]) -> None:

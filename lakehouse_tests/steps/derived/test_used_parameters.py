@@ -1,6 +1,7 @@
 """What a computation has read of its parameters: those by name, or all where nobody can tell."""
 
 import copy
+import json
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -8,11 +9,9 @@ from typing import Any
 import pytest
 from pyspark import cloudpickle
 
-from lakehouse.declarations import Derived
 from lakehouse.settings import Parameter
 from lakehouse.steps.derived.refusals import ParameterNotDeclared
 from lakehouse.steps.derived.used_parameters import UsedParameters
-from lakehouse_tests.steps.derived.workshop import TOTALS, table_of
 
 VALUES: dict[str, Parameter] = {"least": 2, "city": "Kiel", "share": 0.5}
 EVERY = frozenset(VALUES)
@@ -20,8 +19,7 @@ EVERY = frozenset(VALUES)
 
 @pytest.fixture
 def parameters() -> UsedParameters:
-    table = table_of("mart.x", TOTALS, derived=True)
-    return UsedParameters(Derived(table=table, inputs={"a": "raw.a"}, compute="SELECT 1"), VALUES)
+    return UsedParameters("mart.x: function x", VALUES)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +27,15 @@ def parameters() -> UsedParameters:
     [
         (lambda p: p["least"], {"least"}),
         (lambda p: (p.get("city"), p.get("nothing", 3)), {"city"}),
-        (lambda p: "least" in p, set[str]()),
+        (lambda p: "least" in p, {"least"}),
+        (lambda p: "other" in p, set[str]()),
+        (lambda p: p.pop("least"), {"least"}),
+        (lambda p: p.setdefault("city", "Ulm"), {"city"}),
+        (lambda p: p.popitem(), EVERY),
+        (lambda p: list(reversed(p)), EVERY),
+        (lambda p: p != {"x": 1}, EVERY),
+        ("{city}".format_map, {"city"}),
+        (json.dumps, EVERY),
         (lambda p: p.named_in("SELECT x::int, ts WHERE a >= :least AND b = :other"), {"least"}),
         (dict, EVERY),
         (list, EVERY),

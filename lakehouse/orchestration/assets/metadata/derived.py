@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from dagster import (
-    AssetKey,
     DataVersion,
     MaterializeResult,
     MetadataValue,
@@ -14,7 +13,7 @@ from dagster import (
 )
 
 from lakehouse.declarations import Derived
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, write_tags
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.derived.inputs.inputs import Input
@@ -24,7 +23,9 @@ from lakehouse.steps.derived.statement import DeriveStatement
 _INPUT_COLUMNS = {"input": "string", "snapshot": "string", "date": "string", "parameters": "string", "run": "string"}
 
 
-def derived_result(report: DeriveReport, declared: Derived, attempt: Attempt) -> MaterializeResult[Any]:
+def derived_result(
+    report: DeriveReport, declared: Derived, attempt: Attempt, names: DagsterNames = DEFAULT_NAMES
+) -> MaterializeResult[Any]:
     """The result of a step that has published."""
     statement = report.statement
     metadata: dict[str, Any] = {
@@ -42,7 +43,7 @@ def derived_result(report: DeriveReport, declared: Derived, attempt: Attempt) ->
         "attempt": attempt.id,
         "seconds": round(report.seconds, 2),
         **table_metadata(declared.table),
-        "dagster/column_lineage": column_lineage(statement, declared),
+        "dagster/column_lineage": column_lineage(statement, declared, names),
     }
     if statement.partition:
         metadata["partitions"] = ", ".join(statement.partition)
@@ -51,7 +52,7 @@ def derived_result(report: DeriveReport, declared: Derived, attempt: Attempt) ->
     if report.notes:
         metadata["notes"] = MetadataValue.md("\n".join(f"- {note}" for note in report.notes))
     return MaterializeResult(
-        asset_key=AssetKey(list(declared.table.identifier)),
+        asset_key=names.key(declared.name),
         metadata=metadata,
         data_version=DataVersion(str(report.snapshot_id)),
         tags=write_tags(attempt),
@@ -75,12 +76,14 @@ def inputs_shown(inputs: Iterable[Input]) -> TableMetadataValue:
     )
 
 
-def column_lineage(statement: DeriveStatement, declared: Derived) -> TableColumnLineage:
+def column_lineage(
+    statement: DeriveStatement, declared: Derived, names: DagsterNames = DEFAULT_NAMES
+) -> TableColumnLineage:
     """From which columns of the inputs each column is computed, as Spark's plan told it."""
     columns = {column.name for column in declared.table.columns}
     return TableColumnLineage(
         {
-            name: [TableColumnDep(AssetKey(identifier_of(table)), source) for table, source in sources]
+            name: [TableColumnDep(names.key(table), source) for table, source in sources]
             for name, sources in statement.column_lineage.items()
             if name in columns
         }

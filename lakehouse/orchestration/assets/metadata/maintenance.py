@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.maintenance_metadata import decision_metadata, maintenance_key, numbers
 from lakehouse.orchestration.resources.materialization import rows_shown, write_tags
 from lakehouse.orchestration.run_context import ALLOW_TAG, MAINTENANCE_TAG
@@ -21,13 +22,16 @@ _OF_OTHERS = {
 }
 
 
-def maintenance_result(report: MaintainReport, surveyed: Surveyed, attempt: Attempt) -> dg.MaterializeResult[Any]:
+def maintenance_result(
+    report: MaintainReport, surveyed: Surveyed, attempt: Attempt, names: DagsterNames = DEFAULT_NAMES
+) -> dg.MaterializeResult[Any]:
     """The result of a run that has looked at a table.
 
     Args:
         report: what was done.
         surveyed: the table and the plan.
         attempt: who worked.
+        names: how Dagster knows the asset.
     """
     name = surveyed.declared.name
     metadata: dict[str, Any] = {
@@ -47,7 +51,7 @@ def maintenance_result(report: MaintainReport, surveyed: Surveyed, attempt: Atte
     if report.completed:
         metadata["decisions of dead runs that were completed"] = report.completed
     return dg.MaterializeResult(
-        asset_key=maintenance_key(name), metadata=metadata, tags={**write_tags(attempt), MAINTENANCE_TAG: name}
+        asset_key=maintenance_key(name, names), metadata=metadata, tags={**write_tags(attempt), MAINTENANCE_TAG: name}
     )
 
 

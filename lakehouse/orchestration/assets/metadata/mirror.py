@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 from dagster import (
-    AssetKey,
     DataVersion,
     MaterializeResult,
     MetadataValue,
@@ -19,9 +18,10 @@ from pyiceberg.table import Table as IcebergTable
 from lakehouse.declarations import MirrorTables
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.assets.metadata.operations_plot import operations_markdown
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
+from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, write_tags
 from lakehouse.orchestration.run_context import MIRROR_TAG
-from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import ancestry, attempt_of, summary_of
 from lakehouse.steps.cdc.merge.merge_plan import MergePlan
@@ -52,7 +52,7 @@ def mirror_results(
     report: MirrorReport,
     tables: MirrorTables,
     attempt: Attempt,
-    catalog: LakeCatalog,
+    lake: Lake,
     totals: Mapping[str, int],
     doubt: Doubt | None = None,
 ) -> Iterator[MaterializeResult[Any]]:
@@ -62,23 +62,27 @@ def mirror_results(
         report: what the step did.
         tables: the mirror.
         attempt: who wrote.
-        catalog: for the sizes of what was written.
+        lake: for the sizes of what was written.
         totals: table → rows that it holds now.
         doubt: which keys may be stale; None where it was not looked for.
     """
     assert report.published is not None
     assert report.statement is not None
     published, statement = report.published.snapshots, report.statement
-    loaded = catalog.load_tables([identifier_of(name) for name in published])
+    loaded = lake.catalog.load_tables([identifier_of(name) for name in published])
     written = {table_name(table): written_by(table, attempt.id) for table in loaded.values()}
     shared = _step_metadata(report, statement, attempt, written[tables.mirror.name])
     for table in tables.tables:
         if table.name not in published:
             continue
         is_mirror = table.name == tables.mirror.name
-        own = _mirror_metadata(statement, tables, doubt) if is_mirror else {"rows added": written[table.name].rows}
+        own = (
+            _mirror_metadata(statement, tables, doubt, lake.names)
+            if is_mirror
+            else {"rows added": written[table.name].rows}
+        )
         yield MaterializeResult(
-            asset_key=AssetKey(list(table.identifier)),
+            asset_key=lake.names.key(table.name),
             metadata={
                 **own,
                 **({"dagster/row_count": totals[table.name]} if table.name in totals else {}),
@@ -107,7 +111,9 @@ def written_by(table: IcebergTable, attempt: str) -> WrittenRows:
     return WrittenRows(rows, files, size, published)
 
 
-def _mirror_metadata(statement: MirrorStatement, tables: MirrorTables, doubt: Doubt | None) -> dict[str, Any]:
+def _mirror_metadata(
+    statement: MirrorStatement, tables: MirrorTables, doubt: Doubt | None, names: DagsterNames
+) -> dict[str, Any]:
     applied = statement.applied
     metadata: dict[str, Any] = {
         "rows inserted": applied.inserted,
@@ -117,7 +123,7 @@ def _mirror_metadata(statement: MirrorStatement, tables: MirrorTables, doubt: Do
         "duplicates": applied.duplicates,
         "contradictions": applied.contradictions,
         "too late": applied.too_late,
-        "dagster/column_lineage": column_lineage(tables),
+        "dagster/column_lineage": column_lineage(tables, names),
     }
     if doubt is not None:
         metadata |= {"keys in doubt": doubt.keys, "refused changes of unknown key": doubt.unknown}
@@ -165,9 +171,9 @@ def _step_metadata(
     return metadata
 
 
-def column_lineage(tables: MirrorTables) -> TableColumnLineage:
+def column_lineage(tables: MirrorTables, names: DagsterNames = DEFAULT_NAMES) -> TableColumnLineage:
     """From which columns of the changelog each column of the mirror is computed."""
-    log = AssetKey(identifier_of(tables.changelog.name))
+    log = names.key(tables.changelog.name)
     key = {column.name for column in tables.changelog.key_columns}
     # A delete has a key and no image; a change that leaves a column out keeps what an older image said.
     of = {column.name: ("key", "after") if column.name in key else ("after",) for column in tables.changelog.columns}

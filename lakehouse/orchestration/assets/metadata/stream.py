@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dagster import AssetKey, DataVersion, MaterializeResult, MetadataValue, TableMetadataValue
+from dagster import DataVersion, MaterializeResult, MetadataValue, TableMetadataValue
 
-from lakehouse.declarations import Declarations
 from lakehouse.engines.kafka.statement import WITHOUT_RECORD
 from lakehouse.orchestration.assets.metadata.arrivals_plot import arrivals_markdown
+from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, write_tags
 from lakehouse.orchestration.run_context import STREAM_TAG
 from lakehouse.protocol.commit import Published
@@ -16,22 +16,22 @@ from lakehouse.steps.ingest.report import IngestReport
 
 
 def ingest_results(
-    report: IngestReport, published: Published, declarations: Declarations, attempt: Attempt, totals: Mapping[str, int]
+    report: IngestReport, published: Published, lake: Lake, attempt: Attempt, totals: Mapping[str, int]
 ) -> Iterator[MaterializeResult[Any]]:
     """One result for each table of the step.
 
     Args:
         report: what the step did.
         published: what became visible.
-        declarations: for the columns.
+        lake: for the columns.
         attempt: who wrote.
         totals: table → rows that it holds now.
     """
     shared = _stream_metadata(report, attempt)
     for name, snapshot_id in published.snapshots.items():
-        table = declarations.tables[name]
+        table = lake.declarations.tables[name]
         yield MaterializeResult(
-            asset_key=AssetKey(list(table.identifier)),
+            asset_key=lake.names.key(name),
             metadata={
                 "rows added": report.rows.get(name, 0),
                 **({"dagster/row_count": totals[name]} if name in totals else {}),

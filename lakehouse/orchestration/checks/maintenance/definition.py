@@ -16,6 +16,7 @@ from pyiceberg.table import Table as IcebergTable
 from lakehouse.declarations import Declarations, Table
 from lakehouse.declarations.own_tables.decision_row import DecisionRow
 from lakehouse.orchestration.checks.maintenance.orphans import deleted_too_early
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.maintenance_metadata import maintenance_key
 from lakehouse.orchestration.resources.materialization import rows_shown
@@ -150,10 +151,12 @@ _CHECKS: Mapping[str, tuple[str, Callable[[MaintenanceCheck], dg.AssetCheckResul
 }
 
 
-def maintenance_checks(table: Table, declarations: Declarations) -> dg.AssetChecksDefinition:
+def maintenance_checks(
+    table: Table, declarations: Declarations, names: DagsterNames = DEFAULT_NAMES
+) -> dg.AssetChecksDefinition:
     """Make the checks of the maintenance of one table."""
     assert table.name in declarations.tables
-    key = maintenance_key(table.name)
+    key = maintenance_key(table.name, names)
 
     @dg.multi_asset_check(
         name=f"keeps_{'__'.join(table.identifier)}",
@@ -163,6 +166,7 @@ def maintenance_checks(table: Table, declarations: Declarations) -> dg.AssetChec
         ],
         can_subset=True,
     )
+    @names.resources
     def prove_maintenance(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.AssetCheckResult]:

@@ -12,6 +12,7 @@ import dagster as dg
 
 from lakehouse.declarations import Declarations, MirrorTables
 from lakehouse.orchestration.checks.mirror import balance, contract, doubt, fold, ordering
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.steps.cdc.evidence import Evidence, read_evidence
 from lakehouse.steps.cdc.verify.backlog import backlog
@@ -83,9 +84,9 @@ _CHECKS: Mapping[str, tuple[str, Answer]] = {
 }
 
 
-def mirror_check_specs(tables: MirrorTables) -> list[dg.AssetCheckSpec]:
+def mirror_check_specs(tables: MirrorTables, names: DagsterNames = DEFAULT_NAMES) -> list[dg.AssetCheckSpec]:
     """Which checks a mirror has; all of them are the mirror table's."""
-    key = dg.AssetKey(list(tables.mirror_table.identifier))
+    key = names.key(tables.mirror.name)
     return [
         # A mirror that is not its changelog is no ground to compute on, or to release.
         dg.AssetCheckSpec(name, asset=key, description=description, blocking=name == fold.NAME)
@@ -93,22 +94,26 @@ def mirror_check_specs(tables: MirrorTables) -> list[dg.AssetCheckSpec]:
     ]
 
 
-def mirror_checks(tables: MirrorTables, declarations: Declarations) -> dg.AssetChecksDefinition:
+def mirror_checks(
+    tables: MirrorTables, declarations: Declarations, names: DagsterNames = DEFAULT_NAMES
+) -> dg.AssetChecksDefinition:
     """Make the checks of one mirror.
 
     Args:
         tables: the mirror with its changelog.
         declarations: where both are declared.
+        names: how Dagster knows them.
     """
     assert tables.mirror.name in declarations.mirrors
-    key = dg.AssetKey(list(tables.mirror_table.identifier))
+    key = names.key(tables.mirror.name)
 
     @dg.multi_asset_check(
         name=f"prove_{'_'.join(tables.mirror_table.identifier)}",
         description=f"Proves that mirror {tables.mirror.name} is what its changelog makes, from tables alone.",
-        specs=mirror_check_specs(tables),
+        specs=mirror_check_specs(tables, names),
         can_subset=True,
     )
+    @names.resources
     def prove_mirror(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.AssetCheckResult]:

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator, Set
 import dagster as dg
 from pyiceberg.exceptions import NoSuchTableError
 
-from lakehouse.declarations import Declarations, Stream
-from lakehouse.iceberg.names import name_of
+from lakehouse.declarations import Stream
 from lakehouse.orchestration.checks.stream import contract, exactly_once, freshness
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.proofs.audit import audit_stream
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.steps.ingest.refusals import IngestRefused
 
 
-def check_specs(stream: Stream, declarations: Declarations) -> list[dg.AssetCheckSpec]:
+def check_specs(stream: Stream, names: DagsterNames = DEFAULT_NAMES) -> list[dg.AssetCheckSpec]:
     """Which checks a stream's tables have. The quarantine has no rules, and is as fresh as its siblings."""
-    data = [dg.AssetKey(list(declarations.tables[name].identifier)) for name in stream.tables]
-    quarantine = dg.AssetKey(list(declarations.tables[stream.quarantine_table].identifier))
+    data = [names.key(name) for name in stream.tables]
+    quarantine = names.key(stream.quarantine_table)
     return [
         *(_spec(exactly_once.NAME, key, exactly_once.DESCRIPTION) for key in (*data, quarantine)),
         *(_spec(contract.NAME, key, contract.DESCRIPTION) for key in data),
@@ -29,20 +29,21 @@ def check_specs(stream: Stream, declarations: Declarations) -> list[dg.AssetChec
     ]
 
 
-def stream_checks(stream: Stream, declarations: Declarations) -> dg.AssetChecksDefinition:
+def stream_checks(stream: Stream, names: DagsterNames = DEFAULT_NAMES) -> dg.AssetChecksDefinition:
     """Make the checks of one stream."""
 
     @dg.multi_asset_check(
         name=f"prove_{stream.name}",
         description=f"Proves what stream {stream.name} promises, from metadata.",
-        specs=check_specs(stream, declarations),
+        specs=check_specs(stream, names),
         can_subset=True,
     )
+    @names.resources
     def prove_stream(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.AssetCheckResult]:
         selected = context.selected_asset_check_keys
-        yield from _results(stream, lake, {name: _tables(selected, name) for name in _NAMES})
+        yield from _results(stream, lake, {name: _tables(selected, name, lake.names) for name in _NAMES})
 
     return prove_stream
 
@@ -55,9 +56,9 @@ def _spec(name: str, key: dg.AssetKey, description: str) -> dg.AssetCheckSpec:
     return dg.AssetCheckSpec(name, asset=key, description=description, blocking=name == exactly_once.NAME)
 
 
-def _tables(selected: Set[dg.AssetCheckKey], name: str) -> dict[str, dg.AssetKey]:
+def _tables(selected: Set[dg.AssetCheckKey], name: str, names: DagsterNames) -> dict[str, dg.AssetKey]:
     """Table name → asset key of the selected checks of one name."""
-    return {name_of(check.asset_key.path): check.asset_key for check in sorted(selected) if check.name == name}
+    return {names.table(check.asset_key): check.asset_key for check in sorted(selected) if check.name == name}
 
 
 def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey]]) -> Iterator[dg.AssetCheckResult]:
@@ -82,4 +83,4 @@ def _freshness(stream: Stream, lake: Lake, keys: Iterable[dg.AssetKey]) -> Itera
     except IngestRefused as refusal:
         yield from (freshness.doubtful_result(refusal, key) for key in keys)
     else:
-        yield from (freshness.freshness_result(status, oldest, stream.freshness, key) for key in keys)
+        yield from (freshness.freshness_result(status, oldest, stream.freshness, key, lake.names) for key in keys)

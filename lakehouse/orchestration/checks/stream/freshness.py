@@ -7,7 +7,7 @@ import dagster as dg
 
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka import oldest_unread_time
-from lakehouse.iceberg.names import name_of
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.orchestration.resources.stream_status import Standing, stream_status
@@ -22,7 +22,11 @@ DESCRIPTION = (
 
 
 def freshness_result(
-    status: Standing, oldest: datetime | None, allowed: timedelta, key: dg.AssetKey
+    status: Standing,
+    oldest: datetime | None,
+    allowed: timedelta,
+    key: dg.AssetKey,
+    names: DagsterNames = DEFAULT_NAMES,
 ) -> dg.AssetCheckResult:
     """Tell how fresh a stream is."""
     age = datetime.now(UTC) - oldest if oldest else timedelta(0)
@@ -33,7 +37,7 @@ def freshness_result(
         "allowed age (s)": allowed.total_seconds(),
     }
     if status.snapshots:
-        metadata["snapshot id"] = str(status.snapshots.get(name_of(key.path), "none"))
+        metadata["snapshot id"] = str(status.snapshots.get(names.table(key), "none"))
     if status.valid_through is not None:
         metadata["valid through"] = dg.MetadataValue.timestamp(status.valid_through)
     return dg.AssetCheckResult(

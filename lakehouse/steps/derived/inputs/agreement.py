@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from lakehouse import seal_keys
 from lakehouse.proofs.lineage.computations import Computation
 from lakehouse.proofs.lineage.vintage import Vintage
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.settings import Parameters, value_digests
+from lakehouse.settings import Parameter, Parameters, value_digests
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.refusals import DeriveRefused, command
-from lakehouse.steps.derived.statement import KIND, DeriveStatement
+from lakehouse.steps.derived.statement import KIND
 
 
 class InputsDisagree(DeriveRefused):
@@ -133,8 +134,8 @@ def _parts(input_: Input) -> list[tuple[str, Computation]]:
 
 def _others(parameters: Parameters, input_: Input) -> str:
     """Which parameters an input was computed with in place of the run's own, as far as its seal says."""
-    statement = DeriveStatement.from_keys(input_.seal.statement) if input_.seal is not None else None
-    theirs = statement.parameters if statement is not None else parameters
+    text = input_.seal.statement.get(seal_keys.DERIVED_PARAMETERS) if input_.seal is not None else None
+    theirs = parameters if text is None else msgspec.json.decode(text, type=dict[str, Parameter])
     used = input_.parts[-1].used if input_.parts else None
     differences = [
         f"{name} is {_json(theirs.get(name))}, here {_json(parameters.get(name))}"
