@@ -11,6 +11,7 @@ from lakehouse._moved import resolve
 if TYPE_CHECKING:
     from lakehouse.build import build_defs
     from lakehouse.declarations import (
+        Avro,
         ByDay,
         ByField,
         ByMonth,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         Manifests,
         Mirror,
         Orphans,
+        Raw,
         References,
         Release,
         Rewrite,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from lakehouse.settings import load_settings
 
 __all__ = [
+    "Avro",
     "ByDay",
     "ByField",
     "ByMonth",
@@ -72,6 +75,7 @@ __all__ = [
     "Manifests",
     "Mirror",
     "Orphans",
+    "Raw",
     "References",
     "Release",
     "Rewrite",

@@ -53,7 +53,7 @@ class Guide:
             file = self.folder / first.removeprefix("# ")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
-        names = {"__name__": "shown", **self.names}
+        names = {"__name__": "shown", "__file__": str(self.folder / first.removeprefix("# ")), **self.names}
         exec(compile("\n" * example.line + text, example.path, "exec"), names)
 
     def _shell(self, example: Example) -> None:

@@ -40,6 +40,10 @@ BY_NAME = {
 }
 
 
+# Whose own extras an extra of ours may be.
+OF_THE_BASE = ("pyiceberg", "confluent-kafka")
+
+
 def imported(files: Iterable[Path]) -> set[str]:
     """The distributions whose modules the files import, wherever in them."""
     known = packages_distributions()
@@ -100,10 +104,10 @@ def test_tests_and_benchmarks_import_what_is_declared() -> None:
     assert declared("test", "docs").keys() - everything - BY_NAME.keys() == set()
 
 
-def test_the_other_extras_are_loaded_by_name_or_are_extras_of_pyiceberg() -> None:
+def test_the_other_extras_are_loaded_by_name_or_are_extras_of_what_the_base_has() -> None:
     for extra in PROJECT["project"]["optional-dependencies"].keys() - EXTRAS.keys():
         for name, extras in declared(extra).items():
-            assert name in BY_NAME or (name == "pyiceberg" and extras), f"{extra}: nobody uses {name}"
+            assert name in BY_NAME or (name in OF_THE_BASE and extras), f"{extra}: nobody uses {name}"
     offered = {match for text in requires("pyiceberg") or [] for match in re.findall(r'extra == "([\w-]+)"', text)}
     offered |= {match for text in requires("pyiceberg") or [] for match in re.findall(r"extra == '([\w-]+)'", text)}
     lists = ("base", *PROJECT["project"]["optional-dependencies"])
@@ -114,7 +118,7 @@ def test_the_lock_holds_what_is_declared_and_installed() -> None:
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     locked = {canonicalize_name(line.split("==")[0]): line.split("==")[1].split()[0] for line in lines if "==" in line}
     project = PROJECT["project"]
-    extras = [project["optional-dependencies"][name] for name in ("dev", "demo", "postgres", "aws")]
+    extras = [project["optional-dependencies"][name] for name in ("dev", "demo", "postgres", "registry", "aws")]
     groups = PROJECT["dependency-groups"].values()
     for requirement in map(Requirement, chain(project["dependencies"], *extras, *groups)):
         assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), requirement

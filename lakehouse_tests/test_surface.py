@@ -11,6 +11,7 @@ import pytest
 import lakehouse
 
 SURFACE = [
+    "Avro",
     "ByDay",
     "ByField",
     "ByMonth",
@@ -33,6 +34,7 @@ SURFACE = [
     "Manifests",
     "Mirror",
     "Orphans",
+    "Raw",
     "References",
     "Release",
     "Rewrite",

@@ -29,6 +29,7 @@ from lakehouse.declarations.policies.maintenance import (
     Orphans,
     Statistics,
 )
+from lakehouse.declarations.policies.record_format import Avro, Raw, RecordFormat
 from lakehouse.declarations.policies.rewrite import Rewrite
 from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
@@ -50,6 +51,7 @@ __all__ = [
     "ORPHANS",
     "OWN_TABLES",
     "STATISTICS",
+    "Avro",
     "BrokenDeclaration",
     "ByDay",
     "ByField",
@@ -77,6 +79,8 @@ __all__ = [
     "MirrorTables",
     "Orphans",
     "Partitions",
+    "Raw",
+    "RecordFormat",
     "References",
     "Release",
     "Rewrite",

@@ -122,7 +122,14 @@ class Changelog:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The source table's columns as declared."""
-        return columns_of(self.name, self.row)
+        columns = columns_of(self.name, self.row)
+        for column in columns:
+            if column.record:
+                raise DeclarationError(
+                    f"{self.name}.{column.name}: a changelog has the columns of its source, and no part of a record.",
+                    remedy="leave the metadata `record` out.",
+                )
+        return columns
 
     @property
     def row_columns(self) -> tuple[Column, ...]:

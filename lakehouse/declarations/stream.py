@@ -8,6 +8,7 @@ from typing import Literal
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_stream_name, check_topic_name, table_identifier
 from lakehouse.declarations.policies.change_format import ChangeFormat
+from lakehouse.declarations.policies.record_format import Avro, Raw, RecordFormat
 
 MAX_QUARANTINE_RECORDS = 20
 """So many unacceptable records of one run are no reason to stop a stream, unless it says otherwise."""
@@ -113,7 +114,8 @@ class Stream:
         name: names the Dagster asset group, the pool and the quarantine table.
         topic: the Kafka topic.
         route: `ToTable` or `ByField`; `BySource` for changes.
-        format: how records are encoded; a stream of changes is made from its changelogs, with their format.
+        format: how records are encoded: `"json"`, `Avro(…)` or `Raw()`; a stream of changes is made from its
+            changelogs, with their format.
         start: where it begins the first time.
         max_quarantine_share: a run with a larger share of unacceptable records, and with more of them than
             `max_quarantine_records`, fails before it publishes anything; with 0 it fails at the first one. Below 1 it
@@ -126,7 +128,7 @@ class Stream:
     name: str
     topic: str
     route: Route
-    format: Literal["json"] | ChangeFormat = "json"
+    format: RecordFormat | ChangeFormat = "json"
     start: Start = field(default_factory=Start.earliest)
     max_quarantine_share: float = 0.01
     max_quarantine_records: int = MAX_QUARANTINE_RECORDS
@@ -141,8 +143,10 @@ class Stream:
         """
         check_stream_name(self.name)
         check_topic_name(self.name, self.topic)
-        if self.format != "json" and not self.changes:
-            raise DeclarationError(f"Stream {self.name}: unknown format '{self.format}'.", remedy="write json.")
+        if self.format != "json" and not isinstance(self.format, Raw | Avro) and not self.changes:
+            raise DeclarationError(
+                f"Stream {self.name}: unknown format '{self.format}'.", remedy='write "json", Avro(…) or Raw().'
+            )
         if not 0 <= self.max_quarantine_share <= 1:
             raise DeclarationError(
                 f"Stream {self.name}: max_quarantine_share is {self.max_quarantine_share}.", remedy="choose 0 to 1."
@@ -159,6 +163,11 @@ class Stream:
         if isinstance(self.route, ByField) and not (self.route.field and self.route.routes):
             raise DeclarationError(
                 f"Stream {self.name}: a route by field without field or values.", remedy="give both."
+            )
+        if isinstance(self.route, ByField) and isinstance(self.format, Raw):
+            raise DeclarationError(
+                f"Stream {self.name}: a raw record has no field {self.route.field} that could choose its table.",
+                remedy="write ToTable(…), or another format.",
             )
         if not isinstance(self.route, BySource if self.changes else ToTable | ByField):
             raise DeclarationError(f"Stream {self.name}: no route.", remedy="write ToTable(…) or ByField(…).")

@@ -1,10 +1,29 @@
 """What a decoder makes of some records."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from lakehouse.formats.verdict import RecordError
+
+SchemaId = int | str
+"""What a registry calls a schema: a number, or a UUID as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a decoder has seen of the schemas of some records.
+
+    Attributes:
+        schemas: id of a schema → records that name it; nothing where records name none.
+        extra: field that the table does not have → records of a schema with it.
+        unresolved: ids that nobody has asked the registry for yet; their records are refused until then.
+    """
+
+    schemas: Counter[str] = field(default_factory=Counter[str])
+    extra: Counter[str] = field(default_factory=Counter[str])
+    unresolved: set[SchemaId] = field(default_factory=set[SchemaId])
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +33,9 @@ class Decoded:
     Attributes:
         batch: One row per input value, in order. Rows named in `errors` are to be ignored.
         errors: Row number to reason.
+        observed: Of their schemas.
     """
 
     batch: pa.RecordBatch
     errors: dict[int, RecordError] = field(default_factory=dict[int, RecordError])
+    observed: Observed = field(default_factory=Observed)

@@ -17,6 +17,10 @@ ErrorClass = Literal[
     "unknown_source",
     "missing_key",
     "null_in_key",
+    "not_avro",
+    "no_schema_id",
+    "unknown_schema",
+    "schema_unusable",
 ]
 
 

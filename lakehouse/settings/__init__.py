@@ -8,6 +8,7 @@ from lakehouse.settings.models import (
     KafkaSettings,
     MaintenanceSettings,
     Platform,
+    RegistrySettings,
     Settings,
 )
 from lakehouse.settings.parameters import Parameter, Parameters, digest_of, laid_over, value_digests
@@ -22,6 +23,7 @@ __all__ = [
     "Parameter",
     "Parameters",
     "Platform",
+    "RegistrySettings",
     "Settings",
     "SettingsError",
     "digest_of",

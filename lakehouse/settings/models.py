@@ -78,6 +78,20 @@ class CatalogSettings(Section):
         return value
 
 
+class RegistrySettings(Section):
+    """The schema registry of a Kafka: `schema_registry` in its file.
+
+    Attributes:
+        url: of a registry of Confluent's kind, `https://host:port`, with the path under which it speaks that language.
+        properties: further properties of Confluent's client, such as `basic.auth.user.info`.
+        timeout_seconds: how long one answer may take; it is asked three times.
+    """
+
+    url: str
+    properties: dict[str, Property] = {}
+    timeout_seconds: float = Field(default=10, gt=0)
+
+
 class KafkaSettings(Section):
     """Where Kafka is: a file of `conf/kafka/`.
 
@@ -85,11 +99,13 @@ class KafkaSettings(Section):
         bootstrap_servers: `host:port`, comma-separated.
         local: a broker of our own, that we start and stop.
         properties: further client properties in librdkafka's names.
+        schema_registry: where schemas are, for streams whose records name theirs.
     """
 
     bootstrap_servers: str
     local: bool = False
     properties: dict[str, Property] = {}
+    schema_registry: RegistrySettings | None = None
 
 
 class IngestSettings(Section):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import DeclarationError, Declarations, iceberg_schema
 from lakehouse.engines.kafka import Record
-from lakehouse.formats.changes import Header, write_headers
+from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 from lakehouse.steps.ingest.workers.decoders import stream_decoder
@@ -55,13 +55,14 @@ def _task(declarations: Declarations, name: str) -> IngestTask:
     stream = declarations.streams[name]
     tables = {table: declarations.tables[table].without_coordinates() for table in stream.tables}
     schemas = {table: file_schema(iceberg_schema(declared)) for table, declared in tables.items()}
-    decoder, routes = stream_decoder(stream, declarations, schemas)
+    decoder = stream_decoder(stream, declarations, schemas)
     return IngestTask(
         topic=stream.topic,
         run_id="test",
         prefix="test",
-        decoder=decoder,
-        tables=routes,
+        decoder=decoder.values,
+        tables=decoder.tables,
+        columns=decoder.columns,
         rules={table: compile_rules(declared) for table, declared in tables.items()},
         targets={},
         quarantine=stream.quarantine_table,

@@ -320,6 +320,13 @@ INGEST = (
         guard=_HOLDINGS + "test_bounds_of_a_file_that_no_attempt_has_written_prove_nothing",
     ),
     Mechanism(
+        name="bounds of an Avro record",
+        promise="P1: A damaged record of Avro takes bytes of its neighbour, and lands as a row that nobody sent.",
+        keeps="lakehouse.formats.avro.cursor:Cursor._within",
+        lets_pass=gives(None),
+        guard="formats/avro/test_cursor.py::test_a_number_that_does_not_end_is_marked",
+    ),
+    Mechanism(
         name="what leaves the quarantine",
         promise="P1: Reprocessing takes other records out of the quarantine than it lands.",
         keeps="lakehouse.steps.ingest.repair.reprocess:_require_left",

@@ -11,6 +11,7 @@ from lakehouse.settings.models import (
     KafkaSettings,
     MaintenanceSettings,
     Platform,
+    RegistrySettings,
     Section,
     Settings,
 )
@@ -24,6 +25,7 @@ SECTIONS: dict[str, type[Section]] = {
     "A file of `conf/platforms/`": Platform,
     "A file of `conf/catalogs/`": CatalogSettings,
     "A file of `conf/kafka/`": KafkaSettings,
+    "`schema_registry` in a file of `conf/kafka/`": RegistrySettings,
 }
 # What the loader puts where a file of `conf/` says nothing.
 LOADED = {"platform": "local", "catalog": "local", "kafka": "local", "declarations": ["declarations"]}

@@ -12,6 +12,7 @@ from pandera.pyspark import DataFrameModel, DataFrameSchema
 from lakehouse.declarations.columns import dtypes as _dtypes  # registers the types that pandera lacks
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_column_name
+from lakehouse.declarations.columns.record_parts import check_record_part
 
 Severity = Literal["blocking", "warning"]
 PanderaSchema = type[DataFrameModel] | DataFrameSchema  # pyright: ignore[reportMissingTypeArgument]
@@ -33,6 +34,8 @@ class Column:
         checks: its rules.
         expected: a null is allowed, and counted as a warning; metadata `{"expected": True}`.
         alias: what messages call it, spaces and all; metadata `{"alias": "unit price"}`.
+        record: the part of the Kafka record that it holds, in the place of a field of the value: `key`, `value`,
+            `headers` or `header:<name>`; metadata `{"record": "key"}`.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Column:
     checks: tuple[Check, ...] = ()
     expected: bool = False
     alias: str = ""
+    record: str = ""
 
     @property
     def source_name(self) -> str:
@@ -152,11 +156,16 @@ def _column(table: str, name: str, schema: Any) -> Column:
             f"{table}.{name}: {alias!r} cannot be an alias.",
             remedy="write the text that messages call the column.",
         )
+    record = check_record_part(f"{table}.{name}", metadata.pop("record", ""), schema.dtype.type)
+    if record and alias:
+        raise DeclarationError(
+            f"{table}.{name}: it holds the record's {record}, which has no other name.", remedy="leave the alias out."
+        )
     if metadata:
         # A misspelt `sensitive` must not make values visible.
         raise DeclarationError(
             f"{table}.{name}: unknown metadata {', '.join(sorted(map(str, metadata)))}.",
-            remedy="use sensitive, expected, severity or alias.",
+            remedy="use sensitive, expected, severity, alias or record.",
         )
     return Column(
         name=name,
@@ -166,6 +175,7 @@ def _column(table: str, name: str, schema: Any) -> Column:
         severity=severity,
         checks=tuple(schema.checks),
         alias="" if alias == name else alias,
+        record=record,
         **flags,
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lakehouse.declarations.changelog import Changelog
+from lakehouse.declarations.columns.record_parts import check_record_part
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.mirror import Mirror, MirrorTables
 from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG, FILE
@@ -12,6 +13,7 @@ from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_FILE, 
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS, STATISTICS_FILE
 from lakehouse.declarations.policies.expectation_rules import Measured
+from lakehouse.declarations.policies.record_format import Raw, record_part
 from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.registry.change_streams import change_streams
 from lakehouse.declarations.registry.declarations import Declarations
@@ -211,4 +213,22 @@ def _streamed(stream: Stream, file: Path, name: str, declarations: Declarations)
             streams=[stream.name],
             tables=[name],
         )
+    _require_parts(stream, file, table)
     return table.with_coordinates()
+
+
+def _require_parts(stream: Stream, file: Path, table: Table) -> None:
+    """Of a raw record there is nothing but its parts."""
+    if not isinstance(stream.format, Raw):
+        return
+    for column in table.own_columns:
+        if not record_part(stream.format, column):
+            raise Contradiction(
+                f"{file}: stream {stream.name} leaves records raw, and nothing of them can fill {table.name}."
+                f"{column.name}.",
+                remedy="call it key, value or headers, give it the metadata {'record': …}, or leave it out.",
+                streams=[stream.name],
+                tables=[table.name],
+            )
+        if not column.record:
+            check_record_part(f"{table.name}.{column.name}", column.name, column.type)

@@ -1,11 +1,10 @@
 """Keys that stand beside a message: in the Kafka key, and in Debezium's headers of a change of key."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
@@ -17,6 +16,7 @@ from lakehouse.formats.changes.encodings import Encoding
 from lakehouse.formats.changes.facts import DELETE, INSERT, ChangeTable, Errors, rows_where
 from lakehouse.formats.changes.reading import Fields, fields_of, is_null, is_wrapped, member, text_of
 from lakehouse.formats.changes.row_images import Images
+from lakehouse.formats.headers import read_headers
 from lakehouse.formats.json.columns import wire_columns
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser
@@ -29,23 +29,6 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 _ROUTED_TABLE = "__dbz__physicalTableIdentifier"
 _READERS = 16
 _NEW_KEY, _OLD_KEY = "__debezium.newkey", "__debezium.oldkey"
-
-
-class Header(msgspec.Struct):
-    """As Spark renders one: Base64 for the value, and no field for a value that is null."""
-
-    key: str
-    value: bytes | None = None
-
-
-def write_headers(headers: Iterable[Header]) -> str:
-    """The JSON in which the headers of one record travel."""
-    return msgspec.json.encode(list(headers)).decode()
-
-
-def read_headers(text: str) -> list[Header]:
-    """The headers of one record, from the JSON in which they travel."""
-    return msgspec.json.decode(text, type=list[Header])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """JSON records of several kinds, each decoded once, against the schema of its own table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import compress
 from operator import or_
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
+from lakehouse.formats.decoded import Observed
 from lakehouse.formats.json.assembly import Assembly
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser, field_reader
@@ -40,6 +41,7 @@ class Routed:
 
     parts: dict[str, RoutedRows]
     errors: dict[int, RecordError]
+    observed: Observed = field(default_factory=Observed)
 
 
 _Parsed = dict[str, tuple[np.ndarray, list[Any]]]

@@ -42,10 +42,10 @@ _DECIMAL = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_FIRST_MICRO = (dt.datetime.min.replace(tzinfo=dt.UTC) - _EPOCH) // dt.timedelta(microseconds=1)
-_LAST_MICRO = (dt.datetime.max.replace(tzinfo=dt.UTC) - _EPOCH) // dt.timedelta(microseconds=1)
-_FIRST_DAY = (dt.date.min - _EPOCH.date()).days
-_LAST_DAY = (dt.date.max - _EPOCH.date()).days
+FIRST_MICRO = (dt.datetime.min.replace(tzinfo=dt.UTC) - _EPOCH) // dt.timedelta(microseconds=1)
+LAST_MICRO = (dt.datetime.max.replace(tzinfo=dt.UTC) - _EPOCH) // dt.timedelta(microseconds=1)
+FIRST_DAY = (dt.date.min - _EPOCH.date()).days
+LAST_DAY = (dt.date.max - _EPOCH.date()).days
 
 BEYOND_YEARS = "the year is not within 0001 to 9999"
 """The complaint about a date or timestamp that is well written, and that no column has room for."""
@@ -83,7 +83,7 @@ def _timestamps(text: pa.StringArray, target: pa.TimestampType) -> Parsed:
     complaint = f"expected an ISO-8601 timestamp {wanted}"
     fits, refused = _calendar(text, _DAY + _TIME + zone, _ANY_DAY + _ANY_TIME + any_zone, complaint)
     parsed = pc.replace_substring_regex(fits, r"(\.\d{6})\d+", r"\1").cast(target)
-    parsed, beyond = _between(parsed, pa.int64(), _FIRST_MICRO, _LAST_MICRO)
+    parsed, beyond = _between(parsed, pa.int64(), FIRST_MICRO, LAST_MICRO)
     return parsed, [*refused, *beyond]
 
 
@@ -108,12 +108,12 @@ def _usual_timestamps(text: pa.StringArray, target: pa.TimestampType, *, zoned: 
         parsed = text.cast(target)
     except pa.ArrowInvalid:
         return None
-    return None if _between(parsed, pa.int64(), _FIRST_MICRO, _LAST_MICRO)[1] else parsed
+    return None if _between(parsed, pa.int64(), FIRST_MICRO, LAST_MICRO)[1] else parsed
 
 
 def _dates(text: pa.StringArray) -> Parsed:
     fits, refused = _calendar(text, _DAY, _ANY_DAY, "expected an ISO-8601 date")
-    parsed, beyond = _between(fits.cast(pa.date32()), pa.int32(), _FIRST_DAY, _LAST_DAY)
+    parsed, beyond = _between(fits.cast(pa.date32()), pa.int32(), FIRST_DAY, LAST_DAY)
     return parsed, [*refused, *beyond]
 
 

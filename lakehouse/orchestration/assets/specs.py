@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from dagster import AssetKey, AssetSpec
 
-from lakehouse.declarations import MirrorTables, Stream, Table
+from lakehouse.declarations import Avro, ChangeFormat, MirrorTables, Raw, RecordFormat, Stream, Table
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import table_metadata
@@ -96,10 +96,22 @@ def declaration_digest(table: Table, stream: Stream | None = None) -> str:
         (table.key, table.partitioning, table.sort_order, table.write_mode, table.runtime_date_column),
         sorted(table.properties.items()),
         *([aliases] if (aliases := sorted(aliases_of(table.columns).items())) else []),
+        *([parts] if (parts := [(column.name, column.record) for column in table.columns if column.record]) else []),
     ]
     if stream is not None:
-        content.append((stream.topic, stream.format, repr(stream.route), repr(stream.start)))
+        content.append((stream.topic, format_version(stream.format), repr(stream.route), repr(stream.start)))
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
+
+
+def format_version(form: RecordFormat | ChangeFormat) -> object:
+    """A format as what it means: of a schema beside the declaration what it says, not where it lies."""
+    match form:
+        case Avro():
+            return ("avro", form.text, form.registry)
+        case Raw():
+            return "raw"
+        case _:
+            return form
 
 
 def _rules(checks: Iterable[object]) -> list[str]:

@@ -7,6 +7,7 @@ from pyiceberg.manifest import DataFile
 
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement, Tallies
+from lakehouse.formats.decoded import SchemaId
 from lakehouse.protocol.commit import Published
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.received import Stretch
@@ -25,6 +26,9 @@ class WriteResult:
         warnings: table → rule → number of rows that break it and were let through.
         operations: changelog → operation → rows, of a stream of changes.
         arrivals: minute since the epoch (of Kafka's timestamp) → records.
+        schemas: id of a schema → records that name it, of a stream whose records do.
+        extra: field that the table does not have → records of a schema with it.
+        unresolved: ids of schemas that nobody has asked the registry for yet.
         received: partition → what arrived, task by task.
     """
 
@@ -37,6 +41,9 @@ class WriteResult:
     warnings: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     operations: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     arrivals: Mapping[int, int] = field(default_factory=dict[int, int])
+    schemas: Mapping[str, int] = field(default_factory=dict[str, int])
+    extra: Mapping[str, int] = field(default_factory=dict[str, int])
+    unresolved: frozenset[SchemaId] = frozenset()
     received: Mapping[int, list[Stretch]] = field(default_factory=dict[int, list[Stretch]])
 
     @classmethod
@@ -54,6 +61,8 @@ class IngestReport:
         lag: offsets still unread when the step ended.
         quarantine_share: broken records (tombstones aside) among those read.
         without_record: partition → planned offsets that brought no record, where there are any.
+        schemas: id of a schema → records that name it.
+        extra_fields: field that the table does not have → records of a schema with it.
         because: why that can be, a key of `WITHOUT_RECORD`.
         published: None where there was nothing to do.
     """
@@ -72,6 +81,8 @@ class IngestReport:
     seconds: float
     without_record: dict[int, int] = field(default_factory=dict[int, int])
     because: str = ""
+    schemas: dict[str, int] = field(default_factory=dict[str, int])
+    extra_fields: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
     def quarantine_share(self) -> float:
@@ -113,4 +124,6 @@ class IngestReport:
             seconds=seconds,
             without_record=dict(statement.without_record or {}),
             because=statement.because,
+            schemas=dict(landed.schemas),
+            extra_fields=dict(landed.extra),
         )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import structlog
@@ -197,6 +198,8 @@ def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]
     be decoded, is told by the quarantine's seal.
 
     Key `changes.operations`, in a stream of changes: JSON, changelog → operation → rows of this step.
+
+    Keys `format.schemas` and `format.extra_fields`, where there are any: JSON, schema id or field → records.
     """
     by_table: dict[str, dict[str, dict[str, str | int]]] = {
         step.stream.quarantine_table: {
@@ -208,12 +211,14 @@ def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]
         by_table[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
         for rule, times in landed.warnings.get(name, {}).items():
             by_table[name][rule] = {"severity": "warning", "broken": times}
-    changes: dict[str, str] = {}
-    if step.stream.changes:
-        changes[seal_keys.CHANGES_OPERATIONS] = msgspec.json.encode(landed.operations, order="sorted").decode()
+    shared: dict[str, Mapping[str, Any]] = {
+        **({seal_keys.CHANGES_OPERATIONS: landed.operations} if step.stream.changes else {}),
+        **({seal_keys.FORMAT_SCHEMAS: landed.schemas} if landed.schemas else {}),
+        **({seal_keys.FORMAT_EXTRA_FIELDS: landed.extra} if landed.extra else {}),
+    }
+    keys = {key: msgspec.json.encode(value, order="sorted").decode() for key, value in shared.items()}
     return {
-        name: {seal_keys.QUALITY_RULES: msgspec.json.encode(rules).decode(), **changes}
-        for name, rules in by_table.items()
+        name: {seal_keys.QUALITY_RULES: msgspec.json.encode(rules).decode(), **keys} for name, rules in by_table.items()
     }
 
 

@@ -3,7 +3,7 @@
 import difflib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +15,8 @@ from lakehouse.cli.processes.run_context import say
 from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
+
+Encode = Callable[[bytes], bytes]
 
 
 class NothingToSend(LakehouseError):
@@ -28,6 +30,12 @@ def produce(
     days: Annotated[int, typer.Option(min=0, help="Send the next days of flights (topic `flights`).")] = 0,
     every: Annotated[float, typer.Option(min=0, help="With --days: seconds between one day and the next.")] = 0,
     file: Annotated[Path | None, typer.Option(help="Send each line of this file; `-` is standard input.")] = None,
+    avro: Annotated[
+        Path | None, typer.Option(help="With --file: encode each line, Avro's JSON, with this schema (.avsc).")
+    ] = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="With --avro: register the schema as <topic>-value; records name its id.")
+    ] = False,
     partitions: Annotated[int, typer.Option(min=1, help="With --file: for a topic that is created by this.")] = 1,
     unread: Annotated[
         bool, typer.Option("--unread", help="With --file: do not warn of a topic that no declared stream reads.")
@@ -35,12 +43,18 @@ def produce(
 ) -> None:
     """Send the demo's messages that are still missing, more days of flights, or the lines of a file."""
     context = context_of(ctx)
+    if (avro is not None and file is None) or (register and avro is None):
+        raise NothingToSend(
+            "--register needs --avro, and --avro the --file whose lines it encodes.",
+            remedy="lakehouse produce <topic> --file <file> --avro <schema> [--register].",
+        )
     if file is not None:
         if topic is None or days:
             raise NothingToSend(
                 "--file needs a topic, and no --days.", remedy="lakehouse produce <topic> --file <file>."
             )
-        sent = _file(context, topic, file, partitions, unread=unread)
+        encode = _encoding(context, topic, avro, register=register)
+        sent = _file(context, topic, file, partitions, encode, unread=unread)
     elif days:
         if topic not in {None, "flights"}:
             raise NothingToSend(f"Topic {topic} has no days.", remedy="--days is for the topic flights.")
@@ -52,14 +66,39 @@ def produce(
     )
 
 
-def _file(context: Context, topic: str, file: Path, partitions: int, *, unread: bool) -> int:
+def _encoding(context: Context, topic: str, schema: Path | None, *, register: bool) -> Encode | None:
+    if schema is None:
+        return None
+    from lakehouse.formats.avro.encoder import AvroEncoder
+
+    if not schema.is_file():
+        raise NothingToSend(f"{schema} is not a file.", remedy="name the file of an Avro schema.")
+    text = schema.read_text(encoding="utf-8")
+    frame = b"\x00" + _registered(context, topic, text).to_bytes(4, "big") if register else b""
+    encode = AvroEncoder(text, frame).encode
+    return lambda line: encode(line.decode())
+
+
+def _registered(context: Context, topic: str, schema: str) -> int:
+    from lakehouse.engines.registries import ConfluentRegistry
+
+    settings = context.settings.kafka.schema_registry
+    if settings is None:
+        raise NothingToSend(
+            "--register: the settings name no registry.",
+            remedy="write schema_registry with its url into the file of the Kafka in conf/kafka/.",
+        )
+    return ConfluentRegistry(settings).register(f"{topic}-value", schema)
+
+
+def _file(context: Context, topic: str, file: Path, partitions: int, encode: Encode | None, *, unread: bool) -> int:
     if str(file) != "-" and not file.is_file():
         raise NothingToSend(f"{file} is not a file.", remedy="name a file of one message per line.")
     if not unread:
         _warn_unread(context, topic)
     create_topic(context.settings.kafka, topic, partitions)
     with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as stream:
-        return send(context.settings.kafka, topic, _records(stream), console=context.err)
+        return send(context.settings.kafka, topic, _records(stream, encode), console=context.err)
 
 
 def _warn_unread(context: Context, topic: str) -> None:
@@ -91,8 +130,9 @@ def _unread(topic: str, declared: Sequence[str], *, complete: bool = True) -> st
     return f"warning: no declared stream reads topic {topic}; {meant}. If that is meant, say --unread."
 
 
-def _records(lines: Iterator[bytes]) -> Iterator[Record]:
-    return (Record(line.rstrip(b"\r\n")) for line in lines if line.strip())
+def _records(lines: Iterator[bytes], encode: Encode | None) -> Iterator[Record]:
+    values = (line.rstrip(b"\r\n") for line in lines if line.strip())
+    return (Record(value if encode is None else encode(value)) for value in values)
 
 
 def _days(context: Context, days: int, every: float) -> int:

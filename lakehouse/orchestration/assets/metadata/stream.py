@@ -61,6 +61,10 @@ def _stream_metadata(report: IngestReport, attempt: Attempt) -> dict[str, Any]:
     if report.without_record:
         metadata["offsets without a record"] = sum(report.without_record.values())
         metadata["why offsets have no record"] = WITHOUT_RECORD[report.because]
+    if report.schemas:
+        metadata["schemas"] = MetadataValue.json(report.schemas)
+    if report.extra_fields:
+        metadata["fields that no table has"] = MetadataValue.json(report.extra_fields)
     if picture := arrivals_markdown(report.arrivals):
         metadata["arrivals"] = MetadataValue.md(picture)
     return metadata

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from lakehouse.engines.kafka import Oversized
 from lakehouse.engines.kafka.loss_ledger import accepted_ranges
 from lakehouse.engines.kafka.oversized import LIMIT
+from lakehouse.engines.registries import RegistryUnavailable
 from lakehouse.engines.spark.interrupts import interrupts_unmasked
 from lakehouse.settings import KafkaSettings
 from lakehouse.settings.storage_refusal import StorageRefused, storage_refusal
@@ -16,6 +17,7 @@ from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.read.narrowing import Bounds, Ranges, Unreadable, find_unreadable
 from lakehouse.steps.ingest.read.unreadable import RecordTooLarge
 from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.workers.registered import NoRegistry
 from lakehouse.steps.ingest.workers.work import IngestWork, read_and_write
 
 
@@ -80,6 +82,7 @@ def read_what_can_be_read(
         bounds: of the search, for all that cannot be read together.
 
     Raises:
+        NoRegistry, RegistryUnavailable: nobody says which schemas the records are of.
         StorageRefused: the disk is full or read-only; no record is suspected.
         Exception: what `land` raised, where no single offset is to blame.
     """
@@ -87,6 +90,8 @@ def read_what_can_be_read(
     while plan.ranges:
         try:
             return Readable(plan, land(plan), tuple(unreadable))
+        except (NoRegistry, RegistryUnavailable):
+            raise  # no record is to blame
         except Exception as error:
             if (refusal := storage_refusal(error)) is not None:
                 what = f"What was read of topic {plan.topic.topic} cannot be written: the disk of its tables"

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
+from lakehouse.formats.avro import RegistrySchemas
+from lakehouse.formats.decoded import SchemaId
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.parquet_files import unsupported
@@ -22,8 +24,8 @@ from lakehouse.steps.ingest.repair.refused_records import (
     refused_records,
 )
 from lakehouse.steps.ingest.step import IngestStep
+from lakehouse.steps.ingest.workers.registered import SchemaLookup
 from lakehouse.steps.ingest.workers.work import IngestWork, make_task
-from lakehouse.steps.ingest.workers.worker import IngestTask
 
 MOST_RECORDS = 100_000
 """So many are taken at a time: their places are in the seal."""
@@ -93,7 +95,7 @@ def find_reprocess(
             remedy="look at its columns _kafka_partition and _kafka_offset, and at the stream's declaration",
         )
     chosen = refused_offsets.first(MOST_RECORDS)
-    task = _task(step, bases, previous)
+    task = make_task(*work_of(step, bases, previous, chosen))
     refused: Counter[str] = Counter()
     accepted: list[tuple[int, int, str]] = []
     for batch in refused_records(quarantine, chosen):
@@ -138,12 +140,21 @@ def _plan(previous: KafkaStatement) -> IngestPlan:
     return IngestPlan(topic, dict(previous.end), dict(previous.end), previous)
 
 
-def work_of(step: IngestStep, bases: Mapping[str, Base], previous: KafkaStatement) -> tuple[IngestWork, set[str]]:
+def work_of(
+    step: IngestStep, bases: Mapping[str, Base], previous: KafkaStatement, places: RecordOffsets
+) -> tuple[IngestWork, set[str]]:
     """What an ingest of these records would work on, and the tables that are beyond the workers' writer."""
     beyond = {name for name, base in bases.items() if unsupported(base.table.metadata) is not None}
-    return IngestWork(_plan(previous), step.stream, step.declarations, bases, step.attempt), beyond
+    work = IngestWork(_plan(previous), step.stream, step.declarations, bases, step.attempt)
+    return replace(work, schemas=_schemas(step, bases[step.stream.quarantine_table], places)), beyond
 
 
-def _task(step: IngestStep, bases: Mapping[str, Base], previous: KafkaStatement) -> IngestTask:
-    work, beyond = work_of(step, bases, previous)
-    return make_task(work, beyond)
+def _schemas(step: IngestStep, quarantine: Base, places: RecordOffsets) -> RegistrySchemas | None:
+    """The schemas that these records name, of a stream whose records do."""
+    lookup = SchemaLookup.of(step.stream, step.kafka)
+    if lookup is None:
+        return None
+    ids: set[SchemaId] = set()
+    for batch in refused_records(quarantine, places):
+        ids |= RegistrySchemas().ids_in(batch.column("value"), batch.column("headers"))
+    return lookup.more(RegistrySchemas(), ids)

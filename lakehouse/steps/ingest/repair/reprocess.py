@@ -92,7 +92,7 @@ def state(quarantine: str, selected: Reprocess, landed: WriteResult) -> KafkaSta
 
 def _write(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) -> WriteResult:
     """In this process, by what the workers run."""
-    work, beyond = work_of(step, bases, selected.previous)
+    work, beyond = work_of(step, bases, selected.previous, selected.places)
     batches = refused_records(bases[step.stream.quarantine_table], selected.places)
     reports = [
         read_report(report)

@@ -1,42 +1,114 @@
 """Which decoder reads the records of a stream, and which table is behind each of its routes."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lakehouse.declarations import ByField, BySource, Declarations, Stream, ToTable
+from lakehouse.declarations import Avro, BySource, Declarations, Raw, Stream, ToTable
 from lakehouse.declarations.columns.column import aliases_of
+from lakehouse.declarations.policies.record_format import record_part
+from lakehouse.formats.avro import AvroDecoder, RegistrySchemas, RoutedAvroDecoder, SingleSchema, parse_writer_schema
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
+from lakehouse.formats.raw import RawDecoder
+from lakehouse.formats.record_columns import RecordColumns
 
-StreamDecoder = JsonDecoder | RoutedDecoder | ChangeDecoder
+TableDecoder = JsonDecoder | AvroDecoder | RawDecoder
+RoutingDecoder = RoutedDecoder | RoutedAvroDecoder | ChangeDecoder
+
+
+@dataclass(frozen=True)
+class StreamDecoder:
+    """How the records of a stream become rows.
+
+    Attributes:
+        values: reads the values.
+        tables: route → table, for each route that `values` knows.
+        columns: table → its columns, where some hold parts of the record itself.
+    """
+
+    values: TableDecoder | RoutingDecoder
+    tables: Mapping[str, str]
+    columns: Mapping[str, RecordColumns]
 
 
 def stream_decoder(
-    stream: Stream, declarations: Declarations, schemas: Mapping[str, pa.Schema]
-) -> tuple[StreamDecoder, dict[str, str]]:
-    """What reads the stream's records, and route → table for each route that it knows.
+    stream: Stream,
+    declarations: Declarations,
+    schemas: Mapping[str, pa.Schema],
+    registered: RegistrySchemas | None = None,
+) -> StreamDecoder:
+    """What reads the stream's records.
 
     Args:
         stream: whose records they are.
         declarations: with the stream's tables.
         schemas: table → what a record of it looks like, without coordinates.
+        registered: the schemas of the registry that are known by now.
+
+    Raises:
+        SchemaUnusable: the schema beside the declaration cannot be read with.
     """
-    match stream.route:
-        case ToTable(table):
-            return JsonDecoder(schemas[table], aliases_of(declarations.tables[table].columns)), {"": table}
-        case ByField(field, routes):
-            aliases = {value: aliases_of(declarations.tables[table].columns) for value, table in routes.items()}
-            by_value = {value: schemas[table] for value, table in routes.items()}
-            return RoutedDecoder(field, by_value, aliases), dict(routes)
-        case BySource(routes):
-            assert stream.format != "json"  # a declaration with this route and no format of changes is refused
-            changelogs = {
-                name: ChangeTable.of(
-                    declarations.changelogs[name],
-                    schemas[name],
-                    (source for source, table in routes.items() if table == name),
-                )
-                for name in stream.tables
-            }
-            return ChangeDecoder(stream.format, changelogs), {name: name for name in changelogs}
+    route = stream.route
+    if isinstance(route, BySource):
+        return _changes(stream, route, declarations, schemas)
+    columns = {
+        name: RecordColumns(
+            schemas[name],
+            {c.name: part for c in declarations.tables[name].columns if (part := record_part(stream.format, c))},
+        )
+        for name in stream.tables
+    }
+    aliases = {name: aliases_of(declarations.tables[name].columns) for name in stream.tables}
+    values = {name: of_table.value_schema for name, of_table in columns.items()}
+    with_parts = {name: of_table for name, of_table in columns.items() if of_table.parts}
+    if isinstance(route, ToTable):
+        return StreamDecoder(
+            _one(stream, values[route.table], aliases[route.table], registered), {"": route.table}, with_parts
+        )
+    by_route = {value: values[table] for value, table in route.routes.items()}
+    aliases_by_route = {value: aliases[table] for value, table in route.routes.items()}
+    if isinstance(stream.format, Avro):
+        writers, reader = _schemas(stream.format, registered)
+        routed = RoutedAvroDecoder(route.field, by_route, writers, aliases_by_route, reader)
+        return StreamDecoder(routed, dict(route.routes), with_parts)
+    return StreamDecoder(RoutedDecoder(route.field, by_route, aliases_by_route), dict(route.routes), with_parts)
+
+
+def _one(
+    stream: Stream, schema: pa.Schema, aliases: Mapping[str, str], registered: RegistrySchemas | None
+) -> TableDecoder:
+    match stream.format:
+        case Avro():
+            writers, reader = _schemas(stream.format, registered)
+            return AvroDecoder(schema, writers, aliases, reader)
+        case Raw():
+            return RawDecoder()
+        case _:
+            return JsonDecoder(schema, aliases)
+
+
+def _schemas(declared: Avro, registered: RegistrySchemas | None) -> tuple[SingleSchema | RegistrySchemas, str | None]:
+    """Of the writers, and the reader's."""
+    if declared.registry:
+        return registered or RegistrySchemas(), declared.text
+    assert declared.text is not None  # a declaration with neither is refused
+    parse_writer_schema(declared.text)
+    return SingleSchema(declared.text), None
+
+
+def _changes(
+    stream: Stream, route: BySource, declarations: Declarations, schemas: Mapping[str, pa.Schema]
+) -> StreamDecoder:
+    assert stream.format != "json"  # a declaration with this route and no format of changes is refused
+    assert not isinstance(stream.format, Avro | Raw)
+    changelogs = {
+        name: ChangeTable.of(
+            declarations.changelogs[name],
+            schemas[name],
+            (source for source, table in route.routes.items() if table == name),
+        )
+        for name in stream.tables
+    }
+    return StreamDecoder(ChangeDecoder(stream.format, changelogs), {name: name for name in changelogs}, {})

@@ -18,6 +18,9 @@ class TaskReport(msgspec.Struct):
         columns: error class → column → records.
         operations: changelog → operation → rows; only of streams of changes.
         arrivals: minute since the epoch → records.
+        schemas: id of a schema → records that name it.
+        extra: field that the table does not have → records of a schema with it.
+        unresolved: ids of schemas that nobody has asked the registry for yet.
         received: partition → what arrived, also where it was not written.
     """
 
@@ -29,6 +32,9 @@ class TaskReport(msgspec.Struct):
     operations: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     arrivals: dict[int, int] = msgspec.field(default_factory=dict)
     received: dict[int, list[Stretch]] = msgspec.field(default_factory=dict)
+    schemas: dict[str, int] = msgspec.field(default_factory=dict)
+    extra: dict[str, int] = msgspec.field(default_factory=dict)
+    unresolved: list[int | str] = msgspec.field(default_factory=list)
     read: int = 0
     bytes: int = 0
 

@@ -1,6 +1,6 @@
 """Sends the plan to the workers and adds up what they report."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import Declarations, Stream, Table, iceberg_schema
 from lakehouse.engines.kafka.statement import Counts
 from lakehouse.engines.kafka.tally import Tally, added
+from lakehouse.formats.avro import RegistrySchemas
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.settings import KafkaSettings
@@ -22,6 +23,7 @@ from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.received import TOMBSTONE, Stretch
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.workers.decoders import stream_decoder
+from lakehouse.steps.ingest.workers.registered import SchemaLookup
 from lakehouse.steps.ingest.workers.scan import kafka_frame
 from lakehouse.steps.ingest.workers.task_report import REPORT_SCHEMA, TaskReport, read_report
 from lakehouse.steps.ingest.workers.worker import IngestTask
@@ -31,7 +33,7 @@ _Key = TypeVar("_Key", str, int)
 
 @dataclass(frozen=True)
 class IngestWork:
-    """A plan and what to do with its records; `keep` as in `IngestTask`."""
+    """A plan and what to do with its records; `keep` as in `IngestTask`, `schemas` as far as they are known."""
 
     plan: IngestPlan
     stream: Stream
@@ -39,10 +41,36 @@ class IngestWork:
     bases: Mapping[str, Base]
     attempt: Attempt
     keep: bool = True
+    schemas: RegistrySchemas | None = None
 
 
 def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, *, min_partitions: int) -> WriteResult:
-    """Read the planned range once and write it as data files. Nothing is committed here."""
+    """Read the planned range once and write it as data files. Nothing is committed here.
+
+    Where records name schemas that were not known, it is read again with them, and what was written is removed.
+
+    Raises:
+        NoRegistry: records name their schemas, and the settings name no registry.
+        RegistryUnavailable: the registry gives no answer.
+    """
+    lookup = SchemaLookup.of(work.stream, kafka)
+    if lookup is None:
+        return _pass(spark, kafka, work, min_partitions=min_partitions)
+    work = replace(work, schemas=lookup.first(work.stream, work.bases))
+    while (result := _pass(spark, kafka, work, min_partitions=min_partitions)).unresolved:
+        _remove(work, result)
+        work = replace(work, schemas=lookup.more(work.schemas or RegistrySchemas(), result.unresolved))
+    return result
+
+
+def _remove(work: IngestWork, result: WriteResult) -> None:
+    for name, base in work.bases.items():
+        for path in (*(file.file_path for file in result.files.get(name, [])), *result.spooled.get(name, [])):
+            if work.keep:
+                base.table.io.delete(path)
+
+
+def _pass(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, *, min_partitions: int) -> WriteResult:
     beyond = {name for name, base in work.bases.items() if unsupported(base.table.metadata) is not None}
     frame = kafka_frame(spark, kafka, work.plan, min_partitions=min_partitions)
     task = make_task(work, beyond)
@@ -60,13 +88,14 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
     """
     stream, tables = work.stream, work.declarations.tables
     schemas = {name: record_schema(tables[name], work.bases[name]) for name in stream.tables}
-    decoder, routes = stream_decoder(stream, work.declarations, schemas)
+    decoder = stream_decoder(stream, work.declarations, schemas, work.schemas)
     return IngestTask(
         topic=stream.topic,
         run_id=work.attempt.run_id,
         prefix=work.attempt.id,
-        decoder=decoder,
-        tables=routes,
+        decoder=decoder.values,
+        tables=decoder.tables,
+        columns=decoder.columns,
         rules={name: compile_rules(tables[name].without_coordinates()) for name in stream.tables},
         targets={name: _target(base, work.attempt, spool=name in beyond) for name, base in work.bases.items()},
         quarantine=stream.quarantine_table,
@@ -102,7 +131,7 @@ def _target(base: Base, attempt: Attempt, *, spool: bool) -> WriteTarget:
     )
 
 
-def add_up(work: IngestWork, beyond: set[str], reports: Iterable[TaskReport]) -> WriteResult:
+def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) -> WriteResult:
     """All tasks' reports as one."""
     files: dict[str, list[DataFile]] = {}
     spooled: dict[str, list[str]] = {}
@@ -112,6 +141,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Iterable[TaskReport]) ->
     warnings: dict[str, dict[str, int]] = {}
     operations: dict[str, dict[str, int]] = {}
     arrivals: dict[int, int] = {}
+    schemas: dict[str, int] = {}
+    extra: dict[str, int] = {}
     received: dict[int, list[Stretch]] = {}
     read, size = 0, 0
     for report in reports:
@@ -120,6 +151,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Iterable[TaskReport]) ->
         for reason, broken in report.columns.items():
             _count(columns.setdefault(reason, {}), broken)
         _count(arrivals, report.arrivals)
+        _count(schemas, report.schemas)
+        _count(extra, report.extra)
         for partition, stretches in report.received.items():
             received.setdefault(partition, []).extend(stretches)
         for table, rules in report.warnings.items():
@@ -159,6 +192,9 @@ def add_up(work: IngestWork, beyond: set[str], reports: Iterable[TaskReport]) ->
         warnings=warnings,
         operations=operations,
         arrivals=arrivals,
+        schemas=schemas,
+        extra=extra,
+        unresolved=frozenset(schema for report in reports for schema in report.unresolved),
         received=received,
     )
 

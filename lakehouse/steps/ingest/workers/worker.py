@@ -16,12 +16,17 @@ import pyarrow.compute
 
 from lakehouse.contracts.rules import Rules
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.formats.changes import ChangeDecoder, read_headers
+from lakehouse.formats.avro import RoutedAvroDecoder
+from lakehouse.formats.changes import ChangeDecoder
+from lakehouse.formats.decoded import Observed
+from lakehouse.formats.headers import read_headers
 from lakehouse.formats.json import JsonDecoder, Routed, RoutedDecoder
+from lakehouse.formats.record_columns import RecordColumns
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget
 from lakehouse.steps.ingest.received import Received
 from lakehouse.steps.ingest.workers.broken_columns import count_column
+from lakehouse.steps.ingest.workers.decoders import RoutingDecoder, TableDecoder
 from lakehouse.steps.ingest.workers.required_fields import solid
 from lakehouse.steps.ingest.workers.task_report import TaskReport, ipc_bytes
 
@@ -38,18 +43,20 @@ class IngestTask:
         tables: route → table; the one route of a single table is the empty string, and changelogs are their own.
         rules: table → its compiled contract rules.
         targets: table → where its files go, quarantine included.
+        columns: table → its columns, where some hold parts of the record itself.
         keep: whether what is written is wanted; otherwise it is removed again, and only shows what can be read.
     """
 
     topic: str
     run_id: str
     prefix: str
-    decoder: JsonDecoder | RoutedDecoder | ChangeDecoder
+    decoder: TableDecoder | RoutingDecoder
     tables: Mapping[str, str]
     rules: Mapping[str, Rules]
     targets: Mapping[str, WriteTarget]
     quarantine: str
     keep: bool = True
+    columns: Mapping[str, RecordColumns] = field(default_factory=dict[str, RecordColumns])
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Work through a task's records; yields one row with the encoded `TaskReport`."""
@@ -105,24 +112,43 @@ class _TaskWork:
         self, records: pa.RecordBatch, errors: dict[int, RecordError]
     ) -> Iterator[tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]]:
         """Table, the input rows that it gets (None: all of them), and their columns."""
-        decoder = self.task.decoder
-        if not isinstance(decoder, JsonDecoder):
+        for table, rows, columns in self._values(records, errors):
+            whole = self.task.columns.get(table)
+            yield table, *((rows, columns) if whole is None else whole.complete(records, rows, columns, errors))
+
+    def _values(
+        self, records: pa.RecordBatch, errors: dict[int, RecordError]
+    ) -> Iterator[tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]]:
+        decoder, values, headers = self.task.decoder, records.column("value"), records.column("headers")
+        if isinstance(decoder, RoutedDecoder | RoutedAvroDecoder | ChangeDecoder):
             routed = self._routed(decoder, records)
+            self._note(routed.observed)
             errors.update(routed.errors)
             for route, part in routed.parts.items():
                 whole = len(part.rows) == records.num_rows
                 yield self.task.tables[route], None if whole else part.rows, part.batch
             return
-        decoded = decoder.decode(records.column("value"))
+        decoded = decoder.decode(values) if isinstance(decoder, JsonDecoder) else decoder.decode(values, headers)
+        self._note(decoded.observed)
         errors.update(decoded.errors)
         if not decoded.errors:
             yield self.task.tables[""], None, decoded.batch
             return
         accepted = np.delete(np.arange(records.num_rows), list(decoded.errors))
-        yield self.task.tables[""], accepted, decoded.batch.take(pa.array(accepted))
+        # Of a batch without columns Arrow can take nothing: all that its rows have are parts of the record.
+        batch = decoded.batch.take(pa.array(accepted)) if decoded.batch.num_columns else decoded.batch
+        yield self.task.tables[""], accepted, batch
 
-    def _routed(self, decoder: RoutedDecoder | ChangeDecoder, records: pa.RecordBatch) -> Routed:
+    def _note(self, observed: Observed) -> None:
+        for counts, more in ((self.report.schemas, observed.schemas), (self.report.extra, observed.extra)):
+            for name, times in more.items():
+                counts[name] = counts.get(name, 0) + times
+        self.report.unresolved = sorted({*self.report.unresolved, *observed.unresolved}, key=str)
+
+    def _routed(self, decoder: RoutedDecoder | RoutedAvroDecoder | ChangeDecoder, records: pa.RecordBatch) -> Routed:
         values = records.column("value")
+        if isinstance(decoder, RoutedAvroDecoder):
+            return decoder.decode(values, records.column("headers"))
         if isinstance(decoder, RoutedDecoder):
             return decoder.decode(values)
         routed = decoder.decode(values, *(records.column(name) for name in ("key", "headers", "offset")))

@@ -54,10 +54,16 @@ def test_a_topic_that_no_stream_reads_is_told_with_the_one_that_may_be_meant():
         (["reference", "--days", "1"], "has no days"),
         (["--file", "-"], "needs a topic"),
         (["mine", "--file", "/no/such/file"], "is not a file"),
+        (["mine", "--avro", "x.avsc"], "--avro the --file whose lines it encodes"),
+        (["mine", "--file", "-", "--register"], "--register needs --avro"),
+        (["mine", "--file", "-", "--avro", "/no/such.avsc"], "/no/such.avsc is not a file"),
+        (["mine", "--file", "-", "--avro", "{schema}", "--register"], "the settings name no registry"),
     ],
 )
-def test_what_cannot_be_sent_is_told(lakehouse: Lakehouse, words: list[str], said: str):
-    result = lakehouse("produce", *words)
+def test_what_cannot_be_sent_is_told(lakehouse: Lakehouse, words: list[str], said: str, tmp_path):
+    schema = tmp_path / "mine.avsc"
+    schema.write_text('{"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}]}')
+    result = lakehouse("produce", *(word.format(schema=schema) for word in words), stdin="{}")
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
 

@@ -32,7 +32,8 @@ def test_a_route_has_its_decoder_which_knows_the_aliases(
     stream = Stream(name="orders", topic="orders", route=route)
     declarations = Declarations(tables={"shop.orders": TABLE}, streams={"orders": stream}, files={})
     schemas = {"shop.orders": file_schema(iceberg_schema(TABLE))}
-    made, by_route = stream_decoder(stream, declarations, schemas)
+    decoder_of_stream = stream_decoder(stream, declarations, schemas)
+    made, by_route = decoder_of_stream.values, decoder_of_stream.tables
     assert (type(made), by_route) == (decoder, tables)
     assert isinstance(made, JsonDecoder | RoutedDecoder)
     decoded = made.decode(pyarrow.array([record], pyarrow.binary()))

@@ -1,0 +1,128 @@
+"""Avro records to the columns of one table."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lakehouse.formats.avro.columns import Match, match_record, spread
+from lakehouse.formats.avro.cursor import Batch, Cursor
+from lakehouse.formats.avro.leaves import Unfit
+from lakehouse.formats.avro.nodes import SchemaUnusable, parse_writer_schema
+from lakehouse.formats.avro.schemas import WriterSchemas
+from lakehouse.formats.decoded import Decoded, Observed, SchemaId
+from lakehouse.formats.json.pieces import pieces
+from lakehouse.formats.json.wire import small_types
+from lakehouse.formats.verdict import RecordError
+
+_TOMBSTONE = RecordError("tombstone", "the record has no value")
+_LEFT_OVER = RecordError("not_avro", "bytes are left over: the record was written with another schema")
+
+
+class AvroDecoder:
+    """Decodes records against one table's schema, each by the schema that it was written with.
+
+    A record must end where its schema ends: readers that pass over what is left take a record of another schema for one
+    of theirs. The decoder is cheap to pickle: only schemas travel.
+    """
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        schemas: WriterSchemas,
+        aliases: Mapping[str, str] | None = None,
+        reader: str | None = None,
+    ) -> None:
+        """Prepares for a table.
+
+        Args:
+            schema: The columns. Large strings and lists become small ones.
+            schemas: Of the writers.
+            aliases: Column → what records call it, where that is not its name.
+            reader: A schema whose defaults and aliases count where a writer's lacks fields.
+
+        Raises:
+            SchemaUnusable: The reader's schema is none.
+        """
+        self.schema = small_types(schema)
+        self._schemas, self._aliases, self._reader_text = schemas, dict(aliases or {}), reader
+        self._reader = parse_writer_schema(reader) if reader is not None else None
+        self._matches: dict[SchemaId, Match | RecordError] = {}
+
+    def __reduce__(
+        self,
+    ) -> tuple[type["AvroDecoder"], tuple[pa.Schema, WriterSchemas, dict[str, str], str | None]]:
+        return AvroDecoder, (self.schema, self._schemas, self._aliases, self._reader_text)
+
+    def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray, headers: pa.StringArray | None = None) -> Decoded:
+        """Decodes every value to a row or an error."""
+        batches: list[pa.RecordBatch] = []
+        errors: dict[int, RecordError] = {}
+        observed = Observed()
+        for start, piece in pieces(values):
+            batch, refused = self._piece(piece, headers and headers.slice(start, len(piece)), observed)
+            batches.append(batch)
+            errors.update((start + row, error) for row, error in refused.items())
+        if not batches:
+            batches = [pa.RecordBatch.from_arrays([pa.array([], f.type) for f in self.schema], schema=self.schema)]
+        whole = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+        return Decoded(whole, errors, observed)
+
+    def _piece(
+        self, values: pa.BinaryArray, headers: pa.StringArray | None, observed: Observed
+    ) -> tuple[pa.RecordBatch, dict[int, RecordError]]:
+        batch = Batch(values)
+        rows = np.arange(len(values))
+        if values.null_count:
+            null = values.is_null().to_numpy(zero_copy_only=False)
+            batch.cursor(rows[null]).fail(np.arange(int(null.sum())), _TOMBSTONE)
+            rows = rows[~null]
+        columns: list[list[pa.Array]] = [[] for _ in self.schema]
+        places: list[np.ndarray] = []
+        for group in self._schemas.groups(batch, rows, headers):
+            cursor = batch.cursor(group.rows, group.skip)
+            arrays = self._read(group.schema, cursor, observed)
+            if arrays is not None:
+                places.append(group.rows)
+                for column, array in zip(columns, arrays, strict=True):
+                    column.append(array)
+        spreads = [
+            spread(arrays, places, len(values), field.type) for arrays, field in zip(columns, self.schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(spreads, schema=self.schema), batch.errors
+
+    def _read(self, schema: SchemaId, cursor: Cursor, observed: Observed) -> Sequence[pa.Array] | None:
+        """The columns of records of one schema; nothing where none of them can be read."""
+        if self._schemas.named:
+            observed.schemas[str(schema)] += len(cursor)
+        match = self._match(schema)
+        if not isinstance(match, Match):
+            if match is None:
+                observed.unresolved.add(schema)
+                match = RecordError("unknown_schema", f"nobody has asked the registry for schema {schema}")
+            cursor.fail(np.arange(len(cursor)), match)
+            return None
+        for path in match.extra:
+            observed.extra[path] += len(cursor)
+        arrays = match.read(cursor)
+        left_over = np.flatnonzero((cursor.position < cursor.end) & cursor.alive)
+        if left_over.size:
+            cursor.fail(left_over, _LEFT_OVER)
+        return arrays
+
+    def _match(self, schema: SchemaId) -> Match | RecordError | None:
+        if schema not in self._matches:
+            texts = self._schemas.texts_of(schema)
+            if texts is None:
+                return None
+            self._matches[schema] = texts if isinstance(texts, RecordError) else self._matched(schema, texts)
+        return self._matches[schema]
+
+    def _matched(self, schema: SchemaId, texts: tuple[str, ...]) -> Match | RecordError:
+        try:
+            return match_record(parse_writer_schema(*texts), list(self.schema), self._aliases, self._reader)
+        except Unfit as refusal:
+            return refusal.error
+        except SchemaUnusable as refusal:
+            which = f"schema {schema}" if self._schemas.named else "the schema"
+            return RecordError("schema_unusable", f"{which}: {refusal.message}")

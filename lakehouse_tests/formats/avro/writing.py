@@ -1,0 +1,37 @@
+"""Avro in tests: schemas in short, records by fastavro, rows by our decoder."""
+
+import json
+from io import BytesIO
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+
+from lakehouse.formats.avro import AvroDecoder, SingleSchema
+from lakehouse.formats.decoded import Decoded
+
+
+def record(*fields: tuple[str, Any], **more: Any) -> str:
+    """A schema; a field is a name and a type, or a whole field."""
+    entries = [
+        {"name": name, **(kind if isinstance(kind, dict) and "default" in kind else {"type": kind})}
+        for name, kind in fields
+    ]
+    return json.dumps({"type": "record", "name": "Order", "fields": entries} | more, separators=(",", ":"))
+
+
+def encoded(schema: str, value: object) -> bytes:
+    """A record in bytes."""
+    out = BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(schema)), value)
+    return out.getvalue()
+
+
+def decode(columns: pa.Schema, schema: str, *values: bytes | None) -> Decoded:
+    """Records of one schema, in columns."""
+    return AvroDecoder(columns, SingleSchema(schema)).decode(pa.array(values, pa.binary()))
+
+
+def reasons(decoded: Decoded) -> dict[int, str]:
+    """Row → error class."""
+    return {row: error.error_class for row, error in decoded.errors.items()}

@@ -1,0 +1,1 @@
+"""Apicurio, the schema registry of tests: what Maven brings."""
