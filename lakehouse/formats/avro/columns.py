@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
+from lakehouse.formats.avro.arrays import offsets_of, ordered, spread
 from lakehouse.formats.avro.cursor import Batch, Cursor, Longs
 from lakehouse.formats.avro.defaults import encoded_default
 from lakehouse.formats.avro.leaves import Read, Unfit, leaf, text, unfit
 from lakehouse.formats.avro.nodes import AvroType
-from lakehouse.formats.avro.skipping import branches, each_item, skip
+from lakehouse.formats.avro.skipping import Refusal, branches, each_item, skipped
 from lakehouse.formats.verdict import RecordError
 
 ReadFields = Callable[[Cursor], list[pa.Array]]
@@ -73,7 +74,7 @@ class _Matching:
             place = wanted.get(called)
             if place is None:
                 self.extra.append(f"{prefix}{name}")
-                steps.append((-1, _skipped(part)))
+                steps.append((-1, skipped(part)))
             else:
                 placed.add(place)
                 steps.append((place, self.required(part, fields[place], f"{prefix}{called}", known.get(called))))
@@ -147,7 +148,7 @@ class _Matching:
                 owners.append(chosen)
 
             counts = each_item(cursor, part.least_bytes, read_item)
-            return pa.ListArray.from_arrays(_offsets(counts), _ordered(pieces, owners, declared.value_type), declared)
+            return pa.ListArray.from_arrays(offsets_of(counts), ordered(pieces, owners, declared.value_type), declared)
 
         return read
 
@@ -165,8 +166,8 @@ class _Matching:
                 owners.append(chosen)
 
             counts = each_item(cursor, part.least_bytes + 1, read_entry)
-            ordered = _ordered(keys, owners, declared.key_type), _ordered(pieces, owners, declared.item_type)
-            return pa.MapArray.from_arrays(_offsets(counts), *ordered, declared)
+            entries = ordered(keys, owners, declared.key_type), ordered(pieces, owners, declared.item_type)
+            return pa.MapArray.from_arrays(offsets_of(counts), *entries, declared)
 
         return read
 
@@ -199,7 +200,7 @@ class _Matching:
         try:
             return self.value(part, declared, path, reader)
         except Unfit as refusal:
-            return _Refusal(part, declared, refusal.error)
+            return Refusal(part, declared, refusal.error)
 
     def _by_branch(self, node: AvroType, declared: pa.StructType, path: str) -> Read:
         """A union as a struct with a field for each branch, of which the one that is there is not null."""
@@ -211,7 +212,7 @@ class _Matching:
                 parts.append(None)
             elif member is None:
                 error = RecordError("wrong_type", f"`{path}`: the table has no field for {part.branch}")
-                parts.append((-1, _Refusal(part, declared, error)))
+                parts.append((-1, Refusal(part, declared, error)))
             else:
                 parts.append((place, self._branch(part, member.type, f"{path}.{part.branch}", None)))
 
@@ -240,28 +241,6 @@ class _Matching:
         return read
 
 
-class _Refusal:
-    """Passes over values that a column cannot take, and marks their rows."""
-
-    def __init__(self, node: AvroType, declared: pa.DataType, error: RecordError) -> None:
-        self._skip, self._declared, self._error = skip(node), declared, error
-
-    def __call__(self, cursor: Cursor) -> pa.Array:
-        self._skip(cursor)
-        cursor.fail(np.arange(len(cursor)), self._error)
-        return pa.nulls(len(cursor), self._declared)
-
-
-def _skipped(node: AvroType) -> Read:
-    passed = skip(node)
-
-    def read(cursor: Cursor) -> pa.Array:
-        passed(cursor)
-        return pa.nulls(0)
-
-    return read
-
-
 def _constant(read: Read, encoded: bytes) -> pa.Array:
     batch = Batch(pa.array([encoded], pa.binary()))
     array = read(batch.cursor(np.zeros(1, np.int64)))
@@ -285,28 +264,3 @@ def _only_record(reader: AvroType | None) -> AvroType | None:
 def _struct(read_fields: ReadFields, declared: pa.StructType) -> Read:
     fields = list(declared)
     return lambda cursor: pa.StructArray.from_arrays(read_fields(cursor), fields=fields)
-
-
-def _offsets(counts: Longs) -> pa.Array:
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return pa.array(offsets.astype(np.int32))
-
-
-def _ordered(pieces: Sequence[pa.Array], owners: Sequence[Longs], declared: pa.DataType) -> pa.Array:
-    """Items that were read first by first, second by second, in the order of those who own them."""
-    if not pieces:
-        return pa.array([], declared)
-    items = pa.concat_arrays(pieces)
-    return items if len(pieces) == 1 else items.take(pa.array(np.argsort(np.concatenate(owners), kind="stable")))
-
-
-def spread(pieces: Sequence[pa.Array], places: Sequence[Longs], count: int, declared: pa.DataType) -> pa.Array:
-    """Pieces at their places among `count`, and nulls elsewhere."""
-    if not pieces:
-        return pa.nulls(count, declared)
-    if len(pieces) == 1 and len(pieces[0]) == count:
-        return pieces[0]
-    source = np.full(count, -1, np.int64)
-    source[np.concatenate(places)] = np.arange(sum(map(len, places)))
-    return pa.concat_arrays(pieces).take(pa.array(source, mask=source < 0))

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.formats.avro.columns import Match, match_record, spread
+from lakehouse.formats.avro.arrays import spread
+from lakehouse.formats.avro.columns import Match, match_record
 from lakehouse.formats.avro.cursor import Batch, Cursor
 from lakehouse.formats.avro.leaves import Unfit
 from lakehouse.formats.avro.nodes import SchemaUnusable, parse_writer_schema

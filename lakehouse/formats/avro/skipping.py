@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import pyarrow as pa
 
 from lakehouse.formats.avro.cursor import TRUNCATED, Cursor, Longs
 from lakehouse.formats.avro.nodes import AvroType
@@ -151,3 +152,27 @@ def _items(node: AvroType) -> Skip:
         each_item(cursor, least, skip_item)
 
     return skip_items
+
+
+class Refusal:
+    """Passes over values that a column cannot take, and marks their rows."""
+
+    def __init__(self, node: AvroType, declared: pa.DataType, error: RecordError) -> None:
+        self._skip, self._declared, self._error = skip(node), declared, error
+
+    def __call__(self, cursor: Cursor) -> pa.Array:
+        """Nulls, whose rows are marked."""
+        self._skip(cursor)
+        cursor.fail(np.arange(len(cursor)), self._error)
+        return pa.nulls(len(cursor), self._declared)
+
+
+def skipped(node: AvroType) -> Callable[[Cursor], pa.Array]:
+    """Passes over values, as a reader of a column that there is not."""
+    passed = skip(node)
+
+    def read(cursor: Cursor) -> pa.Array:
+        passed(cursor)
+        return pa.nulls(0)
+
+    return read

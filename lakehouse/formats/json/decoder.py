@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from lakehouse.formats.decoded import Decoded
 from lakehouse.formats.json.assembly import Assembly
+from lakehouse.formats.json.extra_fields import extra_fields
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser
 from lakehouse.formats.json.pieces import no_garbage_collection, pieces
@@ -39,6 +40,7 @@ class JsonDecoder:
         self._own = source_schema(self.schema, self._aliases)
         self._quoted = QuotedNames(self._aliases.values())
         self._parser = RecordParser(record_model(self._own))
+        self._known = {self._aliases.get(name, name) for name in self.schema.names}
 
     def __reduce__(self) -> tuple[type["JsonDecoder"], tuple[pa.Schema, dict[str, str]]]:
         return JsonDecoder, (self.schema, self._aliases)
@@ -47,6 +49,7 @@ class JsonDecoder:
         """Decodes every value to a row or an error."""
         assembly = Assembly(self._own)
         errors: dict[int, RecordError] = {}
+        observed = extra_fields(values, self._known)
         with no_garbage_collection():
             for start, piece in pieces(self._quoted.hide(values)):
                 records = self._parser.parse_all(piece)
@@ -57,10 +60,10 @@ class JsonDecoder:
             batch, broken = assembly.finish()
             batch = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
         if not errors:
-            return Decoded(batch, self._quoted.shown(broken))
+            return Decoded(batch, self._quoted.shown(broken), observed)
         rows = np.delete(np.arange(len(values)), list(errors))
         errors.update((int(rows[row]), error) for row, error in broken.items())
-        return Decoded(_spread(batch, rows, len(values)), self._quoted.shown(errors))
+        return Decoded(_spread(batch, rows, len(values)), self._quoted.shown(errors), observed)
 
 
 def _spread(batch: pa.RecordBatch, rows: np.ndarray, count: int) -> pa.RecordBatch:

@@ -14,6 +14,7 @@ from pyarrow import types as t
 
 from lakehouse.formats.decoded import Observed
 from lakehouse.formats.json.assembly import Assembly
+from lakehouse.formats.json.extra_fields import extra_fields
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser, field_reader
 from lakehouse.formats.json.pieces import no_garbage_collection, pieces
@@ -78,6 +79,9 @@ class RoutedDecoder:
         self._named = {
             route: source_schema(schema, self._aliases.get(route, {})) for route, schema in self._schemas.items()
         }
+        aliases_of = {route: self._aliases.get(route, {}) for route in schemas}
+        known = {aliases_of[route].get(name, name) for route, schema in schemas.items() for name in schema.names}
+        self._known = {route_field, *known}
         own = {route: _without(route_field, schema, route) for route, schema in self._named.items()}
         models = {route: record_model(schema, tag_field=route_field, tag=route) for route, schema in own.items()}
         # A union of one model would not insist on the field. What should be of this other kind is looked at again.
@@ -110,7 +114,7 @@ class RoutedDecoder:
             for route, assembly in assemblies.items():
                 if rows[route]:
                     parts[route] = self._part(route, np.concatenate(rows[route]), assembly, errors)
-        return Routed(parts, self._quoted.shown(errors))
+        return Routed(parts, self._quoted.shown(errors), extra_fields(values, self._known))
 
     def _all_at_once(self, piece: pa.BinaryArray) -> tuple[_Parsed, dict[int, RecordError]] | None:
         records = self._any.parse_all(piece)

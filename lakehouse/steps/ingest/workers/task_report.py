@@ -3,6 +3,7 @@
 import msgspec
 import pyarrow as pa
 
+from lakehouse.formats.decoded import Observed
 from lakehouse.steps.ingest.received import Stretch
 
 REPORT_SCHEMA = "report binary"
@@ -37,6 +38,13 @@ class TaskReport(msgspec.Struct):
     unresolved: list[int | str] = msgspec.field(default_factory=list)
     read: int = 0
     bytes: int = 0
+
+    def note(self, observed: Observed) -> None:
+        """Add what a decoder has seen of some more records."""
+        for counts, more in ((self.schemas, observed.schemas), (self.extra, observed.extra)):
+            for name, times in more.items():
+                counts[name] = counts.get(name, 0) + times
+        self.unresolved = sorted({*self.unresolved, *observed.unresolved}, key=str)
 
     def to_batch(self) -> pa.RecordBatch:
         """The row that a task yields."""

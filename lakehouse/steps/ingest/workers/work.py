@@ -28,6 +28,9 @@ from lakehouse.steps.ingest.workers.scan import kafka_frame
 from lakehouse.steps.ingest.workers.task_report import REPORT_SCHEMA, TaskReport, read_report
 from lakehouse.steps.ingest.workers.worker import IngestTask
 
+MOST_FIELDS, LONGEST_FIELD = 50, 100
+"""So many fields that no table has are named, each with so many characters."""
+
 _Key = TypeVar("_Key", str, int)
 
 
@@ -193,10 +196,18 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         operations=operations,
         arrivals=arrivals,
         schemas=schemas,
-        extra=extra,
+        extra=most_frequent(extra),
         unresolved=frozenset(schema for report in reports for schema in report.unresolved),
         received=received,
     )
+
+
+def most_frequent(extra: Mapping[str, int]) -> dict[str, int]:
+    """The fields that most records have; a sender may call theirs anything, and as many as it likes."""
+    shown: dict[str, int] = {}
+    for name, times in sorted(extra.items(), key=lambda item: (-item[1], item[0]))[:MOST_FIELDS]:
+        _count(shown, {name if len(name) <= LONGEST_FIELD else f"{name[:LONGEST_FIELD]}…": times})
+    return shown
 
 
 def _count(into: dict[_Key, int], more: Mapping[_Key, int]) -> None:

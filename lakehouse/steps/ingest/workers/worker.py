@@ -18,7 +18,6 @@ from lakehouse.contracts.rules import Rules
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.formats.avro import RoutedAvroDecoder
 from lakehouse.formats.changes import ChangeDecoder
-from lakehouse.formats.decoded import Observed
 from lakehouse.formats.headers import read_headers
 from lakehouse.formats.json import JsonDecoder, Routed, RoutedDecoder
 from lakehouse.formats.record_columns import RecordColumns
@@ -122,14 +121,14 @@ class _TaskWork:
         decoder, values, headers = self.task.decoder, records.column("value"), records.column("headers")
         if isinstance(decoder, RoutedDecoder | RoutedAvroDecoder | ChangeDecoder):
             routed = self._routed(decoder, records)
-            self._note(routed.observed)
+            self.report.note(routed.observed)
             errors.update(routed.errors)
             for route, part in routed.parts.items():
                 whole = len(part.rows) == records.num_rows
                 yield self.task.tables[route], None if whole else part.rows, part.batch
             return
         decoded = decoder.decode(values) if isinstance(decoder, JsonDecoder) else decoder.decode(values, headers)
-        self._note(decoded.observed)
+        self.report.note(decoded.observed)
         errors.update(decoded.errors)
         if not decoded.errors:
             yield self.task.tables[""], None, decoded.batch
@@ -138,12 +137,6 @@ class _TaskWork:
         # Of a batch without columns Arrow can take nothing: all that its rows have are parts of the record.
         batch = decoded.batch.take(pa.array(accepted)) if decoded.batch.num_columns else decoded.batch
         yield self.task.tables[""], accepted, batch
-
-    def _note(self, observed: Observed) -> None:
-        for counts, more in ((self.report.schemas, observed.schemas), (self.report.extra, observed.extra)):
-            for name, times in more.items():
-                counts[name] = counts.get(name, 0) + times
-        self.report.unresolved = sorted({*self.report.unresolved, *observed.unresolved}, key=str)
 
     def _routed(self, decoder: RoutedDecoder | RoutedAvroDecoder | ChangeDecoder, records: pa.RecordBatch) -> Routed:
         values = records.column("value")
