@@ -19,7 +19,7 @@ _BATCH = 10_000
 _NEAR = 20_000  # offsets that are read over rather than sought behind: one more seek costs as much
 
 
-class RetentionOvertook(LakehouseError):
+class RecordsLetGo(LakehouseError):
     """Kafka has let records go while they were being read."""
 
 
@@ -47,7 +47,7 @@ def record_offsets(kafka: KafkaSettings, topic: str, ranges: Iterable[OffsetGap]
 
     Raises:
         BrokerUnreachable: nothing came in time.
-        RetentionOvertook: records of a range were let go meanwhile.
+        RecordsLetGo: records of a range were let go meanwhile.
         TopicMissing: there is no such topic.
     """
     wanted = sorted(ranges)
@@ -63,7 +63,7 @@ def record_offsets(kafka: KafkaSettings, topic: str, ranges: Iterable[OffsetGap]
     earliest = {partition: limits.earliest for partition, limits in read_topic(kafka, topic).partitions.items()}
     for gap in wanted:
         if gap.start < earliest[gap.partition]:
-            raise RetentionOvertook(
+            raise RecordsLetGo(
                 f"Topic {topic}, partition {gap.partition}: records from offset {gap.start} on were let go while they "
                 "were being read.",
                 remedy="say the same again",

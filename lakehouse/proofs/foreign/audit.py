@@ -81,7 +81,7 @@ def audit_foreign(tables: Sequence[Table], log: RecordLog, question: ForeignQues
         CannotRead: rows that other engines alone can read.
         NoCoordinates: a named column is not there.
         UnknownKey: a column of the key is not there.
-        RetentionOvertook: Kafka let records go meanwhile.
+        RecordsLetGo: Kafka let records go meanwhile.
     """
     began = time.monotonic()
     judged = [_judged(table, question, log) for table in tables]
