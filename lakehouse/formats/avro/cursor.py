@@ -104,6 +104,17 @@ class Cursor:
             self.position[whole] += size
         return rows
 
+    def fixed(self, size: int) -> pa.BinaryArray:
+        """So many bytes of each value, however many a schema says; none where they are not there."""
+        short = np.flatnonzero(self.end - self.position < size)
+        lengths = np.full(len(self), size, np.int64)
+        if short.size:
+            self.fail(short, TRUNCATED)
+            lengths[short] = 0
+        starts = self.position.copy()
+        self.position += lengths
+        return gathered(self.batch.data, starts, lengths)
+
     def lengths(self) -> tuple[Longs, Longs]:
         """Where the bytes of strings begin, and how many there are; the position is behind them."""
         length = self.long()

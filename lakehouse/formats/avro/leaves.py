@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
-from lakehouse.formats.avro.cursor import Cursor, Longs, gathered
+from lakehouse.formats.avro.cursor import Cursor, Longs
 from lakehouse.formats.avro.nodes import AvroType
 from lakehouse.formats.json.text import BEYOND_YEARS, FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO
 from lakehouse.formats.verdict import RecordError
@@ -179,7 +179,7 @@ def _exact_floats(numbers: Callable[[Cursor], Longs], declared: pa.DataType, pat
 
 
 def _bytes(node: AvroType, declared: pa.DataType, path: str) -> Read:
-    raw: Read = Cursor.binaries if node.kind != "fixed" else _fixed(node.size)
+    raw: Read = Cursor.binaries if node.kind != "fixed" else (lambda cursor: cursor.fixed(node.size))
     if t.is_binary(declared):
         return raw
     if t.is_decimal128(declared) and node.logical == "decimal":
@@ -192,17 +192,12 @@ def _bytes(node: AvroType, declared: pa.DataType, path: str) -> Read:
     if not t.is_string(declared):
         raise unfit(node, declared, path)
     if node.kind == "fixed" and node.logical == "uuid":
-        return lambda cursor: pa.array([str(uuid.UUID(bytes=value)) for value in raw(cursor).to_pylist()], pa.string())
+        return lambda cursor: pa.array([_uuid(value) for value in raw(cursor).to_pylist()], pa.string())
     return lambda cursor: text(cursor, raw(cursor), path)
 
 
-def _fixed(size: int) -> Read:
-    def read(cursor: Cursor) -> pa.Array:
-        rows = cursor.bytes_of_size(size)
-        starts = np.arange(len(rows), dtype=np.int64) * size
-        return gathered(rows.reshape(-1), starts, np.full(len(rows), size, np.int64))
-
-    return read
+def _uuid(value: bytes) -> str:
+    return str(uuid.UUID(bytes=value)) if value else ""  # of a record that ends too early
 
 
 def text(cursor: Cursor, raw: pa.BinaryArray, path: str) -> pa.StringArray:

@@ -160,7 +160,9 @@ class _Builder:
 
 def _logical(schema: Any, kind: str) -> AvroType:
     """A type with its logical type; one that the specification does not allow there counts as none."""
-    logical, size = str(schema.get("logicalType", "")), int(schema.get("size", 0))
+    logical, size = str(schema.get("logicalType", "")), schema.get("size", 0) if kind == "fixed" else 0
+    if not isinstance(size, int) or size < 0:
+        raise SchemaUnusable("a fixed has a size that is no number of bytes", remedy="correct the schema.")
     name = _last(schema["name"]) if kind == "fixed" else ""
     if logical == "decimal" and kind in ("bytes", "fixed"):
         precision, scale = schema.get("precision", 0), schema.get("scale", 0)

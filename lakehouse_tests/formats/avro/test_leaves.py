@@ -70,6 +70,14 @@ def test_a_value_is_exact_or_refused(kind: Any, column: pa.DataType, raw: Any, e
     assert one(kind, column, raw) == expected
 
 
+@pytest.mark.parametrize("column", [pa.binary(), pa.string()])
+def test_a_fixed_of_any_size_takes_no_memory_that_its_records_do_not_have(column: pa.DataType) -> None:
+    kind = {"type": "fixed", "name": "F", "size": 2**40}
+    assert reasons(decode(pa.schema([("x", column)]), record(("x", kind)), *[b"short"] * 3)) == dict.fromkeys(
+        range(3), "not_avro"
+    )
+
+
 def test_an_int_of_more_than_32_bits_a_boolean_of_2_and_a_symbol_that_is_not_there_are_no_avro() -> None:
     columns = pa.schema([("x", pa.string())])
     symbols = {"type": "enum", "name": "E", "symbols": ["A"]}

@@ -61,12 +61,13 @@ def deep(levels: int) -> str:
         ('"Missing"', "no Avro schema"),
         (record(("next", ["null", "Order"])), "the type Order contains itself"),
         (record(("x", {"type": "array", "items": "null"})), "items take no bytes"),
+        (record(("x", {"type": "fixed", "name": "F", "size": -1})), "no number of bytes|no Avro schema"),
         (doubling(20), "more than 10,000 types"),
         (deep(80), "more than 64 levels"),
         (deep(20_000), "it is no Avro schema|nested more than 64 levels|more than 64 levels"),
         (f'"{"x" * (1 << 20)}"', "more than 1 MiB"),
     ],
-    ids=["empty", "half", "unknown", "recursive", "bomb", "doubling", "deep", "very-deep", "large"],
+    ids=["empty", "half", "unknown", "recursive", "bomb", "negative", "doubling", "deep", "very-deep", "large"],
 )
 def test_a_schema_without_bounds_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(SchemaUnusable, match=complaint):
