@@ -19,9 +19,9 @@ def test_numbers_are_zig_zag_of_any_length() -> None:
 
 
 def test_a_number_that_does_not_end_is_marked() -> None:
-    numbers = cursor(b"\x80", b"\xff" * 10, b"\xff" * 9 + b"\x02", b"\x02")
+    numbers = cursor(b"\x80", b"\x02", b"\xff" * 10, b"\xff" * 9 + b"\x02", b"\x80")
     numbers.long()
-    assert sorted(numbers.batch.errors) == [0, 1, 2]
+    assert sorted(numbers.batch.errors) == [0, 2, 3, 4]
 
 
 def test_bytes_of_a_size_are_there_or_marked() -> None:
