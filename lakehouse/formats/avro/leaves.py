@@ -181,7 +181,8 @@ def _exact_floats(numbers: Callable[[Cursor], Longs], declared: pa.DataType, pat
 def _bytes(node: AvroType, declared: pa.DataType, path: str) -> Read:
     raw: Read = Cursor.binaries if node.kind != "fixed" else (lambda cursor: cursor.fixed(node.size))
     if t.is_binary(declared):
-        return raw
+        # A string is text wherever it goes: the same verdict as of every other reader.
+        return raw if node.kind != "string" else lambda cursor: text(cursor, raw(cursor), path).cast(pa.binary())
     if t.is_decimal128(declared) and node.logical == "decimal":
 
         def read(cursor: Cursor) -> pa.Array:

@@ -40,7 +40,7 @@ class JsonDecoder:
         self._own = source_schema(self.schema, self._aliases)
         self._quoted = QuotedNames(self._aliases.values())
         self._parser = RecordParser(record_model(self._own))
-        self._known = {self._aliases.get(name, name) for name in self.schema.names}
+        self._known = {self._aliases.get(name) or name for name in self.schema.names}
 
     def __reduce__(self) -> tuple[type["JsonDecoder"], tuple[pa.Schema, dict[str, str]]]:
         return JsonDecoder, (self.schema, self._aliases)

@@ -12,6 +12,7 @@ from lakehouse.formats.json.nesting import too_deep
 SAMPLE = 64
 """So many records are looked at of each batch that a decoder is given, from its beginning."""
 _LARGEST = 64 * 1024
+_decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def extra_fields(values: pa.BinaryArray | pa.LargeBinaryArray, known: Collection[str]) -> Observed:
@@ -26,7 +27,7 @@ def extra_fields(values: pa.BinaryArray | pa.LargeBinaryArray, known: Collection
         if value is None or len(value) > _LARGEST or too_deep(value):
             continue
         try:
-            members = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+            members = _decode(value)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         extra.update(members.keys() - known)

@@ -80,7 +80,7 @@ class RoutedDecoder:
             route: source_schema(schema, self._aliases.get(route, {})) for route, schema in self._schemas.items()
         }
         aliases_of = {route: self._aliases.get(route, {}) for route in schemas}
-        known = {aliases_of[route].get(name, name) for route, schema in schemas.items() for name in schema.names}
+        known = {aliases_of[route].get(name) or name for route, schema in schemas.items() for name in schema.names}
         self._known = {route_field, *known}
         own = {route: _without(route_field, schema, route) for route, schema in self._named.items()}
         models = {route: record_model(schema, tag_field=route_field, tag=route) for route, schema in own.items()}

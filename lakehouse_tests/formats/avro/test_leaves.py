@@ -46,6 +46,7 @@ def logical(kind: str, name: str) -> dict[str, str]:
         ("boolean", pa.int32(), True, "wrong_type"),
         ("bytes", pa.string(), "ü".encode(), "ü"),
         ("bytes", pa.string(), b"\xff", "wrong_type"),
+        ("string", pa.binary(), "ü", "ü".encode()),
         (logical("int", "date"), pa.date32(), -719_162, dt.date(1, 1, 1)),
         (logical("int", "date"), pa.date32(), -719_163, "out_of_range"),
         (logical("int", "date"), pa.int64(), 3, 3),
@@ -76,6 +77,11 @@ def test_a_fixed_of_any_size_takes_no_memory_that_its_records_do_not_have(column
     assert reasons(decode(pa.schema([("x", column)]), record(("x", kind)), *[b"short"] * 3)) == dict.fromkeys(
         range(3), "not_avro"
     )
+
+
+def test_a_string_that_is_no_text_is_refused_in_a_binary_column_as_well() -> None:
+    columns = pa.schema([("x", pa.binary())])
+    assert reasons(decode(columns, record(("x", "string")), b"\x02\xff", b"\x02a")) == {0: "wrong_type"}
 
 
 def test_an_int_of_more_than_32_bits_a_boolean_of_2_and_a_symbol_that_is_not_there_are_no_avro() -> None:
