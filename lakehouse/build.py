@@ -21,6 +21,7 @@ from lakehouse.orchestration.assets import (
     stream_keys,
 )
 from lakehouse.orchestration.automation import (
+    SensorOptions,
     follow_release,
     following,
     following_sensor,
@@ -97,6 +98,7 @@ def build_defs(
         *(maintenance_checks(table, declarations, names) for table in tables),
     ]
     stopped = stopped_tables(declarations, _keys(user_definitions), names)
+    options = SensorOptions.of(settings)
     on_server = settings.platform.mode == "connect"
     expect_unanswered(checks)
     own_definitions = dg.Definitions(
@@ -126,11 +128,16 @@ def build_defs(
         asset_checks=[*checks, *([spark_server_check(names)] if on_server else []), *stopped_checks(stopped)],
         jobs=[prove] if checks or stopped else [],
         sensors=[
-            *(lag_sensor(stream, stream_keys(stream, declarations, names), names) for stream in streams),
-            *(mirror_sensor(tables, mirror_keys(tables, names), names) for tables in mirrors),
-            journal_sensor(names),
-            upkeep_sensor(tables, names, every_seconds=settings.maintenance.every_seconds),
-            *([follows] if (follows := following_sensor(declarations, names)) else []),
+            *(lag_sensor(stream, stream_keys(stream, declarations, names), names, options) for stream in streams),
+            *(mirror_sensor(tables, mirror_keys(tables, names), names, options) for tables in mirrors),
+            journal_sensor(names, options.status),
+            upkeep_sensor(
+                tables,
+                names,
+                every_seconds=settings.maintenance.every_seconds,
+                status=options.maintenance_status,
+            ),
+            *([follows] if (follows := following_sensor(declarations, names, options.status)) else []),
         ],
         resources={
             names.lake: _of_each_run(Lake(settings, declarations, names)),

@@ -11,6 +11,7 @@ from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
 from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS
+from lakehouse.declarations.policies.cadence import Cadence
 from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.declarations.policies.expectation import (
     Drift,
@@ -56,6 +57,7 @@ __all__ = [
     "ByMonth",
     "BySource",
     "ByValue",
+    "Cadence",
     "ChangeFormat",
     "Changelog",
     "Column",

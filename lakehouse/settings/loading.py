@@ -10,6 +10,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from lakehouse.settings.document import Document, read_document, read_yaml
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models import (
+    AutomationSettings,
     CatalogSettings,
     DagsterSettings,
     IngestSettings,
@@ -24,7 +25,7 @@ from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
-_SECTIONS = {"ingest", "maintenance", "dagster", "parameters"}
+_SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
 _SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
 _PREFIX = "LAKEHOUSE__"
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -95,6 +96,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         kafka=_validated(KafkaSettings, parts["kafka"]),
         ingest=_validated(IngestSettings, chosen.section("ingest")),
         maintenance=_validated(MaintenanceSettings, chosen.section("maintenance")),
+        automation=_validated(AutomationSettings, chosen.section("automation")),
         dagster=_validated(DagsterSettings, chosen.section("dagster")),
         jars=_jar_folder(folder, chosen),
         declarations=_declaration_folders(folder, chosen, env),

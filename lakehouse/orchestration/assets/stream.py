@@ -21,6 +21,7 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.row_count import row_count
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
+from lakehouse.steps.ingest.record_limit import limits_of
 from lakehouse.steps.ingest.report import IngestReport
 from lakehouse.steps.ingest.step import IngestStep, ingest
 
@@ -105,7 +106,7 @@ def _ingest(
                 declarations=lake.declarations,
                 catalog=lake.catalog,
                 kafka=lake.kafka,
-                limits=lake.settings.ingest,
+                limits=limits_of(lake.settings.ingest, stream),
                 session=lambda: spark.session(f"ingest {stream.name}"),
                 attempt=attempt,
                 inform=inform,
