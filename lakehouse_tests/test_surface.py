@@ -16,6 +16,7 @@ SURFACE = [
     "ByMonth",
     "BySource",
     "ByValue",
+    "Cadence",
     "Changelog",
     "Debezium",
     "DeclarationError",
