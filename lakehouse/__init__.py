@@ -10,6 +10,7 @@ from lakehouse._moved import resolve
 
 if TYPE_CHECKING:
     from lakehouse.build import build_defs
+    from lakehouse.component import LakehouseComponent
     from lakehouse.declarations import (
         ByDay,
         ByField,
@@ -68,6 +69,7 @@ __all__ = [
     "Flat",
     "Histogram",
     "Lake",
+    "LakehouseComponent",
     "LakehouseError",
     "LakehouseSpark",
     "Maintenance",
@@ -94,6 +96,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "Lake": "lakehouse.orchestration.resources",
+    "LakehouseComponent": "lakehouse.component",
     "LakehouseError": "lakehouse.errors",
     "LakehouseSpark": "lakehouse.orchestration.resources",
     "build_defs": "lakehouse.build",

@@ -19,6 +19,7 @@ from lakehouse.orchestration.assets import (
     release_asset,
     stream_asset,
     stream_keys,
+    topic_specs,
 )
 from lakehouse.orchestration.automation import (
     SensorOptions,
@@ -103,6 +104,7 @@ def build_defs(
     expect_unanswered(checks)
     own_definitions = dg.Definitions(
         assets=[
+            *topic_specs(streams, names),
             *(stream_asset(stream, declarations, names) for stream in streams),
             *(mirror_asset(tables, names) for tables in mirrors),
             *(

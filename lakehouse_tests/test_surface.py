@@ -28,6 +28,7 @@ SURFACE = [
     "Flat",
     "Histogram",
     "Lake",
+    "LakehouseComponent",
     "LakehouseError",
     "LakehouseSpark",
     "Maintenance",

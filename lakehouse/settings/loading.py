@@ -19,6 +19,7 @@ from lakehouse.settings.models import (
     Platform,
     Settings,
 )
+from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
 from lakehouse.settings.secret import LateSecret, has_reference, holds_a_password, names_a_secret
 from lakehouse.settings.shipped import SELECTION, default_conf
@@ -190,8 +191,24 @@ def _declaration_folders(folder: Path, chosen: Document, env: Mapping[str, str])
             f"{chosen.where('declarations')}: should be a list of folders.", remedy="write one per line."
         )
     more = [item for item in env.get("LAKEHOUSE_DECLARATIONS", "").split(os.pathsep) if item]
-    in_conf = [_resolved(folder, item) for item in cast("list[str]", listed)]
-    return tuple(dict.fromkeys([*in_conf, *(_resolved(Path.cwd(), item) for item in more)]))
+    where = chosen.where("declarations")
+    in_conf = [declaration_folder(folder, item, where) for item in cast("list[str]", listed)]
+    added = [declaration_folder(Path.cwd(), item, "Environment variable LAKEHOUSE_DECLARATIONS") for item in more]
+    return tuple(dict.fromkeys([*in_conf, *added]))
+
+
+def declaration_folder(base: Path, text: str, where: str) -> Path:
+    """A folder of declarations: a path, or the name of a package such as `package=shop.tables`.
+
+    Args:
+        base: what a path is relative to.
+        text: as written.
+        where: the file and key, for the error.
+
+    Raises:
+        SettingsError: Python has no such package.
+    """
+    return package_folder(text, where) if text.startswith(PREFIX) else _resolved(base, text)
 
 
 def _jar_folder(folder: Path, chosen: Document) -> Path | None:

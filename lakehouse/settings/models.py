@@ -184,7 +184,8 @@ class Settings(Section):
         automation: when sensors look, and which run by themselves.
         dagster: what Dagster keeps.
         jars: a folder that the locked JARs are taken from, in the place of Maven.
-        declarations: the folders whose files declare tables and streams.
+        declarations: the folders whose files declare tables and streams; `package=shop.tables` is the folder of a
+            package, which Python imports as it imports any other.
         demo: whether the demo takes part; otherwise what is declared with the owner `demo` is left out.
         parameters: what derived tables are computed with, for every run that does not say otherwise in its tag.
     """
