@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         ByMonth,
         BySource,
         ByValue,
-        Cadence,
         Changelog,
         Debezium,
         DeclarationError,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
         Stream,
         Table,
         ToTable,
+        Trigger,
         derived,
     )
     from lakehouse.errors import LakehouseError
@@ -57,7 +57,6 @@ __all__ = [
     "ByMonth",
     "BySource",
     "ByValue",
-    "Cadence",
     "Changelog",
     "Debezium",
     "DeclarationError",
@@ -87,6 +86,7 @@ __all__ = [
     "Stream",
     "Table",
     "ToTable",
+    "Trigger",
     "build_defs",
     "derived",
     "load_settings",

@@ -45,6 +45,7 @@ from lakehouse.orchestration.checks import (
     table_checks,
 )
 from lakehouse.orchestration.dagster_names import DagsterNames, ResourceKeysInvalid
+from lakehouse.orchestration.frames import frame_io_manager
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.orchestration.users_own import refuse_taken_keys, users_definitions
 from lakehouse.settings import Settings
@@ -144,6 +145,7 @@ def build_defs(
         resources={
             names.lake: _of_each_run(Lake(settings, declarations, names)),
             names.spark: LakehouseSpark(conf=str(settings.conf)),
+            names.io_manager: frame_io_manager(names),
             **(resource_overrides or {}),
         },
         executor=None if user_definitions.executor is not None else executor,

@@ -197,7 +197,7 @@ def test_resources_can_be_exchanged(conf: Path) -> None:
     other = object()
     defs = build_defs(load_settings(conf, {}), resource_overrides={"lake": other, "more": "x"})
     assert (defs.resources or {})["lake"] is other
-    assert set(defs.resources or {}) == {"lake", "spark", "more"}
+    assert set(defs.resources or {}) == {"lake", "spark", "lake_io_manager", "more"}
 
 
 def test_ours_merge_with_a_project_that_has_an_executor_a_spark_and_a_lake_of_its_own(conf: Path) -> None:

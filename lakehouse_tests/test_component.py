@@ -1,4 +1,7 @@
-"""A `defs.yaml` brings a lakehouse into a Dagster project, from a folder or from a package of declarations."""
+"""A `defs.yaml` brings a lakehouse into a Dagster project, from a folder or from a package of declarations.
+
+The commands of docs/how-to/own-dagster.md do what these tests do in this process.
+"""
 
 import sys
 import textwrap

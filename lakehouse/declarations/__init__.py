@@ -11,7 +11,6 @@ from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
 from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS
-from lakehouse.declarations.policies.cadence import Cadence
 from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.declarations.policies.expectation import (
     Drift,
@@ -31,6 +30,7 @@ from lakehouse.declarations.policies.maintenance import (
     Statistics,
 )
 from lakehouse.declarations.policies.rewrite import Rewrite
+from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
 from lakehouse.declarations.registry.loading import load_declarations, load_sound
@@ -57,7 +57,6 @@ __all__ = [
     "ByMonth",
     "BySource",
     "ByValue",
-    "Cadence",
     "ChangeFormat",
     "Changelog",
     "Column",
@@ -92,6 +91,7 @@ __all__ = [
     "Table",
     "TablePlan",
     "ToTable",
+    "Trigger",
     "WouldLoseData",
     "apply",
     "arrow_schema",

@@ -33,7 +33,7 @@ def change_streams(changelogs: Mapping[str, tuple[Changelog, Path]]) -> Iterable
             max_quarantine_records=first.max_quarantine_records,
             freshness=first.freshness,
             quarantine=first.quarantine,
-            cadence=first.cadence,
+            trigger=first.trigger,
         )
         yield stream, file
 
@@ -46,7 +46,7 @@ _ALIKE = (
     "max_quarantine_records",
     "freshness",
     "quarantine",
-    "cadence",
+    "trigger",
 )
 
 

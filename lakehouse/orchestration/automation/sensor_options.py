@@ -50,13 +50,13 @@ class SensorOptions:
         )
 
     def for_stream(self, stream: Stream) -> "SensorOptions":
-        """The same, but for what the stream's own cadence says."""
-        cadence = stream.cadence
+        """The same, but for what the stream's own trigger says."""
+        trigger = stream.trigger
         return replace(
             self,
-            every_seconds=self.every_seconds if cadence.every is None else int(cadence.every.total_seconds()),
-            patience=self.patience if cadence.patience is None else cadence.patience,
-            enough_records=self.enough_records if cadence.enough_records is None else cadence.enough_records,
+            every_seconds=self.every_seconds if trigger.every is None else int(trigger.every.total_seconds()),
+            patience=self.patience if trigger.patience is None else trigger.patience,
+            enough_records=self.enough_records if trigger.enough_records is None else trigger.enough_records,
         )
 
 

@@ -11,7 +11,7 @@ from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, 
 from lakehouse.orchestration.automation.backoff import Failures
 from lakehouse.orchestration.automation.sensor_options import DEFAULT_OPTIONS, SensorOptions
 from lakehouse.orchestration.automation.stream_decision import Decision, decide, decide_refusal, position_digest
-from lakehouse.orchestration.automation.stream_verdict import StreamCursor, Verdict, of_refusal, of_standing, of_trouble
+from lakehouse.orchestration.checks.stream.verdict import StreamCursor, Verdict, of_refusal, of_standing, of_trouble
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.run_records import failures, under_way

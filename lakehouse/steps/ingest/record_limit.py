@@ -21,8 +21,8 @@ Sample = Callable[[Mapping[int, int]], float]
 
 
 def limits_of(limits: IngestSettings, stream: Stream) -> IngestSettings:
-    """The settings' limits of a run, but for what the stream's own cadence says."""
-    most = stream.cadence.max_records_per_run
+    """The settings' limits of a run, but for what the stream's own trigger says."""
+    most = stream.trigger.max_records_per_run
     return limits if most is None else limits.model_copy(update={"max_records_per_run": most})
 
 

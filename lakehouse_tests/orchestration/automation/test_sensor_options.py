@@ -8,7 +8,7 @@ import pytest
 
 from lakehouse.build import build_defs
 from lakehouse.declarations import Stream, ToTable
-from lakehouse.declarations.policies.cadence import Cadence
+from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.orchestration.automation.sensor_options import BRANCH_VARIABLE, SensorOptions
 from lakehouse.settings import AutomationSettings, KafkaSettings, load_settings
 from lakehouse_tests.orchestration.assets.house import NESTS, STREAM, TABLE, write_conf
@@ -20,8 +20,8 @@ RUNNING, STOPPED = dg.DefaultSensorStatus.RUNNING, dg.DefaultSensorStatus.STOPPE
 def conf(tmp_path: Path) -> Path:
     folder = write_conf(tmp_path, KafkaSettings(bootstrap_servers="127.0.0.1:1"), tmp_path)
     (folder / "declarations" / "birds.py").write_text(TABLE)
-    slow = STREAM.replace("max_quarantine_share=0.5", "cadence=Cadence(every=timedelta(minutes=1))")
-    slow = slow.replace("from lakehouse import", "from datetime import timedelta\nfrom lakehouse import Cadence,")
+    slow = STREAM.replace("max_quarantine_share=0.5", "trigger=Trigger(every=timedelta(minutes=1))")
+    slow = slow.replace("from lakehouse import", "from datetime import timedelta\nfrom lakehouse import Trigger,")
     (folder / "declarations" / "sightings.py").write_text(slow.format(topic="birds"))
     (folder / "declarations" / "nests.py").write_text(NESTS.format(name="nests", topic="nests", target_lag=60))
     return folder
@@ -68,7 +68,7 @@ def test_a_streams_own_cadence_comes_first(conf: Path) -> None:
         name="a",
         topic="a",
         route=ToTable("raw.a"),
-        cadence=Cadence(every=timedelta(seconds=2), patience=timedelta(0), enough_records=1),
+        trigger=Trigger(every=timedelta(seconds=2), patience=timedelta(0), enough_records=1),
     )
     chosen = options.for_stream(own)
     assert (chosen.every_seconds, chosen.patience, chosen.enough_records) == (2, timedelta(0), 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from lakehouse.declarations import Cadence, Stream, ToTable
+from lakehouse.declarations import Stream, ToTable, Trigger
 from lakehouse.engines.kafka.statement import Counts
 from lakehouse.engines.kafka.topics import PartitionRange
 from lakehouse.settings import IngestSettings
@@ -60,6 +60,6 @@ def test_where_no_record_can_be_sampled_the_past_tells() -> None:
 
 def test_a_streams_own_cap_in_records_comes_before_that_of_the_settings() -> None:
     plain = Stream(name="a", topic="a", route=ToTable("raw.a"))
-    small = Stream(name="b", topic="b", route=ToTable("raw.b"), cadence=Cadence(max_records_per_run=7))
+    small = Stream(name="b", topic="b", route=ToTable("raw.b"), trigger=Trigger(max_records_per_run=7))
     assert limits_of(LIMITS, plain) == LIMITS
     assert limits_of(LIMITS, small) == LIMITS.model_copy(update={"max_records_per_run": 7})

@@ -10,7 +10,7 @@ _REMEDY = "write a timedelta of at least so long, a whole number above 0, or Non
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cadence:
+class Trigger:
     """When a run of a stream is started, and how much it may take. None: as the settings say.
 
     Attributes:
@@ -34,8 +34,8 @@ class Cadence:
         spans = {"every": (self.every, _SECOND), "patience": (self.patience, timedelta(0))}
         for name, (span, least) in spans.items():
             if span is not None and not (isinstance(span, timedelta) and span >= least):
-                raise DeclarationError(f"Cadence.{name} is {span!r}, and has to be at least {least}.", remedy=_REMEDY)
+                raise DeclarationError(f"Trigger.{name} is {span!r}, and has to be at least {least}.", remedy=_REMEDY)
         counts = {"enough_records": self.enough_records, "max_records_per_run": self.max_records_per_run}
         for name, count in counts.items():
             if count is not None and (type(count) is not int or count < 1):
-                raise DeclarationError(f"Cadence.{name} is {count!r}, and has to be at least 1.", remedy=_REMEDY)
+                raise DeclarationError(f"Trigger.{name} is {count!r}, and has to be at least 1.", remedy=_REMEDY)

@@ -1,4 +1,4 @@
-"""A cadence that cannot work is refused by its field."""
+"""A trigger that cannot work is refused by its field."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lakehouse.declarations import DeclarationError
-from lakehouse.declarations.policies.cadence import Cadence
+from lakehouse.declarations.policies.trigger import Trigger
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,10 @@ from lakehouse.declarations.policies.cadence import Cadence
     ],
 )
 def test_what_cannot_work_is_refused(given: dict[str, Any], field: str) -> None:
-    with pytest.raises(DeclarationError, match=rf"Cadence\.{field} is "):
-        Cadence(**given)
+    with pytest.raises(DeclarationError, match=rf"Trigger\.{field} is "):
+        Trigger(**given)
 
 
 def test_what_is_not_given_the_settings_say() -> None:
-    assert Cadence() == Cadence(every=None, patience=None, enough_records=None, max_records_per_run=None)
-    assert Cadence(patience=timedelta(0), enough_records=1).patience == timedelta(0)
+    assert Trigger() == Trigger(every=None, patience=None, enough_records=None, max_records_per_run=None)
+    assert Trigger(patience=timedelta(0), enough_records=1).patience == timedelta(0)

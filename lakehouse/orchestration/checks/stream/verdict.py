@@ -11,7 +11,6 @@ import dagster as dg
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka import oldest_unread_time
 from lakehouse.errors import LakehouseError
-from lakehouse.orchestration.automation.stream_decision import position_digest
 from lakehouse.orchestration.checks.stream.freshness import doubtful_result, freshness_result, trouble_result
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.stream_status import Standing
@@ -64,16 +63,12 @@ class Verdict:
 
 def of_trouble(stream: Stream, trouble: LakehouseError, lake: Lake) -> Verdict:
     """Nobody can say how fresh it is: the broker or the topic does not answer."""
-    return Verdict(
-        position_digest(type(trouble).__name__), lambda: [trouble_result(trouble, key) for key in _keys(stream, lake)]
-    )
+    return Verdict(type(trouble).__name__, lambda: [trouble_result(trouble, key) for key in _keys(stream, lake)])
 
 
 def of_refusal(stream: Stream, refusal: IngestRefused, lake: Lake) -> Verdict:
     """Tables and topic contradict each other."""
-    return Verdict(
-        position_digest(type(refusal).__name__), lambda: [doubtful_result(refusal, key) for key in _keys(stream, lake)]
-    )
+    return Verdict(type(refusal).__name__, lambda: [doubtful_result(refusal, key) for key in _keys(stream, lake)])
 
 
 def of_standing(stream: Stream, status: Standing, lake: Lake, *, late: bool) -> Verdict:
