@@ -18,25 +18,37 @@ def recipe(name: str) -> Any:
     return defined[name]
 
 
+@dg.asset_check(asset=dg.AssetKey(["raw", "birds"]))
+def freshness_and_lag() -> dg.AssetCheckResult:
+    """A check of which only a sensor tells."""
+    return dg.AssetCheckResult(passed=True)
+
+
 def evaluated(instance: dg.DagsterInstance, *, passed: bool, description: str) -> None:
     key = dg.AssetKey(["raw", "birds"])
     check = dg.AssetCheckEvaluation(key, "freshness_and_lag", passed=passed, description=description)
     instance.report_runless_asset_event(check)
 
 
-@pytest.mark.filterwarnings("ignore:Function `EventMethods.get_event_records` is deprecated")
 def test_a_failed_check_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    sensor = recipe("tell_us_of_checks")
+    sensor, defs = recipe("tell_us_of_checks"), dg.Definitions(asset_checks=[freshness_and_lag])
+    cursor: str | None = None
     with dg.instance_for_test() as instance:
+
+        def told() -> str:
+            nonlocal cursor
+            context = dg.build_sensor_context(instance=instance, cursor=cursor, definitions=defs)
+            cursor = sensor.evaluate_tick(context).cursor
+            return capsys.readouterr().out
+
+        assert told() == "", "nobody has judged yet"
         evaluated(instance, passed=True, description="all is read")
+        assert told() == ""
         evaluated(instance, passed=False, description="no broker answers")
-        tick = sensor.evaluate_tick(dg.build_sensor_context(instance=instance))
-        assert capsys.readouterr().out == "raw/birds, freshness_and_lag: no broker answers\n"
-        again = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, cursor=tick.cursor))
-        assert (capsys.readouterr().out, again.cursor) == ("", tick.cursor)
+        assert told() == "raw/birds:freshness_and_lag: no broker answers\n"
+        assert told() == ""
         evaluated(instance, passed=False, description="still away")
-        sensor.evaluate_tick(dg.build_sensor_context(instance=instance, cursor=again.cursor))
-        assert "still away" in capsys.readouterr().out
+        assert "still away" in told()
 
 
 def test_a_failed_run_is_told() -> None:
