@@ -10,6 +10,7 @@ from lakehouse._moved import resolve
 
 if TYPE_CHECKING:
     from lakehouse.build import build_defs
+    from lakehouse.component import LakehouseComponent
     from lakehouse.declarations import (
         Avro,
         ByDay,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         Stream,
         Table,
         ToTable,
+        Trigger,
         derived,
     )
     from lakehouse.errors import LakehouseError
@@ -69,6 +71,7 @@ __all__ = [
     "Flat",
     "Histogram",
     "Lake",
+    "LakehouseComponent",
     "LakehouseError",
     "LakehouseSpark",
     "Maintenance",
@@ -87,6 +90,7 @@ __all__ = [
     "Stream",
     "Table",
     "ToTable",
+    "Trigger",
     "build_defs",
     "derived",
     "load_settings",
@@ -96,6 +100,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "Lake": "lakehouse.orchestration.resources",
+    "LakehouseComponent": "lakehouse.component",
     "LakehouseError": "lakehouse.errors",
     "LakehouseSpark": "lakehouse.orchestration.resources",
     "build_defs": "lakehouse.build",
