@@ -19,7 +19,7 @@ from lakehouse.engines.spark.properties import properties_file
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
 
-READY_WITHIN = 90.0
+READY_WITHIN = 240.0  # seconds; it is up in ten, and a machine with other work takes its time
 
 
 class ConnectServerFailed(LakehouseError):
@@ -144,7 +144,7 @@ class ConnectServer:
             if time.monotonic() > deadline:
                 raise ConnectServerFailed(
                     f"The Spark Connect server did not answer in {READY_WITHIN:.0f} s: {last_words(self._daemon.log)}",
-                    remedy=f"see {self._daemon.log}.",
+                    remedy=f"see {self._daemon.log}; where the machine is slow, run it again",
                 )
             time.sleep(0.1)
         return False
