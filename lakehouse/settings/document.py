@@ -42,6 +42,13 @@ class Document:
         section[path[-1]] = value
         self.origins[path] = variable
 
+    def below(self, path: KeyPath) -> dict[str, Any]:
+        """What is under a key, or nothing."""
+        section: object = self.content
+        for part in path:
+            section = cast("dict[str, Any]", section).get(part) if isinstance(section, dict) else None
+        return cast("dict[str, Any]", section) if isinstance(section, dict) else {}
+
     def only(self, *keys: str) -> "Document":
         """Return these keys alone."""
         return Document(self.file, {key: self.content[key] for key in keys if key in self.content}, self.origins)
