@@ -20,7 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = {
     "dev": [ROOT / "lakehouse" / "orchestration" / "web"],
     "demo": [ROOT / "lakehouse" / "demo"],
-    "aws": [ROOT / "lakehouse" / "engines" / "kafka" / "msk_iam.py"],
+    "aws": [ROOT / "lakehouse" / "engines" / "kafka" / "security" / "msk_iam.py"],
 }
 # What is loaded by a name, and not by an import of ours: by whom.
 BY_NAME = {

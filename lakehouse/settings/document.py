@@ -44,10 +44,11 @@ class Document:
 
     def below(self, path: KeyPath) -> dict[str, Any]:
         """What is under a key, or nothing."""
-        section: object = self.content
+        section = self.content
         for part in path:
-            section = cast("dict[str, Any]", section).get(part) if isinstance(section, dict) else None
-        return cast("dict[str, Any]", section) if isinstance(section, dict) else {}
+            inner: object = section.get(part)
+            section = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        return section
 
     def only(self, *keys: str) -> "Document":
         """Return these keys alone."""

@@ -37,5 +37,6 @@ def looks_like_a_secret(value: str) -> bool:
 
 def hidden(value: str | SecretStr, key: str = "") -> str | SecretStr:
     """A value that shows itself to nobody, if it is a secret, also where code has put the settings together."""
-    is_secret = isinstance(value, str) and (looks_like_a_secret(value) or names_a_secret(key))
-    return SecretStr(value) if is_secret else value
+    if isinstance(value, str) and (looks_like_a_secret(value) or names_a_secret(key)):
+        return SecretStr(value)
+    return value

@@ -80,14 +80,18 @@ def test_names_of_secrets(key: str) -> None:
     assert names_a_secret(key)
 
 
-@pytest.mark.parametrize("key", ["ssl.keystore.location", "ssl.key.location", "s3.access-key-id", "token-refresh-enabled"])
+@pytest.mark.parametrize(
+    "key", ["ssl.keystore.location", "ssl.key.location", "s3.access-key-id", "token-refresh-enabled"]
+)
 def test_names_of_what_is_none(key: str) -> None:
     assert not names_a_secret(key)
 
 
 def test_settings_that_code_puts_together_hide_it_too() -> None:
     address = "postgresql://me:hunter2@host/lake"
-    catalog = CatalogSettings(type="sql", uri=address, warehouse="w", properties={"token": "hunter2", "x": "Bearer hunter2"})
+    catalog = CatalogSettings(
+        type="sql", uri=address, warehouse="w", properties={"token": "hunter2", "x": "Bearer hunter2"}
+    )
     kafka = KafkaSettings(bootstrap_servers="a:1", properties={"sasl.password": "hunter2"})
     assert "hunter2" not in f"{catalog!r} {catalog} {kafka!r} {catalog.model_dump()}"
     assert (catalog.address, kafka.properties["sasl.password"]) == (address, SecretStr("hunter2"))

@@ -23,7 +23,9 @@ def test_a_part_of_an_address_is_quoted_and_a_whole_one_is_not(monkeypatch: pyte
     assert LateSecret("${env:LAKE_PW}", where="x").get_secret_value() == PASSWORD
 
 
-def test_catalog_and_spark_connect_take_references_in_their_address(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catalog_and_spark_connect_take_references_in_their_address(
+    conf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (conf / "catalogs" / "local.yaml").write_text(
         "type: sql\nuri: 'postgresql+psycopg://me:${env:LAKE_PW}@host/lake'\nwarehouse: s3://b\n"
     )

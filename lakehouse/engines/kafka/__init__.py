@@ -10,12 +10,12 @@ from lakehouse.engines.kafka.connection import (
     KafkaRefused,
     TopicMissing,
 )
-from lakehouse.engines.kafka.java_properties import UnsupportedKafkaSecurity
 from lakehouse.engines.kafka.local_broker import BrokerFailed, LocalBroker
-from lakehouse.engines.kafka.msk_iam import MskLoginFailed
 from lakehouse.engines.kafka.oversized import Oversized, first_oversized
 from lakehouse.engines.kafka.peek import oldest_unread_time, sample_record_bytes
 from lakehouse.engines.kafka.produce import NotDelivered, Record, send
+from lakehouse.engines.kafka.security.java_properties import UnsupportedKafkaSecurity
+from lakehouse.engines.kafka.security.msk_iam import MskLoginFailed
 from lakehouse.engines.kafka.topics import (
     PartitionRange,
     TopicState,

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pydantic import SecretStr
 from typing_extensions import TypeVar
 
-from lakehouse.engines.kafka.java_properties import JAVA_PREFIX, java_properties
-from lakehouse.engines.kafka.msk_iam import TokenCallback, java_login, token_callback
+from lakehouse.engines.kafka.security.java_properties import JAVA_PREFIX, java_properties
+from lakehouse.engines.kafka.security.msk_iam import TokenCallback, java_login, token_callback
 from lakehouse.settings import KafkaSettings
 from lakehouse.settings.plain_secret import names_a_secret
 from lakehouse.settings.secret import revealed
@@ -19,6 +19,7 @@ from lakehouse.settings.secret import revealed
 SECRET = re.compile(r"password|secret|jaas|token|assertion|\.key$|\.key\.pem$|keystore\.key", re.IGNORECASE)
 
 Value = TypeVar("Value", default=str)
+ConsumerValue = str | int | bool | TokenCallback
 
 
 class ClientProperties(dict[str, Value]):
@@ -46,9 +47,9 @@ def client_config(kafka: KafkaSettings) -> "ClientProperties[str | TokenCallback
         {"bootstrap.servers": kafka.bootstrap_servers}
         | {name: value for name, value in _revealed(kafka.properties).items() if not name.startswith(JAVA_PREFIX)}
     )
-    if kafka.msk_iam is not None:
+    if kafka.security.msk_iam is not None:
         properties |= {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER"}
-        properties["oauth_cb"] = token_callback(kafka.msk_iam, kafka.bootstrap_servers)
+        properties["oauth_cb"] = token_callback(kafka.security.msk_iam, kafka.bootstrap_servers)
     return properties
 
 
@@ -61,8 +62,8 @@ def spark_options(kafka: KafkaSettings) -> ClientProperties:
         UnsupportedKafkaSecurity: The login has no translation.
     """
     java = {"bootstrap.servers": kafka.bootstrap_servers}
-    if kafka.msk_iam is not None:
-        java |= java_login(kafka.msk_iam)
+    if kafka.security.msk_iam is not None:
+        java |= java_login(kafka.security.msk_iam)
     java |= java_properties(_revealed(kafka.properties))
     group = {"groupIdPrefix": f"{kafka.group_prefix}spark"}
     return ClientProperties(group | {f"kafka.{name}": value for name, value in java.items()})
@@ -72,7 +73,7 @@ def _revealed(properties: Mapping[str, str | SecretStr]) -> dict[str, str]:
     return {name: revealed(value) for name, value in properties.items()}
 
 
-def onlooker_config(kafka: KafkaSettings, purpose: str) -> "ClientProperties[str | int | bool | TokenCallback]":
+def onlooker_config(kafka: KafkaSettings, purpose: str) -> "ClientProperties[ConsumerValue]":
     """Configuration of a consumer that is assigned its partitions, belongs to no group and stores no offset.
 
     Args:

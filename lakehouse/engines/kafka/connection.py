@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
 from pydantic import SecretStr
 
 from lakehouse.engines.kafka.clients import client_config, is_secret
-from lakehouse.engines.kafka.msk_iam import TokenCallback
+from lakehouse.engines.kafka.security.msk_iam import TokenCallback
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings
 

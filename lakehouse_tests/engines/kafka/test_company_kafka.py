@@ -18,13 +18,13 @@ from lakehouse.engines.kafka import (
     KafkaForbidden,
     Record,
     create_topic,
-    msk_iam,
     read_topic,
     sample_record_bytes,
     send,
     spark_options,
 )
 from lakehouse.engines.kafka.connection import Connection
+from lakehouse.engines.kafka.security import msk_iam
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.settings.models import MskIamSettings
 from lakehouse.steps.ingest.position_mirror import mirror_position

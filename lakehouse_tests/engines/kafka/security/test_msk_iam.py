@@ -9,7 +9,8 @@ from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from lakehouse.engines.kafka import MskLoginFailed, client_config, msk_iam, spark_options
+from lakehouse.engines.kafka import MskLoginFailed, client_config, spark_options
+from lakehouse.engines.kafka.security import msk_iam
 from lakehouse.settings import KafkaSettings
 from lakehouse.settings.models import MskIamSettings
 

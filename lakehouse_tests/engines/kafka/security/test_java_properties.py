@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lakehouse.engines.kafka import UnsupportedKafkaSecurity
-from lakehouse.engines.kafka.java_properties import java_properties
+from lakehouse.engines.kafka.security.java_properties import java_properties
 
 OIDC = {
     "security.protocol": "SASL_SSL",

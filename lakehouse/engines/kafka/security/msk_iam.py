@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import structlog
 
-from lakehouse.engines.kafka.java_properties import jaas
+from lakehouse.engines.kafka.security.java_properties import jaas
 from lakehouse.errors import LakehouseError
 from lakehouse.settings.distribution import require_extra
 from lakehouse.settings.models import MskIamSettings
