@@ -67,7 +67,7 @@ def test_each_key_can_be_set_by_a_name_that_a_shell_accepts(conf: Path) -> None:
     assert settings.parameters["late_after_minutes"] == 20
     assert settings.dagster.keep_runs_days == 3
     assert "hunter2" not in repr(settings)
-    msk = load_settings(conf, {"LAKEHOUSE__KAFKA__MSK_IAM__REGION": "eu-central-1"}).kafka.security.msk_iam
+    msk = load_settings(conf, {"LAKEHOUSE__KAFKA__MSK_IAM__REGION": "eu-central-1"}).kafka.msk_iam
     assert msk is not None
     assert msk.region == "eu-central-1"
 

@@ -47,9 +47,9 @@ def client_config(kafka: KafkaSettings) -> "ClientProperties[str | TokenCallback
         {"bootstrap.servers": kafka.bootstrap_servers}
         | {name: value for name, value in _revealed(kafka.properties).items() if not name.startswith(JAVA_PREFIX)}
     )
-    if kafka.security.msk_iam is not None:
+    if kafka.msk_iam is not None:
         properties |= {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER"}
-        properties["oauth_cb"] = token_callback(kafka.security.msk_iam, kafka.bootstrap_servers)
+        properties["oauth_cb"] = token_callback(kafka.msk_iam, kafka.bootstrap_servers)
     return properties
 
 
@@ -62,8 +62,8 @@ def spark_options(kafka: KafkaSettings) -> ClientProperties:
         UnsupportedKafkaSecurity: The login has no translation.
     """
     java = {"bootstrap.servers": kafka.bootstrap_servers}
-    if kafka.security.msk_iam is not None:
-        java |= java_login(kafka.security.msk_iam)
+    if kafka.msk_iam is not None:
+        java |= java_login(kafka.msk_iam)
     java |= java_properties(_revealed(kafka.properties))
     group = {"groupIdPrefix": f"{kafka.group_prefix}spark"}
     return ClientProperties(group | {f"kafka.{name}": value for name, value in java.items()})
