@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
 from lakehouse.engines.kafka.connection import Connection
+from lakehouse.engines.kafka.topics import patient
 from lakehouse.settings import KafkaSettings
 
 
@@ -13,6 +14,7 @@ def group_of(kafka: KafkaSettings, stream: str) -> str:
     return f"{kafka.group_prefix}{stream}"
 
 
+@patient
 def set_group_offsets(kafka: KafkaSettings, group: str, topic: str, offsets: Mapping[int, int]) -> None:
     """Set a group's offsets of a topic; the group comes into being where there is none.
 

@@ -24,6 +24,7 @@ from lakehouse.engines.kafka import (
     spark_options,
 )
 from lakehouse.engines.kafka.connection import Connection
+from lakehouse.engines.kafka.consumer_group import set_group_offsets
 from lakehouse.engines.kafka.security import msk_iam
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.settings.models import MskIamSettings
@@ -137,9 +138,9 @@ def test_what_the_access_lists_do_not_allow_is_named(
     create_topic(company.inside, "secret-plans", 1)
     with pytest.raises(KafkaForbidden, match=r"about topic secret-plans: .*Remedy: allow our user Describe and Read"):
         read_topic(kafka, "secret-plans")
-    send(kafka, TOPIC, [Record(b"x")])
+    other = kafka.model_copy(update={"group_prefix": "other-"})
     with pytest.raises(KafkaForbidden, match=r"Group authorization failed.* groups that begin with other-"):
-        sample_record_bytes(kafka.model_copy(update={"group_prefix": "other-"}), TOPIC, {0: 0, 1: 0})
+        set_group_offsets(other, "other-orders", TOPIC, {0: 0})
 
 
 def test_the_position_is_mirrored_into_a_group_or_it_is_said_why_not(
