@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import structlog
 
-from lakehouse.engines.kafka.consumer_group import group_of, set_group_offsets
+from lakehouse.engines.kafka.group_positions import group_of, set_group_offsets
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings
 

@@ -24,7 +24,7 @@ from lakehouse.engines.kafka import (
     spark_options,
 )
 from lakehouse.engines.kafka.connection import Connection
-from lakehouse.engines.kafka.consumer_group import set_group_offsets
+from lakehouse.engines.kafka.group_positions import set_group_offsets
 from lakehouse.engines.kafka.security import msk_iam
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.settings.models import MskIamSettings
