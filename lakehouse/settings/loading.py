@@ -19,6 +19,7 @@ from lakehouse.settings.environment import (
 )
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models import (
+    AutomationSettings,
     CatalogSettings,
     DagsterSettings,
     IngestSettings,
@@ -27,6 +28,7 @@ from lakehouse.settings.models import (
     Platform,
     Settings,
 )
+from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
 from lakehouse.settings.plain_secret import looks_like_a_secret, names_a_secret
 from lakehouse.settings.secret import LateSecret, has_reference, without_references
@@ -34,7 +36,7 @@ from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
-_SECTIONS = {"ingest", "maintenance", "dagster", "parameters"}
+_SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
 _SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
 _MODELS: dict[str, type[BaseModel]] = {
     "platform": Platform,
@@ -116,6 +118,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         kafka=_validated(KafkaSettings, parts["kafka"]),
         ingest=_validated(IngestSettings, chosen.section("ingest")),
         maintenance=_validated(MaintenanceSettings, chosen.section("maintenance")),
+        automation=_validated(AutomationSettings, chosen.section("automation")),
         dagster=_validated(DagsterSettings, chosen.section("dagster")),
         jars=_jar_folder(folder, chosen),
         declarations=_declaration_folders(folder, chosen, env),
@@ -216,8 +219,24 @@ def _declaration_folders(folder: Path, chosen: Document, env: Mapping[str, str])
             f"{chosen.where('declarations')}: should be a list of folders.", remedy="write one per line."
         )
     more = [item for item in env.get("LAKEHOUSE_DECLARATIONS", "").split(os.pathsep) if item]
-    in_conf = [_resolved(folder, item) for item in cast("list[str]", listed)]
-    return tuple(dict.fromkeys([*in_conf, *(_resolved(Path.cwd(), item) for item in more)]))
+    where = chosen.where("declarations")
+    in_conf = [declaration_folder(folder, item, where) for item in cast("list[str]", listed)]
+    added = [declaration_folder(Path.cwd(), item, "Environment variable LAKEHOUSE_DECLARATIONS") for item in more]
+    return tuple(dict.fromkeys([*in_conf, *added]))
+
+
+def declaration_folder(base: Path, text: str, where: str) -> Path:
+    """A folder of declarations: a path, or the name of a package such as `package=shop.tables`.
+
+    Args:
+        base: what a path is relative to.
+        text: as written.
+        where: the file and key, for the error.
+
+    Raises:
+        SettingsError: Python has no such package.
+    """
+    return package_folder(text, where) if text.startswith(PREFIX) else _resolved(base, text)
 
 
 def _jar_folder(folder: Path, chosen: Document) -> Path | None:

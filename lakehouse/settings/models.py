@@ -206,6 +206,25 @@ class MaintenanceSettings(Section):
         return {key: value for key, value in cast("dict[str, Any]", given).items() if key != GONE}
 
 
+class AutomationSettings(Section):
+    """When sensors look, and which of them run without being switched on in Dagster's UI.
+
+    Attributes:
+        start: whether sensors run by themselves; in a branch deployment of Dagster+ none does.
+        start_maintenance: whether the sensor `upkeep` does so, too. It deletes what policies let go, so it does not,
+            but in `lakehouse dev` where nothing is said here.
+        every_seconds: how often sensors of streams and mirrors look.
+        patience_seconds: how old an unread record may be before a run is started for few of them.
+        enough_records: so many unread records start a run, however young they are.
+    """
+
+    start: bool = True
+    start_maintenance: bool = False
+    every_seconds: int = Field(default=5, ge=1)
+    patience_seconds: float = Field(default=5, ge=0)
+    enough_records: int = Field(default=10_000, gt=0)
+
+
 class DagsterSettings(Section):
     """What stands where in Dagster, and what it keeps where its home lies in the state folder.
 
@@ -231,9 +250,11 @@ class Settings(Section):
         kafka: where Kafka is: the name of a file of `conf/kafka/`.
         ingest: how much one run may take.
         maintenance: how much maintenance may do at one look.
+        automation: when sensors look, and which run by themselves.
         dagster: what Dagster keeps.
         jars: a folder that the locked JARs are taken from, in the place of Maven.
-        declarations: the folders whose files declare tables and streams.
+        declarations: the folders whose files declare tables and streams; `package=shop.tables` is the folder of a
+            package, which Python imports as it imports any other.
         demo: whether the demo takes part; otherwise what is declared with the owner `demo` is left out.
         parameters: what derived tables are computed with, for every run that does not say otherwise in its tag.
     """
@@ -246,6 +267,7 @@ class Settings(Section):
     kafka: KafkaSettings
     ingest: IngestSettings
     maintenance: MaintenanceSettings = MaintenanceSettings()
+    automation: AutomationSettings = AutomationSettings()
     dagster: DagsterSettings = DagsterSettings()
     jars: Path | None = None
     declarations: tuple[Path, ...]

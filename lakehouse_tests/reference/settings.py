@@ -6,7 +6,9 @@ from pydantic import ByteSize
 from pydantic.fields import FieldInfo
 
 from lakehouse.settings.models import (
+    AutomationSettings,
     CatalogSettings,
+    DagsterSettings,
     IngestSettings,
     KafkaSettings,
     MaintenanceSettings,
@@ -22,6 +24,8 @@ SECTIONS: dict[str, type[Section]] = {
     "`conf/lakehouse.yaml`": Settings,
     "`ingest` in `conf/lakehouse.yaml`": IngestSettings,
     "`maintenance` in `conf/lakehouse.yaml`": MaintenanceSettings,
+    "`automation` in `conf/lakehouse.yaml`": AutomationSettings,
+    "`dagster` in `conf/lakehouse.yaml`": DagsterSettings,
     "A file of `conf/platforms/`": Platform,
     "A file of `conf/catalogs/`": CatalogSettings,
     "A file of `conf/kafka/`": KafkaSettings,
