@@ -10,6 +10,7 @@ from lakehouse._moved import resolve
 
 if TYPE_CHECKING:
     from lakehouse.build import build_defs
+    from lakehouse.component import LakehouseComponent
     from lakehouse.declarations import (
         ByDay,
         ByField,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         Stream,
         Table,
         ToTable,
+        Trigger,
         derived,
     )
     from lakehouse.errors import LakehouseError
@@ -66,6 +68,7 @@ __all__ = [
     "Flat",
     "Histogram",
     "Lake",
+    "LakehouseComponent",
     "LakehouseError",
     "LakehouseSpark",
     "Maintenance",
@@ -83,6 +86,7 @@ __all__ = [
     "Stream",
     "Table",
     "ToTable",
+    "Trigger",
     "build_defs",
     "derived",
     "load_settings",
@@ -92,6 +96,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "Lake": "lakehouse.orchestration.resources",
+    "LakehouseComponent": "lakehouse.component",
     "LakehouseError": "lakehouse.errors",
     "LakehouseSpark": "lakehouse.orchestration.resources",
     "build_defs": "lakehouse.build",

@@ -19,8 +19,10 @@ from lakehouse.orchestration.assets import (
     release_asset,
     stream_asset,
     stream_keys,
+    topic_specs,
 )
 from lakehouse.orchestration.automation import (
+    SensorOptions,
     follow_release,
     following,
     following_sensor,
@@ -43,6 +45,7 @@ from lakehouse.orchestration.checks import (
     table_checks,
 )
 from lakehouse.orchestration.dagster_names import DagsterNames, ResourceKeysInvalid
+from lakehouse.orchestration.frames import frame_io_manager
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.orchestration.users_own import refuse_taken_keys, users_definitions
 from lakehouse.settings import Settings
@@ -97,10 +100,12 @@ def build_defs(
         *(maintenance_checks(table, declarations, names) for table in tables),
     ]
     stopped = stopped_tables(declarations, _keys(user_definitions), names)
+    options = SensorOptions.of(settings)
     on_server = settings.platform.mode == "connect"
     expect_unanswered(checks)
     own_definitions = dg.Definitions(
         assets=[
+            *topic_specs(streams, names),
             *(stream_asset(stream, declarations, names) for stream in streams),
             *(mirror_asset(tables, names) for tables in mirrors),
             *(
@@ -126,15 +131,21 @@ def build_defs(
         asset_checks=[*checks, *([spark_server_check(names)] if on_server else []), *stopped_checks(stopped)],
         jobs=[prove] if checks or stopped else [],
         sensors=[
-            *(lag_sensor(stream, stream_keys(stream, declarations, names), names) for stream in streams),
-            *(mirror_sensor(tables, mirror_keys(tables, names), names) for tables in mirrors),
-            journal_sensor(names),
-            upkeep_sensor(tables, names, every_seconds=settings.maintenance.every_seconds),
-            *([follows] if (follows := following_sensor(declarations, names)) else []),
+            *(lag_sensor(stream, stream_keys(stream, declarations, names), names, options) for stream in streams),
+            *(mirror_sensor(tables, mirror_keys(tables, names), names, options) for tables in mirrors),
+            journal_sensor(names, options.status),
+            upkeep_sensor(
+                tables,
+                names,
+                every_seconds=settings.maintenance.every_seconds,
+                status=options.maintenance_status,
+            ),
+            *([follows] if (follows := following_sensor(declarations, names, options.status)) else []),
         ],
         resources={
             names.lake: _of_each_run(Lake(settings, declarations, names)),
             names.spark: LakehouseSpark(conf=str(settings.conf)),
+            names.io_manager: frame_io_manager(names),
             **(resource_overrides or {}),
         },
         executor=None if user_definitions.executor is not None else executor,

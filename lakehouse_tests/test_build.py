@@ -39,11 +39,19 @@ def demo() -> dg.Definitions:
     return build_defs(settings.model_copy(update={"declarations": (demo_declarations(),)}))
 
 
+def steps(defs: dg.Definitions) -> list[dg.AssetsDefinition]:
+    """What makes assets; a topic is an asset that nothing here makes."""
+    return [definition for definition in defs.assets or [] if isinstance(definition, dg.AssetsDefinition)]
+
+
 def test_the_demo_is_complete() -> None:
     defs = demo()
     specs = {
         "/".join(spec.key.path): spec for spec in defs.resolve_all_asset_specs() if spec.group_name != "maintenance"
     }
+    topics = {name: specs.pop(name) for name in list(specs) if name.startswith("topic/")}
+    assert {spec.kinds == {"kafka"} for spec in topics.values()} == {True}
+    assert {spec.group_name for spec in topics.values()} == {"flights", "reference", "flight_changes"}
     landed = {
         *(f"raw/{name}" for name in ("flights", "weather", "planes", "airports", "airlines")),
         *(f"quarantine/{name}" for name in ("flights", "reference", "flight_changes")),
@@ -63,7 +71,7 @@ def test_the_demo_is_complete() -> None:
     sensors = {sensor.name for sensor in defs.sensors or []}
     of_streams = {f"{stream}_lag" for stream in streams}
     assert sensors == {*of_streams, "mirror_flights_follows", "derived_tables_and_releases", "audit_log", "upkeep"}
-    pools = {definition.node_def.pool for definition in defs.assets or []}  # pyright: ignore
+    pools = {definition.node_def.pool for definition in steps(defs)}  # pyright: ignore
     derived = {f"derive_{name.replace('/', '__')}" for name in DERIVED}
     writers = {*(f"stream_{stream}" for stream in streams), "mirror_flights", *derived, "release_analytics"}
     assert pools == {*writers, "maintenance"}, "who maintains a table takes turns with who writes it"
@@ -77,6 +85,21 @@ def test_the_demo_is_complete() -> None:
     assert {f"{name}:{check}" for name in DERIVED for check in proofs} <= checks
     gaps = {"raw/flights:references_raw_planes", "raw/flights:references_raw_airports"}
     assert {*gaps, "raw/planes:histogram_year"} <= checks
+
+
+def test_the_graph_shows_the_way_from_a_topic_to_a_release() -> None:
+    graph = demo().resolve_asset_graph()
+    topics = {key for key in graph.external_asset_keys if key.path[0] == "topic"}
+    assert not topics & graph.materializable_asset_keys, "nobody is offered to make them"
+    way = (dg.AssetSelection.assets(*topics).downstream() & dg.AssetSelection.assets("release/analytics")).resolve(
+        graph
+    )
+    assert way == {dg.AssetKey(["release", "analytics"])}
+    roots = (
+        dg.AssetSelection.assets("raw/flights").upstream(include_self=False).resolve(graph)
+        | graph.get(dg.AssetKey(["raw", "flights"])).parent_keys
+    )
+    assert {key.path[0] for key in roots} == {"topic"}
 
 
 def test_every_table_is_looked_after_and_no_run_of_tables_brings_that_along(conf: Path) -> None:
@@ -93,7 +116,7 @@ def test_every_table_is_looked_after_and_no_run_of_tables_brings_that_along(conf
     assert not found & tables.upstream().resolve(graph) | found & tables.downstream().resolve(graph)
     excluded = {spec.key.path[-1] for spec in defs.resolve_all_asset_specs() if "lakehouse/maintenance" in spec.tags}
     assert excluded == {"birds"}
-    pools = {definition.node_def.name: definition.node_def.pool for definition in defs.assets or []}  # pyright: ignore
+    pools = {definition.node_def.name: definition.node_def.pool for definition in steps(defs)}  # pyright: ignore
     assert pools["maintain_raw__birds"] == pools["ingest_birds"]
     assert pools["maintain_lakehouse__audit_log"] == "maintenance"
 
@@ -108,7 +131,7 @@ def test_a_mirror_follows_its_changelog_in_the_same_graph(conf: Path) -> None:
         assert (spec.group_name, spec.kinds, spec.skippable) == ("nests", {"iceberg", "spark"}, True)
         assert spec.code_version
         assert spec.code_version != specs["changelog/nests"].code_version
-    pools = {definition.node_def.name: definition.node_def.pool for definition in defs.assets or []}  # pyright: ignore
+    pools = {definition.node_def.name: definition.node_def.pool for definition in steps(defs)}  # pyright: ignore
     assert pools["mirror_nests"] == "mirror_nests"
     follows = next(sensor for sensor in defs.sensors or [] if sensor.name == "mirror_nests_follows")
     assert follows.default_status is dg.DefaultSensorStatus.RUNNING
@@ -174,7 +197,7 @@ def test_resources_can_be_exchanged(conf: Path) -> None:
     other = object()
     defs = build_defs(load_settings(conf, {}), resource_overrides={"lake": other, "more": "x"})
     assert (defs.resources or {})["lake"] is other
-    assert set(defs.resources or {}) == {"lake", "spark", "more"}
+    assert set(defs.resources or {}) == {"lake", "spark", "lake_io_manager", "more"}
 
 
 def test_ours_merge_with_a_project_that_has_an_executor_a_spark_and_a_lake_of_its_own(conf: Path) -> None:

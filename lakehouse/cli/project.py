@@ -1,7 +1,8 @@
 """The files of a user's own project: which there are, and what is written into each."""
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from string import Template
@@ -49,7 +50,37 @@ def write_project(folder: Path, *, demo: bool) -> list[Path]:
         ProjectFileExists: one of the files is there. Nothing was written.
         ProjectNotWritten: the disk refuses a file. Those that were written are gone again.
     """
-    contents = dict(_contents(folder, demo=demo))
+    return _write(folder, dict(_contents(folder, demo=demo)))
+
+
+def write_component(root: Path, folder: Path) -> Path:
+    """Write what a component needs: an example of declarations beside its `defs.yaml`, and settings that name them.
+
+    Args:
+        root: the Dagster project's folder, which gets `conf/` if it has none.
+        folder: that of the `defs.yaml`.
+
+    Returns:
+        The folder of settings.
+
+    Raises:
+        ProjectFileExists: one of the files is there. Nothing was written.
+        ProjectNotWritten: the disk refuses a file.
+    """
+    conf = root / "conf"
+    declarations = os.path.relpath(folder / "declarations", conf)
+    contents = {
+        Path("declarations", kind, "orders.py"): _template(f"orders_{kind[:-1]}.py") for kind in ("tables", "streams")
+    }
+    _write(folder, contents)
+    if not (conf / SELECTION).is_file():
+        selection = _template("lakehouse.yaml").replace("  - declarations\n", f"  - {declarations}\n")
+        parts = [part for part in _SHIPPED if part.startswith("conf/")]
+        _write(root, {Path("conf", SELECTION): selection, **dict(_shipped_files(parts))})
+    return conf
+
+
+def _write(folder: Path, contents: Mapping[Path, str]) -> list[Path]:
     for file in contents:
         if (folder / file).exists() or (folder / file).is_symlink():
             raise ProjectFileExists(
@@ -91,7 +122,15 @@ def _contents(folder: Path, *, demo: bool) -> Iterator[tuple[Path, str]]:
     for template, file in (_COMMON if demo else _COMMON | _EXAMPLE).items():
         text = shipped("project", f"{template}.template").read_text(encoding="utf-8")
         yield Path(file), Template(text).substitute(names)
-    for name in (*_SHIPPED, *(_DEMO if demo else ())):
+    yield from _shipped_files((*_SHIPPED, *(_DEMO if demo else ())))
+
+
+def _template(name: str) -> str:
+    return Template(shipped("project", f"{name}.template").read_text(encoding="utf-8")).substitute()
+
+
+def _shipped_files(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    for name in names:
         root = shipped(*name.split("/"))
         for file in [root] if root.is_file() else sorted(root.glob("**/*.*")):
             if file.suffix in {".py", ".yaml"}:

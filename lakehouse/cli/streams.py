@@ -14,6 +14,7 @@ from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
 from lakehouse.protocol.commit import Published
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.quantities import quantity
+from lakehouse.steps.ingest.record_limit import limits_of
 from lakehouse.steps.ingest.step import IngestStep
 
 
@@ -34,7 +35,7 @@ def step_of(
         declarations=declarations,
         catalog=catalog_of(context),
         kafka=settings.kafka,
-        limits=settings.ingest,
+        limits=limits_of(settings.ingest, declarations.streams[name]),
         session=session or _no_session,
         attempt=Attempt(run_id=f"cli-{uuid.uuid4()}", step=f"{verb}:{name}", runtime_date=today),
         inform=lambda message: context.err.print(message, style="dim", highlight=False),

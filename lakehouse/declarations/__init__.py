@@ -30,6 +30,7 @@ from lakehouse.declarations.policies.maintenance import (
     Statistics,
 )
 from lakehouse.declarations.policies.rewrite import Rewrite
+from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
 from lakehouse.declarations.registry.loading import load_declarations, load_sound
@@ -90,6 +91,7 @@ __all__ = [
     "Table",
     "TablePlan",
     "ToTable",
+    "Trigger",
     "WouldLoseData",
     "apply",
     "arrow_schema",

@@ -15,6 +15,7 @@ from lakehouse.declarations.columns.names import table_identifier
 from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium
 from lakehouse.declarations.policies.maintenance import Maintenance
 from lakehouse.declarations.policies.special_values import SpecialValues, check_special_values
+from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.stream import MAX_QUARANTINE_RECORDS, Start
 from lakehouse.declarations.table import Table
 
@@ -64,6 +65,7 @@ class Changelog:
         max_quarantine_records: up to so many unacceptable records of a run are no reason to fail, whatever their share.
         freshness: how old the oldest unread record may be before the stream's check warns.
         quarantine: the stream's table for what could not be accepted; `quarantine.<stream>` if None.
+        trigger: when the stream is read, and how much one run may take; as the settings say if nothing is given.
         partitioning: of the changelog table.
         retention: how long changes are kept; forever if None.
         properties: further Iceberg table properties.
@@ -86,6 +88,7 @@ class Changelog:
     max_quarantine_records: int = MAX_QUARANTINE_RECORDS
     freshness: timedelta = timedelta(hours=1)
     quarantine: str | None = None
+    trigger: Trigger = field(default_factory=Trigger)
     partitioning: tuple[str, ...] = ()
     retention: timedelta | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -8,6 +8,7 @@ from typing import Literal
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_stream_name, check_topic_name, table_identifier
 from lakehouse.declarations.policies.change_format import ChangeFormat
+from lakehouse.declarations.policies.trigger import Trigger
 
 MAX_QUARANTINE_RECORDS = 20
 """So many unacceptable records of one run are no reason to stop a stream, unless it says otherwise."""
@@ -121,6 +122,7 @@ class Stream:
         max_quarantine_records: up to so many unacceptable records of a run are no reason to fail, whatever their share.
         freshness: how old the oldest unread record may be before the stream's check warns.
         quarantine: the table for what could not be accepted; `quarantine.<name>` if None.
+        trigger: when it is read, and how much one run may take; as the settings say if nothing is given.
     """
 
     name: str
@@ -132,6 +134,7 @@ class Stream:
     max_quarantine_records: int = MAX_QUARANTINE_RECORDS
     freshness: timedelta = timedelta(hours=1)
     quarantine: str | None = None
+    trigger: Trigger = field(default_factory=Trigger)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work.

@@ -3,6 +3,7 @@
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.loading import load_settings
 from lakehouse.settings.models import (
+    AutomationSettings,
     CatalogSettings,
     IngestSettings,
     KafkaSettings,
@@ -14,6 +15,7 @@ from lakehouse.settings.parameters import Parameter, Parameters, digest_of, laid
 from lakehouse.settings.secret import LateSecret
 
 __all__ = [
+    "AutomationSettings",
     "CatalogSettings",
     "IngestSettings",
     "KafkaSettings",

@@ -33,11 +33,21 @@ def change_streams(changelogs: Mapping[str, tuple[Changelog, Path]]) -> Iterable
             max_quarantine_records=first.max_quarantine_records,
             freshness=first.freshness,
             quarantine=first.quarantine,
+            trigger=first.trigger,
         )
         yield stream, file
 
 
-_ALIKE = ("topic", "format", "start", "max_quarantine_share", "max_quarantine_records", "freshness", "quarantine")
+_ALIKE = (
+    "topic",
+    "format",
+    "start",
+    "max_quarantine_share",
+    "max_quarantine_records",
+    "freshness",
+    "quarantine",
+    "trigger",
+)
 
 
 def _require_alike(name: str, logs: list[tuple[Changelog, Path]]) -> None:

@@ -1,6 +1,7 @@
 """Runs declaration files, each on its own, and says which file and line an error came from."""
 
 import hashlib
+import importlib
 import importlib.machinery
 import importlib.util
 import sys
@@ -20,6 +21,7 @@ from lakehouse.declarations.registry.broken import FileBroken
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
+from lakehouse.settings.packages import importable_name
 
 Item = Table | Stream | Changelog | Mirror | Derived | Release
 
@@ -75,10 +77,15 @@ def module_of(file: Path) -> Mapping[str, object]:
 
 def _module_name(file: Path) -> str:
     # A name of its own for each path: files of the same name in two folders must not meet.
-    return f"lakehouse_declarations_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
+    return (
+        importable_name(file)
+        or f"lakehouse_declarations_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
+    )
 
 
 def _run(file: Path) -> ModuleType:
+    if (package_name := importable_name(file)) is not None:
+        return _imported(package_name, file)
     name = _module_name(file)
     spec = importlib.util.spec_from_loader(name, _Uncached(name, str(file)), origin=str(file))
     assert spec is not None
@@ -94,6 +101,17 @@ def _run(file: Path) -> ModuleType:
         raise _explained(file, error) from error
     # Rules written in the file travel to Spark's workers, which cannot import it.
     cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def _imported(name: str, file: Path) -> ModuleType:
+    """Import a file of a package, which others import by the same name."""
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise _explained(file, error) from error
+    # What the package's other modules give to rules travels along.
+    cloudpickle.register_pickle_by_value(sys.modules[name.rpartition(".")[0]])
     return module
 
 

@@ -23,7 +23,7 @@ from lakehouse.engines.kafka.connection import BrokerUnreachable, Connection, Ka
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse.settings.shipped import locked_jars
-from lakehouse.settings.state import StateFolder
+from lakehouse.settings.state import StateFolder, make_private
 
 HOST = "127.0.0.1"
 READY_WITHIN = 180.0  # seconds; it is up in four, and a machine with other work takes its time
@@ -211,7 +211,7 @@ class LocalBroker:
 
     @contextmanager
     def _turn(self) -> Generator[None]:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private(self._folder)
         with (self._folder / "turn.lock").open("w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield

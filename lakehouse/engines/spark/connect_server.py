@@ -18,6 +18,7 @@ from lakehouse.engines.spark.driver import last_words
 from lakehouse.engines.spark.properties import properties_file
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
+from lakehouse.settings.state import make_private
 
 READY_WITHIN = 240.0  # seconds; it is up in ten, and a machine with other work takes its time
 
@@ -151,7 +152,7 @@ class ConnectServer:
 
     @contextmanager
     def _turn(self) -> Generator[None]:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._folder)
         with (self._folder / "turn.lock").open("w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield

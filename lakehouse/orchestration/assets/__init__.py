@@ -6,6 +6,7 @@ from lakehouse.orchestration.assets.mirror import mirror_asset
 from lakehouse.orchestration.assets.release import release_asset, release_step
 from lakehouse.orchestration.assets.specs import mirror_keys, mirror_step, table_spec
 from lakehouse.orchestration.assets.stream import stream_asset, stream_keys
+from lakehouse.orchestration.assets.topics import topic_specs
 
 __all__ = [
     "derived_asset",
@@ -19,4 +20,5 @@ __all__ = [
     "stream_asset",
     "stream_keys",
     "table_spec",
+    "topic_specs",
 ]

@@ -12,6 +12,7 @@ from lakehouse.orchestration.assets.inline_compaction import compact_tables
 from lakehouse.orchestration.assets.metadata.stream import ingest_results
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
+from lakehouse.orchestration.assets.topics import topic_key
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.orchestration.run_context import attempt_of
@@ -21,6 +22,7 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.row_count import row_count
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
+from lakehouse.steps.ingest.record_limit import limits_of
 from lakehouse.steps.ingest.report import IngestReport
 from lakehouse.steps.ingest.step import IngestStep, ingest
 
@@ -64,7 +66,9 @@ def stream_asset(
     @dg.multi_asset(
         name=stream_step(stream),
         specs=[
-            table_spec(table, group=stream.name, kinds=KINDS, skippable=True, stream=stream, names=names)
+            table_spec(
+                table, group=stream.name, kinds=KINDS, skippable=True, stream=stream, names=names
+            ).replace_attributes(deps=[topic_key(stream, names)])
             for table in tables
         ],
         pool=pool_of(stream),
@@ -105,7 +109,7 @@ def _ingest(
                 declarations=lake.declarations,
                 catalog=lake.catalog,
                 kafka=lake.kafka,
-                limits=lake.settings.ingest,
+                limits=limits_of(lake.settings.ingest, stream),
                 session=lambda: spark.session(f"ingest {stream.name}"),
                 attempt=attempt,
                 inform=inform,

@@ -5,9 +5,11 @@ from lakehouse.orchestration.automation.journal_sensor import complete_log, jour
 from lakehouse.orchestration.automation.maintenance_sensor import upkeep_sensor
 from lakehouse.orchestration.automation.mirror_sensor import mirror_due, mirror_sensor
 from lakehouse.orchestration.automation.run_retention import drop_old_runs
+from lakehouse.orchestration.automation.sensor_options import SensorOptions
 from lakehouse.orchestration.automation.stream_sensor import lag_sensor
 
 __all__ = [
+    "SensorOptions",
     "complete_log",
     "drop_old_runs",
     "follow_release",

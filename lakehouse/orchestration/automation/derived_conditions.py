@@ -77,7 +77,9 @@ def follow_release(release: Release, declarations: Declarations, names: DagsterN
 
 
 def following_sensor(
-    declarations: Declarations, names: DagsterNames = DEFAULT_NAMES
+    declarations: Declarations,
+    names: DagsterNames = DEFAULT_NAMES,
+    status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
 ) -> dg.AutomationConditionSensorDefinition | None:
     """Make the sensor that evaluates the conditions of all derived tables and releases; None where there are none."""
     tables = [*declarations.derived, *(release.pointer for release in declarations.releases.values())]
@@ -92,7 +94,7 @@ def following_sensor(
             target=dg.AssetSelection.assets(*(names.key(name) for name in tables)),
             description="Computes derived tables when something that they are computed from has news, and releases "
             "when their members have.",
-            default_status=dg.DefaultSensorStatus.RUNNING,
+            default_status=status,
             minimum_interval_seconds=EVERY_SECONDS,
             run_tags={FOLLOWING_TAG: "true"},
             use_user_code_server=True,

@@ -38,7 +38,9 @@ class JournalCursor:
     ended: str = ""
 
 
-def journal_sensor(names: DagsterNames = DEFAULT_NAMES) -> dg.SensorDefinition:
+def journal_sensor(
+    names: DagsterNames = DEFAULT_NAMES, status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING
+) -> dg.SensorDefinition:
     """Make the sensor of the audit log."""
 
     @dg.sensor(
@@ -46,7 +48,7 @@ def journal_sensor(names: DagsterNames = DEFAULT_NAMES) -> dg.SensorDefinition:
         description=f"Appends to {AUDIT_LOG.name} what runs and tables say happened since the last look, and reports "
         "materializations that Dagster did not hear of because their run was killed.",
         minimum_interval_seconds=EVERY_SECONDS,
-        default_status=dg.DefaultSensorStatus.RUNNING,
+        default_status=status,
     )
     @names.resources
     def keep_log(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:

@@ -65,7 +65,11 @@ class _Decided:
 
 
 def upkeep_sensor(
-    tables: Sequence[Table], names: DagsterNames = DEFAULT_NAMES, *, every_seconds: int
+    tables: Sequence[Table],
+    names: DagsterNames = DEFAULT_NAMES,
+    *,
+    every_seconds: int,
+    status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
     """Make the sensor.
 
@@ -73,6 +77,7 @@ def upkeep_sensor(
         tables: that are looked after.
         names: how Dagster knows them.
         every_seconds: how often it looks.
+        status: whether it runs without being switched on; it deletes what policies let go.
     """
     cache = ManifestCache()  # the process that evaluates sensors goes on from look to look
 
@@ -82,7 +87,7 @@ def upkeep_sensor(
         f"{MAINTENANCE_LOG.name}, and starts runs of maintenance within the budget of conf/lakehouse.yaml.",
         target=dg.AssetSelection.assets(*(maintenance_key(table.name, names) for table in tables)),
         minimum_interval_seconds=every_seconds,
-        default_status=dg.DefaultSensorStatus.RUNNING,
+        default_status=status,
     )
     @names.resources
     def upkeep(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:

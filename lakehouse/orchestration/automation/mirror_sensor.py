@@ -13,6 +13,7 @@ import dagster as dg
 from lakehouse.declarations import MirrorTables
 from lakehouse.orchestration.automation.backoff import Failures
 from lakehouse.orchestration.automation.mirror_decision import decide_mirror
+from lakehouse.orchestration.automation.sensor_options import DEFAULT_OPTIONS, SensorOptions
 from lakehouse.orchestration.automation.stream_decision import Decision, decide_refusal
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
@@ -21,11 +22,12 @@ from lakehouse.orchestration.run_context import MIRROR_TAG
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.steps.cdc.status import mirror_standing
 
-EVERY_SECONDS = 5
-
 
 def mirror_sensor(
-    tables: MirrorTables, keys: Sequence[dg.AssetKey], names: DagsterNames = DEFAULT_NAMES
+    tables: MirrorTables,
+    keys: Sequence[dg.AssetKey],
+    names: DagsterNames = DEFAULT_NAMES,
+    options: SensorOptions = DEFAULT_OPTIONS,
 ) -> dg.SensorDefinition:
     """Make the sensor of a mirror.
 
@@ -33,6 +35,7 @@ def mirror_sensor(
         tables: the mirror.
         keys: its assets; a run materializes them and evaluates their checks.
         names: how Dagster knows the resource of tables.
+        options: whether it runs without being switched on, and how often it looks.
     """
     mirror = tables.mirror
 
@@ -41,8 +44,8 @@ def mirror_sensor(
         description=f"Starts a run when {tables.changelog.name} holds changes that {mirror.name} has not, in time for "
         f"its target of {mirror.target_lag.total_seconds():.0f} s.",
         target=dg.AssetSelection.assets(*keys),
-        minimum_interval_seconds=EVERY_SECONDS,
-        default_status=dg.DefaultSensorStatus.RUNNING,
+        minimum_interval_seconds=options.every_seconds,
+        default_status=options.status,
     )
     @names.resources
     def follows(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lakehouse.orchestration.automation.backoff import Failures
+from lakehouse.orchestration.automation.sensor_options import DEFAULT_OPTIONS, SensorOptions
 
-# A run costs seconds, so few records wait until they have company, though never long.
-MANY = 10_000
-PATIENCE = timedelta(seconds=5)
 # A position may come again (a rollback by hand), so time goes by in the name of its run.
 RETRY_AFTER = timedelta(minutes=5)
 
@@ -40,19 +38,21 @@ def decide(
     failures: Failures,
     cursor: str,
     now: datetime,
+    options: SensorOptions = DEFAULT_OPTIONS,
 ) -> Decision:
-    """Decide whether to start a run.
+    """Decide whether to start a run. It costs seconds, so few records wait until they have company, though never long.
 
     Args:
         stream: its name.
         position: digest of the stored position, see `position_digest`.
         lag: offsets that wait to be read.
         begun: whether the tables have a position at all; the first run gives them one, also from an empty topic.
-        waited: whether some unread record is older than `PATIENCE`, by Kafka's timestamps.
+        waited: whether some unread record is older than the patience, by Kafka's timestamps.
         running: whether a run of this stream is queued or under way.
         failures: of its newest runs, those that began at this position: whose run has moved on is not stuck.
         cursor: what the last look left: the position at which records already waited.
         now: the present moment.
+        options: patience, and how many records are enough for a run.
     """
     if running:
         return Decision(None, "a run of this stream is under way", cursor)
@@ -62,8 +62,8 @@ def decide(
     if wait := failures.reason_to_wait(now):
         return Decision(None, f"{unread}; {wait}", cursor)
     # Timestamps are the producer's word. What was unread at the last look has waited, whatever they say.
-    if begun and lag < MANY and not waited and cursor != position:
-        return Decision(None, f"{lag} unread, none older than {PATIENCE.total_seconds():.0f} s", position)
+    if begun and lag < options.enough_records and options.patience and not waited and cursor != position:
+        return Decision(None, f"{lag} unread, none older than {options.patience.total_seconds():g} s", position)
     return Decision(run_key(stream, position, failures, now), unread, position)
 
 

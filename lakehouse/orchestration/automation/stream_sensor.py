@@ -9,13 +9,9 @@ import dagster as dg
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, offsets_at
 from lakehouse.orchestration.automation.backoff import Failures
-from lakehouse.orchestration.automation.stream_decision import (
-    PATIENCE,
-    Decision,
-    decide,
-    decide_refusal,
-    position_digest,
-)
+from lakehouse.orchestration.automation.sensor_options import DEFAULT_OPTIONS, SensorOptions
+from lakehouse.orchestration.automation.stream_decision import Decision, decide, decide_refusal, position_digest
+from lakehouse.orchestration.checks.stream.verdict import StreamCursor, Verdict, of_refusal, of_standing, of_trouble
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.run_records import failures, under_way
@@ -23,51 +19,61 @@ from lakehouse.orchestration.resources.stream_status import Standing, stream_sta
 from lakehouse.orchestration.run_context import POSITION_TAG, STREAM_TAG
 from lakehouse.steps.ingest.refusals import IngestRefused
 
-EVERY_SECONDS = 5
 
-
-def lag_sensor(stream: Stream, keys: Sequence[dg.AssetKey], names: DagsterNames = DEFAULT_NAMES) -> dg.SensorDefinition:
+def lag_sensor(
+    stream: Stream,
+    keys: Sequence[dg.AssetKey],
+    names: DagsterNames = DEFAULT_NAMES,
+    options: SensorOptions = DEFAULT_OPTIONS,
+) -> dg.SensorDefinition:
     """Make the sensor of a stream.
 
     Args:
         stream: the stream.
         keys: its assets; a run materializes them and evaluates their checks.
         names: how Dagster knows the resource of tables.
+        options: whether it runs without being switched on, how often it looks, and for how long few records wait.
     """
+    options = options.for_stream(stream)
 
     @dg.sensor(
         name=f"{stream.name}_lag",
         description=f"Starts a run when topic {stream.topic} holds records that stream {stream.name} has not read.",
         target=dg.AssetSelection.assets(*keys),
-        minimum_interval_seconds=EVERY_SECONDS,
-        default_status=dg.DefaultSensorStatus.RUNNING,
+        minimum_interval_seconds=options.every_seconds,
+        default_status=options.status,
     )
     @names.resources
     def lag(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
+        last = StreamCursor.of(context.cursor)
         try:
-            looked = _look(stream, lake, context.instance, context.cursor or "")
+            looked = _look(stream, lake, context.instance, last.position, options)
         except (BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing) as trouble:
-            # Said on the sensor's page, and tried again: a broker that is away for a while is no failure of ours.
-            return dg.SensorResult(skip_reason=str(trouble), cursor=context.cursor)
-        decision = looked.decision
+            # A failing check of the tables, and tried again: a broker that is away is no failure of ours.
+            verdict = of_trouble(stream, trouble, lake)
+            cursor = StreamCursor(last.position, verdict.state).cursor()
+            return dg.SensorResult(skip_reason=str(trouble), cursor=cursor, asset_events=verdict.events(last))
+        decision, events = looked.decision, looked.verdict.events(last)
+        cursor = StreamCursor(decision.cursor, looked.verdict.state).cursor()
         if decision.run_key is None:
-            return dg.SensorResult(skip_reason=decision.reason, cursor=decision.cursor)
+            return dg.SensorResult(skip_reason=decision.reason, cursor=cursor, asset_events=events)
         tags = {STREAM_TAG: stream.name, POSITION_TAG: looked.position}
         request = dg.RunRequest(run_key=decision.run_key, tags=tags, asset_selection=list(keys))
-        return dg.SensorResult(run_requests=[request], cursor=decision.cursor)
+        return dg.SensorResult(run_requests=[request], cursor=cursor, asset_events=events)
 
     return lag
 
 
 @dataclass(frozen=True)
 class _Looked:
-    """What to do, and the digest of the position, or of what stands in its way, that a run will begin at."""
+    """What to do, the digest of the position (or of what is in its way) that a run begins at, and how fresh it is."""
 
     decision: Decision
     position: str
+    verdict: Verdict
 
 
-def _look(stream: Stream, lake: Lake, instance: dg.DagsterInstance, cursor: str) -> _Looked:
+def _look(stream: Stream, lake: Lake, instance: dg.DagsterInstance, cursor: str, options: SensorOptions) -> _Looked:
     now = datetime.now(UTC)
     running = bool(under_way(instance, {STREAM_TAG: stream.name}))
     try:
@@ -78,20 +84,22 @@ def _look(stream: Stream, lake: Lake, instance: dg.DagsterInstance, cursor: str)
         decision = decide_refusal(
             stream.name, refusal.message, kind=kind, running=running, failures=failed, now=now, cursor=cursor
         )
-        return _Looked(decision, position_digest(kind))
+        return _Looked(decision, position_digest(kind), of_refusal(stream, refusal, lake))
     position = position_digest({"topic": status.topic.topic_id, "position": status.position})
     decision = decide(
         stream.name,
         position=position,
         lag=status.lag,
         begun=status.sealed is not None,
-        waited=status.lag > 0 and _has_older(lake, status, now),
+        waited=status.lag > 0 and _has_older(lake, status, now - options.patience),
         running=running,
         failures=_failures(instance, stream, position),
         cursor=cursor,
         now=now,
+        options=options,
     )
-    return _Looked(decision, position)
+    late = status.sealed is not None and status.lag > 0 and _has_older(lake, status, now - stream.freshness)
+    return _Looked(decision, position, of_standing(stream, status, lake, late=late))
 
 
 def _failures(instance: dg.DagsterInstance, stream: Stream, position: str) -> Failures:
@@ -100,7 +108,7 @@ def _failures(instance: dg.DagsterInstance, stream: Stream, position: str) -> Fa
     return Failures.of([record for record in failed if record.dagster_run.tags.get(POSITION_TAG) == position])
 
 
-def _has_older(lake: Lake, status: Standing, now: datetime) -> bool:
-    """Whether an unread record is older than the patience: asked by offsets, without fetching a record."""
-    recent = offsets_at(lake.kafka, status.topic.topic, now - PATIENCE)
+def _has_older(lake: Lake, status: Standing, moment: datetime) -> bool:
+    """Whether an unread record is older than a moment: asked by offsets, without fetching a record."""
+    recent = offsets_at(lake.kafka, status.topic.topic, moment)
     return any(recent.get(partition, 0) > position for partition, position in status.position.items())

@@ -1,6 +1,7 @@
 """The lake as an asset sees it: tables read at one moment, written through the protocol."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ class Lake:
         self._names = names
         self._given = declarations
         self._step: object = None
+        self._given_step: tuple[str, str, int] | None = None
         self._pin: Pin | None = None
         self._pins: dict[str, Pinned] = {}
         self._releases: dict[str, OpenRelease] = {}
@@ -63,8 +65,8 @@ class Lake:
     @cached_property
     def catalog(self) -> LakeCatalog:
         """The catalog, opened on first use."""
-        if self.settings.catalog.uri.startswith("sqlite:"):
-            self.settings.state.root.mkdir(parents=True, exist_ok=True)
+        if self.settings.catalog.address.startswith("sqlite:"):
+            self.settings.state.make()
         return open_catalog(self.settings.catalog)
 
     @cached_property
@@ -211,6 +213,14 @@ class Lake:
             kind = type(writer).__name__.lower()
             raise WrittenByStream(f"Table {name} is written by the {kind} {writer.name}.", remedy=_OWN)
         self.ensure([name])
+        return self.write_as(context, table, data, mode=mode)
+
+    def write_as(
+        self, context: StepContext, table: Table, data: "pa.Table | pd.DataFrame | DataFrame", *, mode: WriteMode
+    ) -> MaterializeResult[Any]:
+        """The same for a table that exists as it is given here, declared or not."""
+        self._follow_step()
+        name = table.name
         attempt = attempt_of(context, self.settings, step=f"write:{name}")
         written = write_table(
             self.catalog,
@@ -243,14 +253,19 @@ class Lake:
 
     def _follow_step(self) -> None:
         """Forget what an earlier step of this process has pinned and read."""
-        try:
-            current = OpExecutionContext.get()
-            step = (current.run_id, str(current.op_handle), current.retry_number)
-        except DagsterInvariantViolationError:  # outside a run: a notebook, a test, a sensor
-            step = None
+        step = self._given_step or _running_step()
         if step != self._step:
             self.let_go()
             self._step, self._pin = step, pin_of(*step) if step else None
+
+    @contextmanager
+    def in_step(self, run_id: str, op_handle: str, retry: int) -> Generator[None]:
+        """Read and write in the name of a step whose function does not run now: for its inputs and its outputs."""
+        self._given_step = (run_id, op_handle, retry)
+        try:
+            yield
+        finally:
+            self._given_step = None
 
     def let_go(self) -> None:
         """Forget what a step has pinned and read, and remove its tags: it has ended."""
@@ -258,3 +273,11 @@ class Lake:
             release_pins(self.catalog, self._pins, self._pin)
         self._step, self._pin, self._pins, self._releases, self._read = None, None, {}, {}, {}
         self._parameters = None
+
+
+def _running_step() -> tuple[str, str, int] | None:
+    try:
+        current = OpExecutionContext.get()
+    except DagsterInvariantViolationError:  # outside a run: a notebook, a test, a sensor
+        return None
+    return current.run_id, str(current.op_handle), current.retry_number

@@ -6,6 +6,7 @@ by terabytes at once. So the range is sampled at its begin, middle and end; wher
 
 from collections.abc import Callable, Mapping
 
+from lakehouse.declarations import Stream
 from lakehouse.engines.kafka.statement import Counts
 from lakehouse.engines.kafka.topics import PartitionRange
 from lakehouse.settings import IngestSettings
@@ -17,6 +18,12 @@ _ALIKE = 2  # times
 
 Sample = Callable[[Mapping[int, int]], float]
 """Partition → offset: the mean size in bytes of the first records from there on; 0.0 where there are none."""
+
+
+def limits_of(limits: IngestSettings, stream: Stream) -> IngestSettings:
+    """The settings' limits of a run, but for what the stream's own trigger says."""
+    most = stream.trigger.max_records_per_run
+    return limits if most is None else limits.model_copy(update={"max_records_per_run": most})
 
 
 def record_limit(

@@ -9,6 +9,7 @@ from lakehouse.declarations import Stream
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement, Tallies
 from lakehouse.protocol.commit import Published
 from lakehouse.steps.ingest.plan import IngestPlan
+from lakehouse.steps.ingest.position_mirror import PositionMirror
 from lakehouse.steps.ingest.received import Stretch
 
 
@@ -56,6 +57,7 @@ class IngestReport:
         without_record: partition → planned offsets that brought no record, where there are any.
         because: why that can be, a key of `WITHOUT_RECORD`.
         published: None where there was nothing to do.
+        mirror: what became of the position's mirror in a consumer group, where one is wanted.
     """
 
     stream: str
@@ -72,6 +74,7 @@ class IngestReport:
     seconds: float
     without_record: dict[int, int] = field(default_factory=dict[int, int])
     because: str = ""
+    mirror: PositionMirror | None = None
 
     @property
     def quarantine_share(self) -> float:
@@ -93,6 +96,7 @@ class IngestReport:
         statement: KafkaStatement,
         published: Published,
         seconds: float,
+        mirror: PositionMirror | None = None,
     ) -> "IngestReport":
         """Something was published."""
         return cls(
@@ -113,4 +117,5 @@ class IngestReport:
             seconds=seconds,
             without_record=dict(statement.without_record or {}),
             because=statement.because,
+            mirror=mirror,
         )

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from lakehouse.orchestration.automation.backoff import Failures, pause
+from lakehouse.orchestration.automation.sensor_options import DEFAULT_OPTIONS, SensorOptions
 from lakehouse.orchestration.automation.stream_decision import (
-    MANY,
     RETRY_AFTER,
     Decision,
     decide,
@@ -13,6 +13,7 @@ from lakehouse.orchestration.automation.stream_decision import (
     position_digest,
 )
 
+MANY = DEFAULT_OPTIONS.enough_records
 NOW = datetime(2026, 5, 14, 12, 0, tzinfo=UTC)
 
 
@@ -26,6 +27,7 @@ def due(
     failures: int = 0,
     cursor: str = "",
     now: datetime = NOW,
+    options: SensorOptions = DEFAULT_OPTIONS,
 ) -> Decision:
     return decide(
         "flights",
@@ -37,6 +39,7 @@ def due(
         failures=Failures(failures, NOW - timedelta(seconds=10)),
         cursor=cursor,
         now=now,
+        options=options,
     )
 
 
@@ -60,6 +63,14 @@ def test_what_was_unread_at_the_last_look_has_waited_whatever_its_timestamp_says
     assert first.run_key is None
     assert due(cursor=first.cursor).run_key is not None
     assert due(cursor="elsewhere").run_key is None
+
+
+def test_patience_and_how_many_are_enough_can_be_chosen() -> None:
+    assert due(lag=2, options=SensorOptions(enough_records=2)).run_key is not None
+    assert due(lag=1, options=SensorOptions(enough_records=2)).run_key is None
+    assert due(lag=1, options=SensorOptions(patience=timedelta(0))).run_key is not None
+    patient = due(lag=1, options=SensorOptions(patience=timedelta(seconds=90)))
+    assert patient.reason == "1 unread, none older than 90 s"
 
 
 def test_a_stream_has_one_run_at_a_time() -> None:

@@ -1,6 +1,6 @@
 """The sensor looks at offsets, starts one run per position, and is not upset by a broker that is away."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import dagster as dg
 import pytest
@@ -20,6 +20,7 @@ class Look:
     run_requests: list[dg.RunRequest]
     skip_reason: str
     cursor: str | None
+    checks: list[dg.AssetCheckEvaluation] = field(default_factory=list[dg.AssetCheckEvaluation])
 
 
 def look(house: House, cursor: str | None = None) -> Look:
@@ -29,7 +30,8 @@ def look(house: House, cursor: str | None = None) -> Look:
         instance=house.instance, cursor=cursor, definitions=defs, resources={"lake": house.lake()}
     )
     tick = sensor.evaluate_tick(context)
-    return Look(list(tick.run_requests or []), tick.skip_message or "", tick.cursor)
+    checks = [event for event in tick.asset_events if isinstance(event, dg.AssetCheckEvaluation)]
+    return Look(list(tick.run_requests or []), tick.skip_message or "", tick.cursor, checks)
 
 
 def test_a_stream_that_never_ran_is_started_also_on_an_empty_topic(house: House) -> None:
@@ -70,17 +72,49 @@ def test_a_run_that_failed_is_tried_again_later_from_the_same_position_and_at_on
     assert "the last 2 runs failed" in look(house).skip_reason, "another position's failure is none of this one"
 
 
-def test_an_absent_broker_is_a_reason_to_skip_and_not_an_error(house: House) -> None:
-    (house.conf / "kafka" / "local.yaml").write_text("bootstrap_servers: 127.0.0.1:1\n")
-    result = look(house)
-    assert not result.run_requests
-    assert "127.0.0.1:1" in result.skip_reason
+def test_an_absent_broker_fails_the_tables_check_once_until_it_is_back(house: House) -> None:
+    conf = house.conf / "kafka" / "local.yaml"
+    there = conf.read_text()
+    conf.write_text("bootstrap_servers: 127.0.0.1:1\n")
+    away = look(house)
+    assert not away.run_requests
+    assert "127.0.0.1:1" in away.skip_reason
+    [check] = away.checks
+    assert (check.asset_key, check.check_name) == (dg.AssetKey(["raw", "birds"]), "freshness_and_lag")
+    assert not check.passed
+    assert "127.0.0.1:1" in str(check.description)
+    still = look(house, away.cursor)
+    assert (still.checks, still.cursor) == ([], away.cursor), "told once, not at every look"
+    conf.write_text(there)
+    back = look(house, still.cursor)
+    assert [check.passed for check in back.checks] == [True]
+    assert back.run_requests, "and the stream goes on"
+    assert look(house, back.cursor).checks == []
 
 
-def test_an_absent_topic_is_a_reason_to_skip(house: House) -> None:
+def test_an_absent_topic_fails_the_tables_check(house: House) -> None:
     text = (house.conf / "declarations" / "sightings.py").read_text()
     house.declare("sightings", text.replace(house.topic, "no-such-topic"))
-    assert "no-such-topic" in look(house).skip_reason
+    missing = look(house)
+    assert "no-such-topic" in missing.skip_reason
+    assert [(check.passed, "no-such-topic" in str(check.description)) for check in missing.checks] == [(False, True)]
+
+
+def test_a_stream_that_falls_behind_fails_its_check_though_no_run_succeeds(house: House) -> None:
+    text = (house.conf / "declarations" / "sightings.py").read_text()
+    house.declare(
+        "sightings",
+        text.replace("max_quarantine_share", "freshness=timedelta(microseconds=1), max_quarantine_share").replace(
+            "from lakehouse import", "from datetime import timedelta\n\nfrom lakehouse import"
+        ),
+    )
+    house.birds(2)
+    assert look(house).checks == [], "it has not begun, so nothing is late"
+    read_birds(house, 0)
+    late = look(house)
+    assert [check.passed for check in late.checks] == [False]
+    assert "longer than" in str(late.checks[0].description)
+    assert look(house, late.cursor).checks == []
 
 
 def test_a_topic_made_anew_is_refused_by_name_while_it_is_still_shorter_than_what_was_read(house: House) -> None:
@@ -88,6 +122,7 @@ def test_a_topic_made_anew_is_refused_by_name_while_it_is_still_shorter_than_wha
     read_birds(house, 100, topic_id="before")
     [request] = look(house).run_requests
     assert request.tags[POSITION_TAG] == position_digest("TopicRecreated")
+    assert [check.passed for check in look(house).checks] == [False]
 
 
 def test_a_log_that_ends_before_the_position_is_refused_by_name(house: House) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from lakehouse.declarations import Stream, ToTable, Trigger
 from lakehouse.engines.kafka.statement import Counts
 from lakehouse.engines.kafka.topics import PartitionRange
 from lakehouse.settings import IngestSettings
-from lakehouse.steps.ingest.record_limit import LARGEST_BYTES, record_limit
+from lakehouse.steps.ingest.record_limit import LARGEST_BYTES, limits_of, record_limit
 
 MIB, GIB = 1024**2, 1024**3
 LIMITS = IngestSettings(max_records_per_run=5_000_000, max_bytes_per_run=2 * GIB)  # pyright: ignore[reportArgumentType]
@@ -55,3 +56,10 @@ def test_few_records_are_taken_without_a_look() -> None:
 def test_where_no_record_can_be_sampled_the_past_tells() -> None:
     assert limit(lambda *_: 0, past=Counts(read=1, bytes=MIB)) == (2 * GIB // MIB, 3)
     assert limit(lambda *_: 0, past=Counts()) == (2 * GIB // 1024, 3)
+
+
+def test_a_streams_own_cap_in_records_comes_before_that_of_the_settings() -> None:
+    plain = Stream(name="a", topic="a", route=ToTable("raw.a"))
+    small = Stream(name="b", topic="b", route=ToTable("raw.b"), trigger=Trigger(max_records_per_run=7))
+    assert limits_of(LIMITS, plain) == LIMITS
+    assert limits_of(LIMITS, small) == LIMITS.model_copy(update={"max_records_per_run": 7})

@@ -49,6 +49,9 @@ def dev(
         # One Spark for all runs: otherwise each would wait for a JVM of its own.
         os.environ["LAKEHOUSE_PLATFORM"] = "connect"
         context = Context(context.conf, context.out, context.err)
+    if "start_maintenance" not in context.settings.automation.model_fields_set:
+        # A laptop looks after its tables by itself; elsewhere somebody says so, since it deletes.
+        os.environ["LAKEHOUSE__AUTOMATION__START_MAINTENANCE"] = "true"
     with resumable(context), ended_by_signals(), alive_as_dev(context.settings.state), ExitStack() as stack:
         require_free(port)  # after the mark: who holds the port may be another of this very folder
         started = stack.enter_context(servers(context))

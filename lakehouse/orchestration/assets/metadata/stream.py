@@ -61,6 +61,10 @@ def _stream_metadata(report: IngestReport, attempt: Attempt) -> dict[str, Any]:
     if report.without_record:
         metadata["offsets without a record"] = sum(report.without_record.values())
         metadata["why offsets have no record"] = WITHOUT_RECORD[report.because]
+    if report.mirror is not None:
+        metadata["position mirrored to group"] = report.mirror.group
+        if report.mirror.problem:
+            metadata["position not mirrored"] = report.mirror.problem
     if picture := arrivals_markdown(report.arrivals):
         metadata["arrivals"] = MetadataValue.md(picture)
     return metadata

@@ -7,6 +7,7 @@ import dagster as dg
 
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka import oldest_unread_time
+from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown
@@ -59,6 +60,17 @@ def doubtful_result(refusal: IngestRefused, key: dg.AssetKey) -> dg.AssetCheckRe
         passed=False,
         severity=dg.AssetCheckSeverity.WARN,
         description=f"How far the stream has read is in doubt. {refusal}",
+    )
+
+
+def trouble_result(trouble: LakehouseError, key: dg.AssetKey) -> dg.AssetCheckResult:
+    """Tell that broker or topic do not answer, so that nobody can say what is unread."""
+    return dg.AssetCheckResult(
+        asset_key=key,
+        check_name=NAME,
+        passed=False,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"Nobody can say what is unread. {trouble}",
     )
 
 

@@ -1,0 +1,1 @@
+"""Frames that plain assets return and take."""
