@@ -205,7 +205,7 @@ def test_what_expiry_took_while_it_was_read_is_not_lost(lake: Computed, monkeypa
     assert audit().exit_code == 1
 
 
-WRONG_FIELDS: dict[str, Callable[[Document], object]] = {
+WRONG_FIELDS: dict[str, Callable[[Document], None]] = {
     "no snapshot": lambda document: document["snapshots"].append(None),
     "an id that is a list": lambda document: document["snapshots"][0].update({"snapshot-id": [1]}),
     "a time that is text": lambda document: document["snapshots"][0].update({"timestamp-ms": "hunter2"}),
@@ -217,7 +217,7 @@ WRONG_FIELDS: dict[str, Callable[[Document], object]] = {
 
 @pytest.mark.parametrize("change", WRONG_FIELDS.values(), ids=WRONG_FIELDS)
 def test_a_metadata_file_with_a_wrong_field_is_named_in_one_line(
-    lake: Computed, change: Callable[[Document], object]
+    lake: Computed, change: Callable[[Document], None]
 ) -> None:
     lake.edit(B, change)
     (path,) = lake.catalog.locations([tuple(B.split("."))]).known.values()
