@@ -13,7 +13,6 @@ PATH_PROPERTIES = (
     "write.folder-storage.path",
     "write.object-storage.path",
 )
-OBJECT_STORAGE = "write.object-storage.enabled"
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<host_follows>//)?")
 _WITHOUT_HOST = ("hdfs", "viewfs")
 # PyIceberg reads an address up to the first # or ?, and drops control characters: files of all names are then one.
@@ -67,6 +66,8 @@ def place_of(location: str) -> str:
 
 
 def lies_elsewhere(properties: Mapping[str, str]) -> list[str]:
-    """Properties of a table by which files of its own need not lie below its location."""
-    is_hashed = properties.get(OBJECT_STORAGE, "false").lower() == "true"
-    return [*(key for key in PATH_PROPERTIES if key in properties), *([OBJECT_STORAGE] if is_hashed else [])]
+    """Properties of a table by which files of its own need not lie below its location.
+
+    `write.object-storage.enabled` is none of them: alone it makes folders of hashes in the table's own data folder.
+    """
+    return [key for key in PATH_PROPERTIES if key in properties]

@@ -340,4 +340,25 @@ INGEST = (
         lets_pass=gives(()),
         guard="steps/ingest/repair/test_reprocess.py::test_rows_leave_by_no_other_step[loss]",
     ),
+    Mechanism(
+        name="offsets of other writers",
+        promise="P1: A table of another writer is called proven that has two rows of one record.",
+        keeps="lakehouse.proofs.foreign.offset_runs:Runs.repeated",
+        lets_pass=gives([]),
+        guard="proofs/foreign/test_audit.py::test_a_record_in_two_commits_names_both",
+    ),
+    Mechanism(
+        name="files of other writers",
+        promise="P1: A file that another writer lists twice is read twice, and nobody is told.",
+        keeps="lakehouse.proofs.foreign.audit:_listed_twice",
+        lets_pass=gives(()),
+        guard="proofs/foreign/test_audit.py::test_a_file_that_is_listed_twice_disproves_without_any_coordinates",
+    ),
+    Mechanism(
+        name="records without a row",
+        promise="P1: A table of another writer is called proven that lacks a record.",
+        keeps="lakehouse.proofs.foreign.offset_runs:Runs.missing",
+        lets_pass=gives([]),
+        guard="proofs/foreign/test_by_coordinates.py::test_a_record_without_a_row_is_named_unless_the_writer_filters",
+    ),
 )

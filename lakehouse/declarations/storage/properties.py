@@ -9,6 +9,7 @@ from lakehouse.declarations.columns.names import COORDINATE_NAMES
 from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.declarations.policies.maintenance import Maintenance, maintenance_properties
 from lakehouse.declarations.storage.file_layout import layout_properties
+from lakehouse.declarations.storage.file_paths import path_properties
 from lakehouse.declarations.storage.layout import HasLayout
 from lakehouse.iceberg.locations import PATH_PROPERTIES, is_cut
 
@@ -74,6 +75,7 @@ def table_properties(table: HasProperties) -> dict[str, str]:
     properties = {**_HYGIENE, "comment": table.description, "lakehouse.owner": table.owner}
     if table.key:
         properties["lakehouse.key"] = ",".join(table.key)
+    properties.update(path_properties(table))
     properties.update(_maintained(table))
     properties.update(table.properties)
     properties.update(_metrics(table))

@@ -173,5 +173,5 @@ def test_a_member_that_does_not_exist_holds_the_release(sql_group: MakeGroup) ->
     group.make()
     checks = group.checks()
     group.catalog.drop_table((group.lake.namespace, "b"))
-    with pytest.raises(ReleaseHeld, match=r"b: it does not exist. To repair: materialize it: `lakehouse derive"):
+    with pytest.raises(ReleaseHeld, match=r"b: it does not exist. To repair: materialize it: `lakehouse run`"):
         group.release(checks=checks)

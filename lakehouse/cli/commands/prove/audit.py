@@ -23,6 +23,8 @@ from lakehouse.cli.commands.prove.audit_release import RELEASES
 from lakehouse.cli.commands.prove.audit_rewrites import REWRITES
 from lakehouse.cli.commands.prove.audit_scope import AuditedThing, AuditFinding, Auditing, Kind, show_finding
 from lakehouse.cli.commands.prove.audit_streams import STREAMS
+from lakehouse.cli.commands.prove.foreign import options as of_others
+from lakehouse.cli.commands.prove.foreign.command import audit_of_others
 from lakehouse.cli.commands.prove.remedies import remedy_for
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
@@ -30,6 +32,8 @@ from lakehouse.cli.exit_codes import PROMISE_BROKEN
 from lakehouse.declarations import BrokenDeclaration, Declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit import Finding
+from lakehouse.proofs.foreign import ColumnNames
+from lakehouse.proofs.foreign.by_coordinates import Expectations
 from lakehouse.protocol.catalog import catalog_refusal
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
@@ -81,24 +85,42 @@ def audit(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     scan: Annotated[
-        bool,
-        typer.Option(
-            "--scan",
-            help="Read every page of every file with its checksum, and believe no statistics.",
-        ),
+        bool, typer.Option("--scan", help="Read every page of every file with its checksum, and believe no statistics.")
     ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Compare every key of a mirror with its changelog, however many there are.")
     ] = False,
+    foreign: of_others.ForeignTables = None,
+    topic: of_others.Topic = "",
+    group: of_others.Group = "",
+    topic_column: of_others.TopicColumn = "",
+    partition_column: of_others.PartitionColumn = "",
+    offset_column: of_others.OffsetColumn = "",
+    key: of_others.Key = None,
+    filters: of_others.Filters = False,
+    started_late: of_others.StartedLate = False,
 ) -> None:
     """Prove that records are there once, mirrors are what their changelogs make, derived tables and releases agree.
 
     And that everybody who reads a table in ranges of snapshots can go on.
 
+    With --foreign, of a table that another writer fills: whether it has each record of its topic once.
+
     Exit 1: a promise is broken, whatever could not be read beside it; 2: nobody can say.
     """
     context = context_of(ctx)
-    proofs = _proofs(context, names or [], scan=scan, full=full)
+    columns = ColumnNames(topic_column, partition_column, offset_column)
+    expected = Expectations(filters=filters, started_late=started_late)
+    asked = of_others.ForeignOptions.typed(foreign, topic, group, columns, key, expected)
+    of_others.refuse_contradictions(asked, names, scan=scan, full=full)
+    if asked.tables:
+        audit_of_others(context, asked, as_json=as_json)
+    else:
+        _audit_ours(context, names or (), as_json=as_json, scan=scan, full=full)
+
+
+def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: bool, full: bool) -> None:
+    proofs = _proofs(context, names, scan=scan, full=full)
     holds = not proofs.unreadable and all(proof.holds for _, of_kind in proofs.made for proof in of_kind.values())
     unsure = [doubt for kind, of_kind in proofs.made for proof in of_kind.values() for doubt in kind.unsure(proof)]
     unsure += [f"{broken.message} {_NOTHING_PROVEN}" for broken in proofs.not_loaded]

@@ -120,6 +120,8 @@ class ParquetFiles:
         self._named += 1
         key = cast("PartitionKey", _Folder(self._folders.path(partition))) if partition else None
         path = self._locations.new_data_location(name, key)
+        if not path.endswith(f"/{name}"):  # a hash and a hyphen came before it: by its name it is known whose it is
+            path = f"{path.removesuffix(f'-{name}')}/{name}"
 
         def create() -> Any:
             sink = self._io.new_output(path).create()

@@ -3,7 +3,7 @@
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import OWN_TABLES, Declarations, Table
-from lakehouse.iceberg.locations import OBJECT_STORAGE, PATH_PROPERTIES, lies_elsewhere
+from lakehouse.iceberg.locations import PATH_PROPERTIES, lies_elsewhere
 from lakehouse.iceberg.own_files import is_outside_warehouse
 from lakehouse.protocol.seals.history import MAIN, last_seal, summary_of
 from lakehouse.steps.maintenance.model.state import Traits
@@ -12,7 +12,6 @@ _GOES_BY = (
     "gc.enabled",
     "history.expire.max-ref-age-ms",
     *PATH_PROPERTIES,
-    OBJECT_STORAGE,
     "write.distribution-mode",
     "write.spark.fanout.enabled",
     "write.delete.mode",

@@ -9,6 +9,7 @@ import pytest
 from lakehouse.declarations import ByDay
 from lakehouse.orchestration.checks.derived.definition import trust_judges
 from lakehouse.orchestration.checks.table import table_checks
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.resources import Lake
 from lakehouse.proofs.lineage.computations import Computation
 from lakehouse.proofs.lineage.origins import Origin
@@ -33,7 +34,7 @@ def lake(tmp_path: Path) -> Computed:
 
 def prove(lake: Computed, table: str = TOP) -> tuple[Found, dg.ExecuteInProcessResult]:
     """Run the checks of one table as Dagster does, without Spark."""
-    resource = Lake(None, lake.declarations)  # type: ignore[arg-type]
+    resource = Lake(None, lake.declarations, DEFAULT_NAMES)  # type: ignore[arg-type]
     vars(resource)["catalog"] = lake.catalog
     definition = table_checks(lake.declarations.tables[table], lake.declarations)
     assert definition is not None

@@ -14,6 +14,7 @@ from lakehouse.build import PROVE_JOB
 from lakehouse.cli import app
 from lakehouse.declarations import Mirror
 from lakehouse.orchestration.checks import mirror_checks
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse_tests.fixtures.lakes import sql_settings
@@ -52,7 +53,7 @@ def lake(filled: Saved) -> MirroredLake:
 
 def prove(lake: MirroredLake, *names: str) -> tuple[dict[str, dg.AssetCheckEvaluation], dg.ExecuteInProcessResult]:
     """Run the checks, or some of them, as Dagster does."""
-    resource = Lake(None, lake.declarations)  # type: ignore[arg-type]
+    resource = Lake(None, lake.declarations, DEFAULT_NAMES)  # type: ignore[arg-type]
     vars(resource)["catalog"] = lake.catalog
     definition = mirror_checks(lake.tables, lake.declarations)
     key = dg.AssetKey(BIRDS.split("."))

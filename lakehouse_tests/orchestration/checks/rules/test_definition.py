@@ -18,6 +18,7 @@ from lakehouse.contracts.rules.stored.references import NotComparable
 from lakehouse.declarations import Declarations, References, Rows
 from lakehouse.orchestration.checks.rules.definition import rule_judges
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
+from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.commit import publish, seal_branch
 from lakehouse.protocol.seals.attempt import Attempt
@@ -63,7 +64,7 @@ class Judged:
 
     def ask(self, name: str, check: str) -> dg.AssetCheckResult:
         """Answer one."""
-        lake = Lake(SimpleNamespace(declarations=()), self.declarations)  # type: ignore[arg-type]
+        lake = Lake(SimpleNamespace(declarations=()), self.declarations, DEFAULT_NAMES)  # type: ignore[arg-type]
         vars(lake)["catalog"] = self.stored.catalog
         contracted = self.tables[name]
         return self.judges(name)[check].answer(

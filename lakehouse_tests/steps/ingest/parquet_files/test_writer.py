@@ -246,6 +246,18 @@ def test_locations_follow_the_tables_properties(tmp_path: Path) -> None:
     assert len(Path(told["path"]).relative_to(f"{tmp_path.as_uri()}/t/data").parts) == 5
 
 
+@pytest.mark.parametrize("spec", [UNPARTITIONED_PARTITION_SPEC, BY_NAME])
+def test_a_file_in_a_folder_of_hashes_keeps_its_name(tmp_path: Path, spec: PartitionSpec) -> None:
+    """Its name begins with its attempt's id, by which a proof knows whose it is."""
+    hashed = {"write_object__storage_enabled": "true", "write_object__storage_partitioned__paths": "false"}
+    files = writer(metadata(tmp_path, spec, **hashed), prefix="attempt")
+    files.write(rows(range(1), ["x" * 260]))
+    [told] = files.finish().to_pylist()
+    folder, _, name = told["path"].removeprefix(f"{tmp_path.as_uri()}/t/data/").rpartition("/")
+    assert name == "attempt-00000.parquet"
+    assert re.fullmatch("[01]{4}/[01]{4}/[01]{4}/[01]{8}", folder)
+
+
 @pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "uncompressed"])
 def test_every_codec_takes_a_level_or_ignores_it_as_spark_does(tmp_path: Path, codec: str) -> None:
     properties = {"write_parquet_compression__codec": codec, "write_parquet_compression__level": "5"}

@@ -144,12 +144,14 @@ def test_a_release_keeps_what_was_released_and_no_more(house: House) -> None:
     house.grow(4)
     done = expire(house.catalog, house.declarations, LOG, SMALL)
     assert [(holder.kind, holder.owner, count) for holder, count in done.selection.blocked.items()] == [
-        ("release", released, 1)
+        ("release", released, 1),
+        ("release", f"{GROUP}-current", 1),
     ]
     assert {s.snapshot_id for s in house.log.metadata.snapshots} == {*house.line[:2], at}
     assert house.log.scan(snapshot_id=at).to_arrow().num_rows == 2
     assert can_plan(house.catalog, house.declarations, LOG) == ()
     house.log.manage_snapshots().remove_tag(f"release-{released}").commit()
+    house.log.manage_snapshots().remove_tag(f"release-{GROUP}-current").commit()
     (lost,) = can_plan(house.catalog, house.declarations, LOG)
     assert (lost.kind, lost.name) == ("release", released)
     assert GROUP in lost.name

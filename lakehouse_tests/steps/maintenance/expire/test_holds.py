@@ -27,7 +27,7 @@ from lakehouse.steps.maintenance.model.state import SnapshotHold
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake, insert
 from lakehouse_tests.steps.cdc.mirrored import LOG as CHANGES
-from lakehouse_tests.steps.maintenance.house import COPY, LOG, MIRROR, House, days_ahead, work_on
+from lakehouse_tests.steps.maintenance.house import COPY, GROUP, LOG, MIRROR, House, days_ahead, work_on
 
 pytestmark = pytest.mark.slow
 
@@ -69,6 +69,7 @@ def test_every_kind_is_named_with_what_to_do_about_it(house: House) -> None:
         ("incremental", COPY),
         ("lease", "year-end"),
         ("release", release_id),
+        ("release", f"{GROUP}-current"),
         ("pin", pin),
         ("checkpoint", checkpoint),
         ("tag", "mine"),

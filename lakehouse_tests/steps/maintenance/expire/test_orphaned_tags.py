@@ -7,7 +7,7 @@ import pytest
 from lakehouse.declarations import Declarations, Expire
 from lakehouse.steps.maintenance.expire import expire
 from lakehouse.steps.maintenance.expire.holds import holders_of
-from lakehouse.steps.release.names import tag_of
+from lakehouse.steps.release.names import TAG_PREFIX, current_tag, tag_of
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.maintenance.house import COPY, GROUP, LOG, House, days_ahead
 
@@ -22,11 +22,21 @@ def house(sql_lake: Lake) -> House:
     return House.of(sql_lake)
 
 
-def command_of(house: House, declarations: Declarations) -> str:
-    """What holds the changelog by a release says to do."""
-    (hold,) = [hold for hold in holders_of(house.catalog, declarations, house.log) if hold.kind == "release"]
-    assert bool(hold.reason) is (hold.command != KEEP_LESS)
-    return hold.command
+def commands_of(house: House, declarations: Declarations) -> dict[str, str]:
+    """Tag → what it says to do, of those that hold the changelog by a release."""
+    holds = [hold for hold in holders_of(house.catalog, declarations, house.log) if hold.kind == "release"]
+    assert all(bool(hold.reason) is ("DROP TAG" in hold.command) for hold in holds)
+    return {TAG_PREFIX + hold.owner: hold.command for hold in holds}
+
+
+def looked_after(release_id: str) -> dict[str, str]:
+    """What is said while a declared release looks after its tags."""
+    return {tag_of(release_id): KEEP_LESS, current_tag(GROUP): "it moves with the next release"}
+
+
+def drops(release_id: str) -> dict[str, str]:
+    """What is said if nobody does."""
+    return {tag: f"ALTER TABLE {LOG} DROP TAG `{tag}`" for tag in (tag_of(release_id), current_tag(GROUP))}
 
 
 @pytest.mark.parametrize("pointer", ["kept", "dropped"])
@@ -34,24 +44,25 @@ def test_a_group_that_is_not_declared_any_more(house: House, pointer: str) -> No
     house.grow(1)
     release_id = house.release()
     house.grow(4)
-    assert command_of(house, house.declarations) == KEEP_LESS
+    assert commands_of(house, house.declarations) == looked_after(release_id)
     if pointer == "dropped":
         house.catalog.drop_table(("release", GROUP))
     declarations = replace(house.declarations, releases={})
-    assert command_of(house, declarations) == f"ALTER TABLE {LOG} DROP TAG `{tag_of(release_id)}`"
+    assert commands_of(house, declarations) == drops(release_id)
     blocked = expire.expire(house.catalog, declarations, LOG, SMALL, now=days_ahead(2)).selection.blocked
-    assert [hold.kind for hold in blocked] == ["release"]
-    house.log.manage_snapshots().remove_tag(tag_of(release_id)).commit()  # what the command does
+    assert [hold.kind for hold in blocked] == ["release", "release"]
+    for tag in drops(release_id):
+        house.log.manage_snapshots().remove_tag(tag).commit()  # what the command does
     assert not expire.expire(house.catalog, declarations, LOG, SMALL, now=days_ahead(2)).selection.blocked
 
 
 def test_a_table_that_has_left_the_group(house: House) -> None:
     """The pointer remembers that it was a member, as long as there is one."""
     house.grow(1)
-    house.release()
+    release_id = house.release()
     former = replace(house.declarations.releases[GROUP], members=(COPY,))
     declarations = replace(house.declarations, releases={GROUP: former})
-    assert command_of(house, declarations) == KEEP_LESS
+    assert commands_of(house, declarations) == looked_after(release_id)
     house.catalog.drop_table(("release", GROUP))
-    assert "DROP TAG" in command_of(house, declarations)
-    assert command_of(house, house.declarations) == KEEP_LESS, "the next release of a member drops it"
+    assert commands_of(house, declarations) == drops(release_id)
+    assert commands_of(house, house.declarations) == looked_after(release_id), "the next release of a member drops it"

@@ -303,7 +303,6 @@ def test_a_neighbour_that_cannot_be_loaded_may_be_anywhere(folder: Folder) -> No
         {"gc.enabled": "false"},
         {"write.data.path": "file:///elsewhere"},
         {"write.metadata.path": "file:///elsewhere"},
-        {"write.object-storage.enabled": "true"},
     ],
 )
 def test_where_files_may_be_anybodys_nobody_looks(folder: Folder, told: dict[str, str]) -> None:
@@ -313,6 +312,19 @@ def test_where_files_may_be_anybodys_nobody_looks(folder: Folder, told: dict[str
     with pytest.raises(CannotLook, match=next(iter(told))):
         folder.look()
     assert folder.events() == []
+
+
+def test_folders_of_hashes_are_the_tables_own(folder: Folder) -> None:
+    with folder.table.transaction() as change:
+        change.set_properties({"write.object-storage.enabled": "true"})
+    folder.lake.write("more", **{folder.name.split(".")[1]: [5]})
+    before, stray = folder.files(), folder.put("data/0110/1001/1011/10110010/stray.parquet")
+    folder.age(days_ago=3)
+    assert folder.look().effect.candidates == 1
+    assert folder.look(days=3).effect.deleted == 1
+    assert folder.files() == before
+    assert folder.events() == [("candidate", stray), ("deleted", stray)]
+    assert len(folder.lake.rows(folder.name)) == 6
 
 
 def test_two_tables_at_one_place_are_refused(folder: Folder) -> None:

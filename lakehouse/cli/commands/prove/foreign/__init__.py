@@ -1,0 +1,1 @@
+"""`lakehouse audit --foreign`: tables that somebody else writes."""
