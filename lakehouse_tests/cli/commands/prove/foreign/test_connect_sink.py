@@ -1,6 +1,8 @@
 """A table that the real Iceberg sink of Kafka Connect has filled: proven; and its duplicates named once it is rewound.
 
-`docs/how-to/audit-foreign.md` has its commands. Guarded mechanism: offsets that two rows have are found among all files, and the commits that brought them.
+`docs/how-to/audit-foreign.md` has its commands.
+
+Guarded mechanism: offsets that two rows have are found among all files, and the commits that brought them.
 """
 
 import json
