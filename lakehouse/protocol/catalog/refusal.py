@@ -75,17 +75,11 @@ def address_of(settings: CatalogSettings) -> str:
     A password may have been written with `/` or `@` as they are: all up to the last `@` is left out.
     """
     if settings.type == "rest":
-<<<<<<< HEAD
-        return re.sub(r"//[^/@]*@", "//", settings.address).partition("?")[0]
+        return re.sub(r"//.*@", "//", re.split("[?#]", settings.address)[0])
     url = make_url(settings.address)
-    return url.database or "memory" if url.host is None else f"{url.host}:{url.port or 5432}/{url.database}"
-=======
-        return re.sub(r"//.*@", "//", re.split("[?#]", settings.uri)[0])
-    url = make_url(settings.uri)
     if url.host is None:
         return url.database or "memory"
     return f"{url.host.rpartition('@')[2]}:{url.port or 5432}/{url.database}"
->>>>>>> adversary
 
 
 def _of_database(causes: Sequence[BaseException], settings: CatalogSettings) -> LakehouseError | None:
