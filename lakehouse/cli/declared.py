@@ -89,7 +89,7 @@ def require_declared(declarations: Declarations, kind: str, names: Iterable[str]
 
 def catalog_of(context: Context) -> LakeCatalog:
     """Open the catalog; a laptop's state folder is made if it is the first to ask."""
-    context.settings.state.root.mkdir(parents=True, exist_ok=True)
+    context.settings.state.make()
     return open_catalog(context.settings.catalog)
 
 

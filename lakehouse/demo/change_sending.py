@@ -51,7 +51,7 @@ def _messages(kafka: KafkaSettings, topic: str, offsets: dict[int, int]) -> dict
     requested = {part: offset for part, offset in offsets.items() if offset >= limits[part].earliest}
     messages: dict[int, Message] = {}
     # librdkafka demands a group; nobody joins it, and nothing is stored.
-    config = {**client_config(kafka), "group.id": "lakehouse-simulate", "enable.auto.commit": False}
+    config = {**client_config(kafka), "group.id": f"{kafka.group_prefix}simulate", "enable.auto.commit": False}
     consumer = Consumer(config, logger=LIBRDKAFKA_LOG)
     try:
         consumer.assign([TopicPartition(topic, part, offset) for part, offset in requested.items()])

@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lakehouse.settings.state import make_private
+
 
 @dataclass(frozen=True)
 class Daemon:
@@ -29,8 +31,8 @@ class Daemon:
 
     def start(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
         """Start the process, detached: Ctrl-C in our terminal is not for it, and it does not end with us."""
-        self.pid_file.parent.mkdir(parents=True, exist_ok=True)
-        self.log.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self.pid_file.parent)
+        make_private(self.log.parent)
         output = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         pid = os.posix_spawn(
             command[0],

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from lakehouse.engines.maven import copy_dependencies
 from lakehouse.errors import LakehouseError
+from lakehouse.settings.state import make_private
 
 _MOST_NAMED = 3  # JARs of a problem that a message names
 REMEDY = "fetch the locked JARs again with `lakehouse jars`."
@@ -90,7 +91,7 @@ def fetch_jars(
         return verified_jars(lock, folder)
     except JarMismatch:
         pass  # absent, half there or outdated: that is what we are here to mend
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_private(folder.parent)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         fresh = Path(scratch) / folder.name
         if source is None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,7 +18,6 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 # for each, in the name that the parser is given and in the messages that it reads.
 _STAND_INS = {code: chr(0xF000 + code) for code in (*range(0x20), ord('"'), ord("\\"))}
 _ORIGINALS = {ord(letter): chr(code) for code, letter in _STAND_INS.items()}
-_ORIGINALS_IN_JSON = {letter: msgspec.json.encode(text).decode()[1:-1] for letter, text in _ORIGINALS.items()}
 _STRING = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?', re.DOTALL)
 
 
@@ -50,7 +50,8 @@ class QuotedNames:
     """Names that the parser does not take, in messages and in what is said of them."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = {name: msgspec.json.encode(parser_name(name)) for name in names if parser_name(name) != name}
+        self._names = {name: parser_name(name) for name in names if parser_name(name) != name}
+        self._originals = {stand_in: name for name, stand_in in self._names.items()}
 
     def hide(self, values: pa.BinaryArray) -> pa.BinaryArray:
         """Messages with the parser's names in the place of these; nearly always the messages themselves."""
@@ -62,7 +63,7 @@ class QuotedNames:
         """The same for one message or key."""
         if not self._names or value is None or b"\\" not in value:
             return value
-        return _STRING.sub(self._member, value)
+        return _STRING.sub(partial(_member, self._names), value)
 
     def shown(self, errors: Mapping[int, RecordError]) -> dict[int, RecordError]:
         """What is wrong with messages, by the names that they have."""
@@ -71,20 +72,23 @@ class QuotedNames:
         return {row: replace(error, message=original_name(error.message)) for row, error in errors.items()}
 
     def shown_json(self, parts: Mapping[int, str]) -> dict[int, str]:
-        """Parts of messages as they came."""
+        """Parts of messages with the names that they have; every other text stays, whatever letters are in it."""
         if not self._names:
             return dict(parts)
-        return {row: text.translate(_ORIGINALS_IN_JSON) for row, text in parts.items()}
+        member = partial(_member, self._originals)
+        return {row: _STRING.sub(member, text.encode()).decode() for row, text in parts.items()}
 
-    def _member(self, match: re.Match[bytes]) -> bytes:
-        string, colon = match.groups()
-        if colon is None or b"\\" not in string:
-            return match[0]
-        try:
-            name = msgspec.json.decode(string, type=str)
-        except msgspec.DecodeError:
-            return match[0]
-        return self._names[name] + colon if name in self._names else match[0]
+
+def _member(names: Mapping[str, str], match: re.Match[bytes]) -> bytes:
+    """A member of an object by its other name, if it has one."""
+    string, colon = match.groups()
+    if colon is None:
+        return match[0]
+    try:
+        name = msgspec.json.decode(string, type=str)
+    except msgspec.DecodeError:
+        return match[0]
+    return msgspec.json.encode(names[name]) + colon if name in names else match[0]
 
 
 def _renamed(field: pa.Field, aliases: Mapping[str, str]) -> pa.Field:

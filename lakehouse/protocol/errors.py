@@ -80,7 +80,7 @@ class SealBroken(LakehouseError):
 
 
 class MetadataFileDamaged(LakehouseError):
-    """The document that the catalog names for a table is gone, or is no JSON; or it names none.
+    """The document that the catalog names for a table is gone, or is no metadata; or it names none.
 
     Attributes:
         table: whose it is.

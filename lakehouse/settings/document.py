@@ -42,6 +42,14 @@ class Document:
         section[path[-1]] = value
         self.origins[path] = variable
 
+    def below(self, path: KeyPath) -> dict[str, Any]:
+        """What is under a key, or nothing."""
+        section = self.content
+        for part in path:
+            inner: object = section.get(part)
+            section = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        return section
+
     def only(self, *keys: str) -> "Document":
         """Return these keys alone."""
         return Document(self.file, {key: self.content[key] for key in keys if key in self.content}, self.origins)

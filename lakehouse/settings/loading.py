@@ -8,6 +8,15 @@ from typing import TypeVar, cast
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from lakehouse.settings.document import Document, read_document, read_yaml
+from lakehouse.settings.environment import (
+    SHORT,
+    is_free,
+    names_of,
+    overrides,
+    property_name,
+    refuse_unknown,
+    variables_of_secrets,
+)
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models import (
     AutomationSettings,
@@ -21,14 +30,23 @@ from lakehouse.settings.models import (
 )
 from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
-from lakehouse.settings.secret import LateSecret, has_reference, holds_a_password, names_a_secret
+from lakehouse.settings.plain_secret import looks_like_a_secret, names_a_secret
+from lakehouse.settings.secret import LateSecret, has_reference, without_references
 from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
 _SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
-_PREFIX = "LAKEHOUSE__"
+_MODELS: dict[str, type[BaseModel]] = {
+    "platform": Platform,
+    "catalog": CatalogSettings,
+    "kafka": KafkaSettings,
+    "ingest": IngestSettings,
+    "maintenance": MaintenanceSettings,
+    "dagster": DagsterSettings,
+}
+_ADDRESSES = (("uri",), ("remote",))
 _Model = TypeVar("_Model", bound=BaseModel)
 # Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
 _HARMLESS = {
@@ -48,6 +66,7 @@ _HARMLESS = {
     "needs_key",
     "no_parameter",
     "no_such_zone",
+    "one_login",
     "path_is_cut",
     "string_type",
 }
@@ -67,22 +86,24 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
     env = os.environ if environ is None else environ
     folder = _conf_folder(conf, env)
     chosen = read_document(folder / SELECTION)
-    overrides = _overrides(env)
-    for key in ("platform", "catalog", "kafka", "home", "demo", "jars"):
+    refuse_unknown(env, set(names_of(_MODELS, _SELECTION_KEYS)), variables_of_secrets(folder))
+    for key in SHORT:
         if value := env.get(f"LAKEHOUSE_{key.upper()}"):
             chosen.put((key,), value, f"LAKEHOUSE_{key.upper()}")
-    for path, value, variable in overrides:
+    given = overrides(env)
+    for path, value, variable in given:
         if len(path) == 1 or path[0] not in _FOLDERS:
-            chosen.put(path, value, variable)
+            _put(chosen, path, value, variable)
     chosen.refuse_unknown(_SELECTION_KEYS)
+    chosen.map_text(lambda key_path, text: _without_secret(chosen, key_path, text))
 
     home = _resolved(folder, chosen.text("home", "../.lakehouse"))
     parts: dict[str, Document] = {}
     for key, subfolder in _FOLDERS.items():
         document = _selected(folder, subfolder, key, chosen)
-        for path, value, variable in overrides:
+        for path, value, variable in given:
             if path[0] == key and len(path) > 1:
-                document.put(path[1:], value, variable)
+                _put(document, path, value, variable, below=1)
         if "name" in document.content and key == "platform":
             raise SettingsError(f"{document.where('name')}: a platform is named by its file.", remedy="remove the key.")
         document.map_text(lambda key_path, text, doc=document: _substituted(doc, key_path, text, home))
@@ -115,17 +136,6 @@ def _conf_folder(conf: Path | None, env: Mapping[str, str]) -> Path:
     return folder
 
 
-def _overrides(env: Mapping[str, str]) -> list[tuple[tuple[str, ...], str, str]]:
-    # Section and key are typed in capitals; what is below them (a property's own name) keeps its case.
-    overrides: list[tuple[tuple[str, ...], str, str]] = []
-    for variable in sorted(env):
-        if variable.startswith(_PREFIX):
-            first, *rest = variable.removeprefix(_PREFIX).split("__")
-            path = (first.lower(), *(part.lower() for part in rest[:1]), *rest[1:])
-            overrides.append((path, env[variable], variable))
-    return overrides
-
-
 def _selected(folder: Path, subfolder: str, key: str, chosen: Document) -> Document:
     name = chosen.text(key, "local")
     names = sorted(path.stem for path in (folder / subfolder).glob("*.yaml"))
@@ -137,32 +147,50 @@ def _selected(folder: Path, subfolder: str, key: str, chosen: Document) -> Docum
     return read_document(folder / subfolder / f"{name}.yaml")
 
 
+def _put(document: Document, path: tuple[str, ...], value: str, variable: str, *, below: int = 0) -> None:
+    """Override one value of the document that is `below` so many parts of the path."""
+    if is_free(path):
+        section = document.below(path[below:-1])
+        known = _names_of_pyiceberg() if path[0] == "catalog" else ()
+        path = (*path[:-1], property_name(path[-1], {*section, *known}, f"Environment variable {variable}"))
+    document.put(path[below:], value, variable)
+
+
+def _names_of_pyiceberg() -> set[str]:
+    """The properties that PyIceberg has a name for."""
+    from pyiceberg import catalog, io  # costs more than all the rest of this room, and is seldom needed
+
+    constants = [vars(module) for module in (catalog, io)]
+    return {value for names in constants for name, value in names.items() if name.isupper() and isinstance(value, str)}
+
+
 def _substituted(document: Document, path: tuple[str, ...], text: str, home: Path) -> str | SecretStr:
     text = text.replace("${home}", str(home))
-    secret_may_be_here = path[0] == "properties" and len(path) == 2
-    if has_reference(text):
-        if not secret_may_be_here:
-            raise SettingsError(
-                f"{document.where(*path)}: a secret may only be a value under properties.", remedy="move it there."
-            )
-        return LateSecret(text, where=document.where(*path))
-    if secret_may_be_here and names_a_secret(path[-1]):
+    where, in_address = document.where(*path), path in _ADDRESSES
+    if not in_address and (path[0] != "properties" or len(path) != 2):
+        return _without_secret(document, path, text)
+    if looks_like_a_secret(without_references(text)) or (names_a_secret(path[-1]) and not has_reference(text)):
         if path in document.origins:
-            return SecretStr(text)
+            return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else SecretStr(text)
         raise SettingsError(
-            f"{document.where(*path)}: a secret must not be written into a file.",
+            f"{where}: a {'password' if in_address else 'secret'} must not be written into a file.",
             remedy="write ${env:NAME} or ${file:/path} in its place.",
         )
-    if path[0] == "conf" and names_a_secret(path[-1]):
+    return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else text
+
+
+def _without_secret(document: Document, path: tuple[str, ...], text: str) -> str:
+    """A text that is no place for a secret."""
+    where = document.where(*path)
+    if path[0] == "conf" and (has_reference(text) or names_a_secret(path[-1]) or looks_like_a_secret(text)):
         raise SettingsError(
-            f"{document.where(*path)}: Spark shows its settings in its UI and logs, no place for a secret.",
+            f"{where}: Spark shows its settings in its UI and logs, no place for a secret.",
             remedy="give it to Spark's own environment, or, if a catalog or its storage needs it, to the catalog's "
             "properties.",
         )
-    if path == ("uri",) and path not in document.origins and holds_a_password(text):
+    if has_reference(text) or looks_like_a_secret(text):
         raise SettingsError(
-            f"{document.where(*path)}: a password must not be written into a file.",
-            remedy="set the whole address in the environment: LAKEHOUSE__CATALOG__URI.",
+            f"{where}: a secret may only be a value under properties, or within uri or remote.", remedy="move it there."
         )
     return text
 

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_va
 from pydantic_core import PydanticCustomError
 
 from lakehouse.settings.parameters import Parameter, problem_of
+from lakehouse.settings.plain_secret import hidden
+from lakehouse.settings.secret import revealed
 from lakehouse.settings.state import StateFolder
 
 GONE = "seconds_per_tick"
@@ -28,7 +30,7 @@ class Platform(Section):
         name: the file's name.
         mode: `classic` starts Spark in this process, `connect` talks to a Spark Connect server.
         master: for classic, and for a Connect server that we start ourselves.
-        remote: the Connect server's address, `sc://host:port`.
+        remote: the Connect server's address, `sc://host:port`; references to secrets are allowed in it.
         conf: Spark configuration, passed as it is.
         stop_timeout_seconds: how long a session may take to stop before it is abandoned.
     """
@@ -36,7 +38,7 @@ class Platform(Section):
     name: str
     mode: Literal["classic", "connect"]
     master: str | None = None
-    remote: str | None = None
+    remote: Property | None = None
     conf: dict[str, str] = {}
     stop_timeout_seconds: float = Field(default=10, gt=0)
 
@@ -49,6 +51,16 @@ class Platform(Section):
             )
         return self
 
+    @field_validator("remote")
+    @classmethod
+    def _hides_its_token(cls, value: Property | None) -> Property | None:
+        return None if value is None else hidden(value)
+
+    @property
+    def remote_address(self) -> str | None:
+        """The Connect server's address in the clear; secrets are looked up here."""
+        return None if self.remote is None else revealed(self.remote)
+
 
 class CatalogSettings(Section):
     """Where tables live: a file of `conf/catalogs/`.
@@ -56,16 +68,32 @@ class CatalogSettings(Section):
     Attributes:
         name: the catalog's name, as the SQL catalog stores it with each table; Spark calls every catalog `lake`.
         type: `sql` (SQLite or PostgreSQL) or `rest`.
-        uri: a SQLAlchemy address, or the REST catalog's URL. Spark's JDBC form is derived from it.
+        uri: a SQLAlchemy address, or the REST catalog's URL. Spark's JDBC form is derived from it. References to
+            secrets are allowed in it: `postgresql+psycopg://lake:${env:LAKE_PASSWORD}@host/lake`.
         warehouse: where new tables are put, an address without `#` and `?`; a REST catalog may take a name here.
         properties: further PyIceberg properties.
     """
 
     name: str = "lake"
     type: Literal["sql", "rest"]
-    uri: str
+    uri: Property
     warehouse: str
     properties: dict[str, Property] = {}
+
+    @property
+    def address(self) -> str:
+        """The address in the clear; secrets are looked up here, so keep it out of messages."""
+        return revealed(self.uri)
+
+    @field_validator("uri")
+    @classmethod
+    def _hides_its_password(cls, value: Property) -> Property:
+        return hidden(value)
+
+    @field_validator("properties")
+    @classmethod
+    def _hide_secrets(cls, value: dict[str, Property]) -> dict[str, Property]:
+        return {key: hidden(item, key) for key, item in value.items()}
 
     @field_validator("warehouse")
     @classmethod
@@ -92,20 +120,61 @@ class RegistrySettings(Section):
     timeout_seconds: float = Field(default=10, gt=0)
 
 
+class MskIamSettings(Section):
+    """Login to Amazon MSK by IAM, with what AWS' own chain of credentials brings: environment, profile, role.
+
+    Attributes:
+        region: of the cluster; otherwise what the brokers' names say, or else `AWS_REGION`.
+        profile: of the AWS configuration, in the place of the chain.
+        role_arn: a role to assume with the credentials of the chain.
+    """
+
+    region: str | None = Field(default=None, pattern=r"^[a-z0-9-]+$")
+    profile: str | None = Field(default=None, pattern=r"^[^\"\\;]+$")
+    role_arn: str | None = Field(default=None, pattern=r"^arn:[^\"\\;\s]+$")
+
+    @model_validator(mode="after")
+    def _is_unambiguous(self) -> Self:
+        if self.profile and self.role_arn:
+            raise PydanticCustomError("one_login", "Either profile or role_arn; a profile may itself name a role")
+        return self
+
+
 class KafkaSettings(Section):
     """Where Kafka is: a file of `conf/kafka/`.
 
     Attributes:
         bootstrap_servers: `host:port`, comma-separated.
         local: a broker of our own, that we start and stop.
-        properties: further client properties in librdkafka's names.
+        group_prefix: what the names of all our consumer groups begin with, for the cluster's access lists.
+        mirror_positions: after each publish, write the position into the consumer group `<group_prefix><stream>`, for
+            tools that watch lag. We never read it.
+        msk_iam: Login to Amazon MSK by IAM, for both clients. Its keys are below.
+        properties: further client properties in librdkafka's names; Spark's are derived from them.
         schema_registry: where schemas are, for streams whose records name theirs.
     """
 
     bootstrap_servers: str
     local: bool = False
+    group_prefix: str = Field(default="lakehouse-", pattern=r"^[A-Za-z0-9._-]{1,100}$")
+    mirror_positions: bool = False
+    msk_iam: MskIamSettings | None = None
     properties: dict[str, Property] = {}
     schema_registry: RegistrySettings | None = None
+
+    @field_validator("properties")
+    @classmethod
+    def _hide_secrets(cls, value: dict[str, Property]) -> dict[str, Property]:
+        return {key: hidden(item, key) for key, item in value.items()}
+
+    @model_validator(mode="after")
+    def _has_one_login(self) -> Self:
+        own = sorted(name for name in self.properties if name.startswith(("sasl.", "security.protocol")))
+        if self.msk_iam is not None and own:
+            raise PydanticCustomError(
+                "one_login", "With msk_iam the property {name} is set by itself; remove it", {"name": own[0]}
+            )
+        return self
 
 
 class IngestSettings(Section):

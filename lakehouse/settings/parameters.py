@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from lakehouse.settings.secret import names_a_secret
+from lakehouse.settings.plain_secret import names_a_secret
 
 Parameter = bool | int | float | str
 Parameters = Mapping[str, Parameter]

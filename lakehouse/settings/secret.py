@@ -5,21 +5,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 from pydantic import SecretStr
 
 from lakehouse.settings.error import SettingsError
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
-_SECRET_KEY = re.compile(
-    r"(^|[._-])("
-    r"password|passphrase|secret|credentials?|token|authorization|connection[._-]?string|sas[._-]?token\..+"
-    r"|(secret[._-]?access|secret|account|api|private|encryption|signing|shared[._-]?access)[._-]?key|key\.pem"
-    r"|jaas\.config|oauthbearer\.config"
-    r")$",
-    re.IGNORECASE,
-)
 
 
 def has_reference(value: str) -> bool:
@@ -27,17 +19,23 @@ def has_reference(value: str) -> bool:
     return _REFERENCE.search(value) is not None
 
 
-def names_a_secret(key: str) -> bool:
-    """Say whether a property of this name holds a secret, judged by its last words."""
-    return _SECRET_KEY.search(key) is not None
+def without_references(value: str) -> str:
+    """What stands in plain text beside the references."""
+    return _REFERENCE.sub("", value)
 
 
-def holds_a_password(address: str) -> bool:
-    """Say whether a password stands in an address, as in `postgresql://user:password@host/lake`."""
-    try:
-        return bool(urlsplit(address).password)
-    except ValueError:  # no address at all: whoever opens it says so
-        return False
+def variables_in(text: str) -> set[str]:
+    """The environment variables that a text refers to."""
+    return {match[2] for match in _REFERENCE.finditer(text) if match[1] == "env"}
+
+
+def revealed(value: str | SecretStr) -> str:
+    """A value in the clear.
+
+    Raises:
+        SettingsError: the variable or file that it refers to cannot be read.
+    """
+    return value.get_secret_value() if isinstance(value, SecretStr) else value
 
 
 class LateSecret(SecretStr):
@@ -47,11 +45,19 @@ class LateSecret(SecretStr):
     to another process is the reference, not the value.
     """
 
-    def __init__(self, template: str, *, where: str) -> None:
-        """Hold `template`, text with at least one reference; `where` names the file and key for errors."""
+    def __init__(self, template: str, *, where: str, in_address: bool = False) -> None:
+        """Hold a text with at least one reference.
+
+        Args:
+            template: the text.
+            where: the file and key, for errors.
+            in_address: whether the text is an address, in which a password may hold no `@` or `/` as they are: what is
+                looked up for a part of it is written with percent signs.
+        """
         super().__init__(template)
         self._template = template
         self._where = where
+        self._quoted = in_address and _REFERENCE.fullmatch(template) is None
 
     def get_secret_value(self) -> str:
         """Read the environment variable or file now.
@@ -59,7 +65,7 @@ class LateSecret(SecretStr):
         Raises:
             SettingsError: the variable is not set or the file cannot be read.
         """
-        return _REFERENCE.sub(self._look_up, self._template)
+        return _REFERENCE.sub(self._in_its_place, self._template)
 
     def parts(self) -> Iterator[tuple[Literal["text", "env", "file"], str]]:
         """Text, names of environment variables and paths of files, in their order; no value is looked up."""
@@ -71,6 +77,10 @@ class LateSecret(SecretStr):
             begun = match.end()
         if text := self._template[begun:]:
             yield "text", text
+
+    def _in_its_place(self, match: re.Match[str]) -> str:
+        value = self._look_up(match)
+        return quote(value, safe="") if self._quoted else value
 
     def _look_up(self, match: re.Match[str]) -> str:
         kind, name = match.groups()
@@ -98,6 +108,9 @@ class LateSecret(SecretStr):
 
     def __len__(self) -> int:
         return len(self.get_secret_value())
+
+    def __bool__(self) -> bool:
+        return True  # to ask whether there is one looks nothing up
 
     def __copy__(self) -> Self:
         return self

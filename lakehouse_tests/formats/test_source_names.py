@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lakehouse.declarations import Changelog, Debezium, DeclarationError, Dms, Flat
 from lakehouse.formats.json.decoder import JsonDecoder
 from lakehouse.formats.json.routed import RoutedDecoder
+from lakehouse.formats.source_names import parser_name
 from lakehouse.steps.cdc.replay.changes import _image
 from lakehouse_tests.formats.changes.decoding import changelog, debezium, decode, decoder_of, wrapped
 from lakehouse_tests.formats.changes.dms.test_messages import PLACE, dms
@@ -115,6 +116,17 @@ def test_what_is_said_of_messages_has_the_names_of_messages() -> None:
     required = pa.schema([SCHEMA.field(0), SCHEMA.field(1).with_nullable(False)])
     decoded = JsonDecoder(required, {"price": QUOTED}).decode(pa.array([b'{"number": 1}'], pa.binary()))
     assert f"`{QUOTED}`" in decoded.errors[0].message
+
+
+@pytest.mark.parametrize("escaped", [True, False])
+def test_letters_for_private_use_stay_what_they_are(escaped: bool) -> None:
+    """As icons have them, also in what nobody declared."""
+    unknown = {"icon": "\uf022 \uf05c", "n\uf022": ["\uf022"], "quoted": parser_name(QUOTED)}
+    after = {QUOTED: 1, SPACED: "\uf022", "other": None, **unknown}
+    message = json.dumps(debezium("c", after), ensure_ascii=escaped).encode()
+    row = decode([message], aliased()).only()
+    assert (row["key"], row["after"]["price"]) == ({"number": 1}, "\uf022")
+    assert json.loads(row["extra"]) == unknown
 
 
 def test_quoted_names_of_a_format_and_of_a_schema() -> None:

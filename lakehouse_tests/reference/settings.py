@@ -12,6 +12,7 @@ from lakehouse.settings.models import (
     IngestSettings,
     KafkaSettings,
     MaintenanceSettings,
+    MskIamSettings,
     Platform,
     RegistrySettings,
     Section,
@@ -30,6 +31,7 @@ SECTIONS: dict[str, type[Section]] = {
     "A file of `conf/catalogs/`": CatalogSettings,
     "A file of `conf/kafka/`": KafkaSettings,
     "`schema_registry` in a file of `conf/kafka/`": RegistrySettings,
+    "`msk_iam` in a file of `conf/kafka/`": MskIamSettings,
 }
 # What the loader puts where a file of `conf/` says nothing.
 LOADED = {"platform": "local", "catalog": "local", "kafka": "local", "declarations": ["declarations"]}
@@ -40,8 +42,17 @@ _BEGIN = """
 - Each key has an environment variable: `LAKEHOUSE_PLATFORM=connect`, `LAKEHOUSE__INGEST__MAX_RECORDS_PER_RUN=100000`.
 - `LAKEHOUSE_CONF` names another folder than `conf/`, as does `lakehouse --conf`.
 - `LAKEHOUSE_DECLARATIONS` adds folders to `declarations`.
+- Below `conf` and `properties` of a file, and below `parameters`, a name follows that is not ours. In it one
+  underscore is a dot, two are an underscore and three a dash: `LAKEHOUSE__KAFKA__PROPERTIES__SASL_PASSWORD`. Capitals
+  alone become small. A name that the file has, or PyIceberg, is known by any case and by one underscore for a dash.
+- A variable that begins with `LAKEHOUSE_` and that nobody reads is refused, with the nearest that is read. Variables
+  that files of `conf/` refer to are read.
 - Sizes take units: `2 GiB`. `${home}` stands for the folder of local state.
-- A value `${env:NAME}` or `${file:/path}` is a secret. It is read when it is used, and never shown."""
+- `${env:NAME}` and `${file:/path}` refer to a secret: as a value under `properties`, or within `uri` and `remote`. It
+  is read when it is used, and never shown. Within an address it is written with percent signs.
+- What looks like a secret in a file is refused: by its key (`sasl.password`, `header.Authorization`, a JAAS
+  configuration), or by its text (a password in an address, an account's key, a private key).
+- The folder of local state is made for its owner alone (mode 0700)."""
 
 
 def page() -> str:

@@ -167,7 +167,7 @@ def test_a_missing_file_is_named(conf: Path) -> None:
 
 
 def test_an_unknown_override_is_refused_and_named(conf: Path) -> None:
-    assert "LAKEHOUSE__INGEST__MAX_RECORD: Extra" in refusal(conf, {"LAKEHOUSE__INGEST__MAX_RECORD": "5"})
+    assert "Environment variable LAKEHOUSE__INGEST__MAX_RECORD" in refusal(conf, {"LAKEHOUSE__INGEST__MAX_RECORD": "5"})
     assert "Environment variable LAKEHOUSE__CAP" in refusal(conf, {"LAKEHOUSE__CAP": "5"})
     assert "LAKEHOUSE__TIMEZONE__X" in refusal(conf, {"LAKEHOUSE__TIMEZONE__X": "5"})
 
@@ -240,7 +240,7 @@ class TestSecrets:
             assert says in answer
             assert "hunter2" not in answer
         address = "postgresql+psycopg://me:hunter2@host/lake"
-        assert load_settings(conf, {"LAKEHOUSE__CATALOG__URI": address}).catalog.uri == address
+        assert load_settings(conf, {"LAKEHOUSE__CATALOG__URI": address}).catalog.address == address
 
     def test_are_never_echoed_from_a_wrong_place(self, conf: Path) -> None:
         for text in (

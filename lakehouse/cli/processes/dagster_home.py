@@ -18,7 +18,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.run_context import PROCESS_TAG
 from lakehouse.settings import Settings
 from lakehouse.settings.shipped import instance_file
-from lakehouse.settings.state import StateFolder
+from lakehouse.settings.state import StateFolder, make_private
 
 HOME_VARIABLE = "DAGSTER_HOME"
 _DEV = "dev"
@@ -66,7 +66,8 @@ def prepare_home(settings: Settings) -> DagsterHome:
     if home.path == ours:
         home = DagsterHome(ours, own=True)
     if home.own:
-        home.path.mkdir(parents=True, exist_ok=True)
+        settings.state.make()
+        make_private(home.path)
         shutil.copyfile(instance_file(settings.conf), home.path / "dagster.yaml")
     elif not home.path.is_dir():
         raise DagsterHomeMissing(
@@ -96,7 +97,7 @@ def alive(state: StateFolder, name: str = "") -> Generator[str]:
     """
     mark = name or f"{_where(state)}{_SEPARATOR}{uuid.uuid4().hex}"
     file = _mark(state, mark)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_private(file.parent)
     with file.open("a+") as handle:  # who holds the lock has written its process id
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

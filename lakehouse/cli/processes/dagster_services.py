@@ -19,6 +19,7 @@ from lakehouse.cli.processes.run_context import say, shielded
 from lakehouse.cli.processes.run_events import Followed
 from lakehouse.cli.processes.supervision import Supervised
 from lakehouse.errors import LakehouseError
+from lakehouse.settings.state import make_private
 
 HOST = "127.0.0.1"
 _READY_WITHIN = 120.0
@@ -62,7 +63,7 @@ def serve(
     """
     state = context.settings.state
     log = state.logs / "dagster.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    make_private(log.parent)
     module = "lakehouse.orchestration.web.services"
     command = [sys.executable, "-m", module, "--host", HOST, "--port", str(port), *(["--read-only"] * read_only)]
     with log.open("wb") as output:

@@ -12,6 +12,7 @@ from lakehouse.cli.context import Context
 from lakehouse.cli.processes.prerequisites import bring_prerequisites
 from lakehouse.cli.processes.supervision import Server
 from lakehouse.cli.servers import connect_server_here, local_broker
+from lakehouse.engines.spark.connect_client import Remote
 
 BROKER, SPARK_CONNECT = "Kafka broker", "Spark Connect server"
 INTERRUPTED = 128 + signal.SIGINT
@@ -39,7 +40,8 @@ def servers(context: Context, *, broker: bool = True) -> Generator[dict[str, Ser
             say(context, f"Kafka broker at {kafka.bootstrap_servers}")
         if context.settings.platform.mode == "connect" and (server := connect_server_here(context)) is not None:
             ours[SPARK_CONNECT] = _started(context, SPARK_CONNECT, server, undo)
-            say(context, f"Spark Connect at {context.settings.platform.remote}")
+            remote = Remote.of(context.settings)
+            say(context, f"Spark Connect at sc://{remote.host}:{remote.port}")
         yield ours
     finally:
         with shielded():

@@ -4,6 +4,7 @@ A reference (`${env:NAME}`) becomes what the engine itself resolves. Where it re
 reference, the text has a gap and a comment that says what belongs there.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 
@@ -13,9 +14,11 @@ from sqlalchemy import make_url
 from lakehouse.engines.spark import catalog_conf
 from lakehouse.engines.spark.connect_client import Remote, token_file
 from lakehouse.settings import CatalogSettings, Settings
-from lakehouse.settings.secret import LateSecret, names_a_secret
+from lakehouse.settings.plain_secret import names_a_secret
+from lakehouse.settings.secret import LateSecret, revealed
 
 GAP = "<secret>"
+_PASSWORD = re.compile(r"(://[^/@\s:]*:)[^/@\s]+@")
 _PYICEBERG = "PYICEBERG_CATALOG__LAKE__"
 _DUCKDB_SECRETS = {"token": "TOKEN", "oauth2-server-uri": "OAUTH2_SERVER_URI", "scope": "OAUTH2_SCOPE"}
 _TRINO = {
@@ -35,7 +38,7 @@ _TRINO = {
 def pyiceberg(settings: Settings) -> Iterator[str]:
     """Environment variables of PyIceberg's, for a shell; `load_catalog("lake")` reads them."""
     catalog = settings.catalog
-    yield from (f"export {_PYICEBERG}TYPE={catalog.type}", f"export {_PYICEBERG}URI={shlex.quote(_address(catalog))}")
+    yield from (f"export {_PYICEBERG}TYPE={catalog.type}", f"export {_PYICEBERG}URI={_address_in_shell(catalog)}")
     yield f"export {_PYICEBERG}WAREHOUSE={shlex.quote(catalog.warehouse)}"
     for key, value in catalog.properties.items():
         if "_" in key:  # PyIceberg reads one as a dash
@@ -57,7 +60,7 @@ def duckdb(settings: Settings) -> Iterator[str]:
     if secrets:
         yield f"CREATE SECRET lake (TYPE iceberg, {', '.join(secrets)});"
     login = "SECRET lake" if secrets else "AUTHORIZATION_TYPE 'none'"
-    yield f"ATTACH {_sql(catalog.warehouse)} AS lake (TYPE iceberg, ENDPOINT {_sql(catalog.uri)}, {login});"
+    yield f"ATTACH {_sql(catalog.warehouse)} AS lake (TYPE iceberg, ENDPOINT {_sql(_shown_address(catalog))}, {login});"
 
 
 def spark(settings: Settings) -> Iterator[str]:
@@ -66,7 +69,9 @@ def spark(settings: Settings) -> Iterator[str]:
     yield "spark.sql.extensions org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
     rest = settings.catalog.type == "rest"
 
-    def reveal(_key: str, secret: SecretStr) -> str:
+    def reveal(key: str, secret: SecretStr) -> str:
+        if key.endswith(".uri"):
+            return _shown_address(settings.catalog)
         # Iceberg's REST client resolves `env:NAME` by itself; its JDBC catalog does not.
         parts = list(secret.parts()) if isinstance(secret, LateSecret) else []
         return f"env:{parts[0][1]}" if rest and [kind for kind, _ in parts] == ["env"] else GAP
@@ -81,7 +86,8 @@ def spark(settings: Settings) -> Iterator[str]:
 def notebook(settings: Settings) -> Iterator[str]:
     """Where a Spark Connect server listens, for a shell."""
     remote, key = settings.platform.remote, token_file(settings.state)
-    if settings.platform.mode != "connect" or remote is None:
+    remote = "" if remote is None else _template(remote)
+    if settings.platform.mode != "connect" or not remote:
         yield (
             f"# The platform {settings.platform.name} has no Spark Connect server. For one of this machine's own: "
             "LAKEHOUSE_PLATFORM=connect lakehouse up --connect"
@@ -103,11 +109,11 @@ def trino(settings: Settings) -> Iterator[str]:
     catalog = settings.catalog
     yield "connector.name=iceberg"
     if catalog.type == "rest":
-        yield from ("iceberg.catalog.type=rest", f"iceberg.rest-catalog.uri={catalog.uri}")
+        yield from ("iceberg.catalog.type=rest", f"iceberg.rest-catalog.uri={_shown_address(catalog)}")
         yield f"iceberg.rest-catalog.warehouse={catalog.warehouse}"
         if {"token", "credential"} & catalog.properties.keys():
             yield "iceberg.rest-catalog.security=OAUTH2"
-    elif (url := make_url(catalog.uri)).get_backend_name() == "postgresql":
+    elif (url := make_url(_shown_address(catalog))).get_backend_name() == "postgresql":
         yield from ("iceberg.catalog.type=jdbc", "iceberg.jdbc-catalog.driver-class=org.postgresql.Driver")
         port = f":{url.port}" if url.port else ""
         yield f"iceberg.jdbc-catalog.connection-url=jdbc:postgresql://{url.host or 'localhost'}{port}/{url.database}"
@@ -138,11 +144,22 @@ READERS: Mapping[str, Callable[[Settings], Iterator[str]]] = {
 }
 
 
-def _address(catalog: CatalogSettings) -> str:
-    if catalog.type == "rest":
-        return catalog.uri
-    url = make_url(catalog.uri)
-    return url.set(password=GAP).render_as_string(hide_password=False) if url.password else catalog.uri
+def _shown_address(catalog: CatalogSettings) -> str:
+    """The address with gaps for secrets."""
+    return _PASSWORD.sub(rf"\1{GAP}@", _template(catalog.uri))
+
+
+def _address_in_shell(catalog: CatalogSettings) -> str:
+    if isinstance(catalog.uri, LateSecret):
+        return _in_shell(catalog.uri)
+    return shlex.quote(_shown_address(catalog))
+
+
+def _template(value: str | SecretStr) -> str:
+    """A text with a gap for each reference; of an address from the environment, what hides its password."""
+    if isinstance(value, LateSecret):
+        return "".join(text if kind == "text" else GAP for kind, text in value.parts())
+    return revealed(value)
 
 
 def _shown(key: str, value: str | SecretStr) -> str:

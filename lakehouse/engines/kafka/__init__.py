@@ -1,11 +1,21 @@
 """Kafka: what a topic holds, how to reach it, and a broker of our own for the laptop."""
 
-from lakehouse.engines.kafka.clients import ClientProperties, UnsupportedKafkaSecurity, client_config, spark_options
-from lakehouse.engines.kafka.connection import BrokerUnreachable, ClientRefused, KafkaBusy, KafkaRefused, TopicMissing
+from lakehouse.engines.kafka.clients import ClientProperties, client_config, spark_options
+from lakehouse.engines.kafka.connection import (
+    BrokerUnreachable,
+    ClientRefused,
+    KafkaBusy,
+    KafkaForbidden,
+    KafkaLoginRefused,
+    KafkaRefused,
+    TopicMissing,
+)
 from lakehouse.engines.kafka.local_broker import BrokerFailed, LocalBroker
 from lakehouse.engines.kafka.oversized import Oversized, first_oversized
 from lakehouse.engines.kafka.peek import oldest_unread_time, sample_record_bytes
 from lakehouse.engines.kafka.produce import NotDelivered, Record, send
+from lakehouse.engines.kafka.security.java_properties import UnsupportedKafkaSecurity
+from lakehouse.engines.kafka.security.msk_iam import MskLoginFailed
 from lakehouse.engines.kafka.topics import (
     PartitionRange,
     TopicState,
@@ -22,8 +32,11 @@ __all__ = [
     "ClientProperties",
     "ClientRefused",
     "KafkaBusy",
+    "KafkaForbidden",
+    "KafkaLoginRefused",
     "KafkaRefused",
     "LocalBroker",
+    "MskLoginFailed",
     "NotDelivered",
     "Oversized",
     "PartitionRange",

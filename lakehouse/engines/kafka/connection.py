@@ -15,7 +15,8 @@ from confluent_kafka.admin import (
 )
 from pydantic import SecretStr
 
-from lakehouse.engines.kafka.clients import SECRET, client_config
+from lakehouse.engines.kafka.clients import client_config, is_secret
+from lakehouse.engines.kafka.security.msk_iam import TokenCallback
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings
 
@@ -37,15 +38,37 @@ BUSY = {
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+}
+
+# How librdkafka, and the broker through it, say that a login failed: credentials, certificates, a token endpoint.
+LOGIN = {
+    KafkaError._AUTHENTICATION,  # noqa: SLF001
+    KafkaError._SSL,  # noqa: SLF001
+    KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError.UNSUPPORTED_SASL_MECHANISM,
+    KafkaError.ILLEGAL_SASL_STATE,
+}
+FORBIDDEN = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 }
 
 Answer = TypeVar("Answer")
 
+_ALERT = re.compile(r"(tls|ssl)v?\S* alert", re.IGNORECASE)
 _TIMING = re.compile(r" \(after \d+ms in state .*\)$")
 
 
 class BrokerUnreachable(LakehouseError):
     """No broker answered in time, or it did not let us in."""
+
+
+class KafkaLoginRefused(BrokerUnreachable):
+    """A broker is there, and does not let us in: credentials or certificates are not those that it wants."""
 
 
 class TopicMissing(LakehouseError):
@@ -60,6 +83,10 @@ class KafkaRefused(LakehouseError):
     """The cluster answered with an error that asking again does not mend."""
 
 
+class KafkaForbidden(KafkaRefused):
+    """We are let in, and the cluster's access lists do not allow what is asked."""
+
+
 class ClientRefused(LakehouseError):
     """A property of the client is misspelt, or has a value that it cannot have."""
 
@@ -72,10 +99,11 @@ class Connection:
     """
 
     def __init__(self, kafka: KafkaSettings, *, timeout: float = TIMEOUT) -> None:
+        self._kafka = kafka
         self.servers = kafka.bootstrap_servers
         self.timeout = timeout
         self._trouble: KafkaError | None = None
-        config: dict[str, str | int | float | bool | Callable[[KafkaError], None]] = {
+        config: dict[str, str | int | float | bool | TokenCallback | Callable[[KafkaError], None]] = {
             **client_config(kafka),
             "error_cb": self._remember,
             "socket.connection.setup.timeout.ms": 5000,
@@ -113,7 +141,7 @@ class Connection:
         try:
             return future.result(timeout=self.timeout + 5)
         except FutureTimeout:
-            raise self._unreachable(topic, "no answer") from None
+            raise self._unreachable(topic, None) from None
         except KafkaException as error:
             raise self.explained(error.args[0], topic) from error
 
@@ -145,17 +173,40 @@ class Connection:
                 remedy="create it, or correct the topic in the stream's declaration.",
             )
         if code in {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}:  # noqa: SLF001
-            return self._unreachable(topic, error.str())
-        text = f"Kafka at {self.servers} answers{about}: {error.str()} ({error.name()})."
+            return self._unreachable(topic, error)
+        if code in LOGIN:
+            return self._login_refused(error)
+        text = f"Kafka at {self.servers} answers{about}: {_without_values(error.str(), self._kafka)} ({error.name()})."
+        if code in FORBIDDEN:
+            prefix = self._kafka.group_prefix
+            return KafkaForbidden(
+                text,
+                remedy=f"allow our user Describe and Read on the topic, and Read on groups that begin with {prefix}.",
+            )
         return KafkaBusy(text) if code in BUSY else KafkaRefused(text)
 
-    def _unreachable(self, topic: str, reason: str) -> BrokerUnreachable:
+    def _unreachable(self, topic: str, error: KafkaError | None) -> BrokerUnreachable:
         self.admin.poll(0)  # librdkafka's own explanation, if it has one, arrives by callback
+        trouble = self._trouble or error
+        # Under TLS 1.3 a certificate is refused after the handshake: to librdkafka a connection that broke.
+        if trouble is not None and (trouble.code() in LOGIN or _ALERT.search(trouble.str())):
+            return self._login_refused(trouble)
         return BrokerUnreachable(
             f"No Kafka broker answers at {self.servers}{f' (asked for topic {topic})' if topic else ''}: "
-            f"{_TIMING.sub('', self._trouble.str() if self._trouble else reason)}.",
+            f"{self._reason(trouble)}.",
             remedy="start it (`lakehouse up` for the local one), or correct its settings in conf/kafka.",
         )
+
+    def _login_refused(self, error: KafkaError) -> KafkaLoginRefused:
+        return KafkaLoginRefused(
+            f"Kafka at {self.servers} does not let us in: {self._reason(error)}.",
+            remedy="correct the login in the chosen file of conf/kafka, or what its references lead to.",
+        )
+
+    def _reason(self, error: KafkaError | None) -> str:
+        """What librdkafka says, in one line; it may repeat what a token endpoint answered."""
+        text = _TIMING.sub("", error.str()) if error is not None else "no answer"
+        return " ".join(_without_values(text, self._kafka).split())
 
     def _remember(self, error: KafkaError) -> None:
         # "all brokers down" follows each real reason and says less.
@@ -166,6 +217,6 @@ class Connection:
 def _without_values(text: str, kafka: KafkaSettings) -> str:
     """What librdkafka says of its configuration, without the values of properties that may be secret."""
     for name, value in client_config(kafka).items():
-        if SECRET.search(name) or isinstance(kafka.properties.get(name), SecretStr):
+        if isinstance(value, str) and value and (is_secret(name) or isinstance(kafka.properties.get(name), SecretStr)):
             text = text.replace(value, "***")
     return text.rstrip(".")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from lakehouse.engines.kafka.clients import onlooker_config
+from lakehouse.engines.kafka.clients import ConsumerValue, onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, Connection
 from lakehouse.settings import KafkaSettings
 
@@ -84,7 +84,7 @@ def _too_large(message: Message, limit: int, kafka: KafkaSettings, topic: str) -
     return False
 
 
-def _config(kafka: KafkaSettings, limit: int) -> dict[str, str | int | bool]:
+def _config(kafka: KafkaSettings, limit: int) -> dict[str, ConsumerValue]:
     """An onlooker that unpacks no more than the limit."""
     return {
         **onlooker_config(kafka, "peek"),

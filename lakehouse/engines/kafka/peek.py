@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Message, TopicPartition
 
-from lakehouse.engines.kafka.clients import onlooker_config
+from lakehouse.engines.kafka.clients import ConsumerValue, onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, TIMEOUT, BrokerUnreachable, Connection
 from lakehouse.engines.kafka.topics import read_topic
 from lakehouse.settings import KafkaSettings
@@ -103,7 +103,7 @@ def _collect(
     return collected
 
 
-def _config(kafka: KafkaSettings) -> dict[str, str | int | bool]:
+def _config(kafka: KafkaSettings) -> dict[str, ConsumerValue]:
     """An onlooker that fetches little."""
     return {
         **onlooker_config(kafka, "peek"),

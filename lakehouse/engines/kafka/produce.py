@@ -1,6 +1,7 @@
 """Sending many messages: idempotent, compressed, in order, with a bar to look at; a message that fails stops it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
@@ -67,10 +68,9 @@ def send(
         BrokerUnreachable: No broker answered.
     """
     read_topic(kafka, topic)  # librdkafka would wait a minute for a topic that does not exist
-    shipment = _Shipment(kafka, topic)
     iterator = iter(records)
     sent = 0
-    with _progress(console) as progress:
+    with _shipment(kafka, topic) as shipment, _progress(console) as progress:
         task: TaskID = progress.add_task(f"messages to {topic}", total=total)
         while chunk := list(islice(iterator, CHUNK)):
             shipment.add(chunk)
@@ -79,6 +79,20 @@ def send(
         shipment.finish()
         progress.update(task, total=sent)
     return sent
+
+
+@contextmanager
+def _shipment(kafka: KafkaSettings, topic: str) -> Generator["_Shipment"]:
+    """A producer that is closed by us, and not by garbage collection.
+
+    It and its callbacks hold each other, so it may be collected in a thread of librdkafka's that asks us for a token:
+    librdkafka then aborts the process.
+    """
+    shipment = _Shipment(kafka, topic)
+    try:
+        yield shipment
+    finally:
+        shipment.close()
 
 
 class _Shipment:
@@ -97,6 +111,11 @@ class _Shipment:
     def finish(self) -> None:
         while self._served(self._producer.flush, 1.0):
             pass
+
+    def close(self) -> None:
+        """End it; what was not delivered is dropped, for it is told."""
+        self._producer.purge()
+        self._producer.close()
 
     def _queued(self, record: Record) -> bool:
         try:

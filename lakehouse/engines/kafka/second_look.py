@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import ConfigResource, ResourceType  # pyright: ignore[reportPrivateImportUsage]
 
-from lakehouse.engines.kafka.clients import onlooker_config
+from lakehouse.engines.kafka.clients import ConsumerValue, onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, TIMEOUT, BrokerUnreachable, Connection
 from lakehouse.settings import KafkaSettings
 
@@ -108,7 +108,7 @@ class _Reader:
 
     def __init__(self, kafka: KafkaSettings, topic: str, isolation: str, *, fetch_bytes: int) -> None:
         self._kafka, self._topic = kafka, topic
-        config: dict[str, str | int | bool] = {
+        config: dict[str, ConsumerValue] = {
             **onlooker_config(kafka, "second-look"),
             "isolation.level": isolation,
             "auto.offset.reset": "earliest",  # retention may overtake us between the question and the fetch

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from lakehouse.engines.kafka.clients import onlooker_config
+from lakehouse.engines.kafka.clients import ConsumerValue, onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, TIMEOUT, BrokerUnreachable, Connection
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
@@ -89,7 +89,7 @@ def _answers(consumer: Consumer, kafka: KafkaSettings, topic: str, asked: set[in
     return frozenset(cut)
 
 
-def _config(kafka: KafkaSettings) -> dict[str, str | int | bool]:
+def _config(kafka: KafkaSettings) -> dict[str, ConsumerValue]:
     """An onlooker that says where it would begin elsewhere."""
     return {
         **onlooker_config(kafka, "truncation"),

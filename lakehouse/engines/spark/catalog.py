@@ -28,6 +28,7 @@ def catalog_conf(catalog: CatalogSettings, *, reveal: Callable[[str, SecretStr],
     Raises:
         SettingsError: Spark cannot reach this kind of catalog.
     """
+    address = reveal(f"{LAKE}.uri", catalog.uri) if isinstance(catalog.uri, SecretStr) else catalog.uri
     conf = {
         LAKE: "org.apache.iceberg.spark.SparkCatalog",
         # A cached table would show an hour-old main, and a cached catalog another step's branch.
@@ -35,9 +36,9 @@ def catalog_conf(catalog: CatalogSettings, *, reveal: Callable[[str, SecretStr],
         f"{LAKE}.warehouse": catalog.warehouse,
     }
     if catalog.type == "rest":
-        conf |= {f"{LAKE}.type": "rest", f"{LAKE}.uri": catalog.uri}
+        conf |= {f"{LAKE}.type": "rest", f"{LAKE}.uri": address}
     else:
-        conf |= {f"{LAKE}.{key}": value for key, value in _jdbc(catalog).items()}
+        conf |= {f"{LAKE}.{key}": value for key, value in _jdbc(catalog, address).items()}
     for key, value in catalog.properties.items():
         if not key.startswith(_PYTHON_ONLY):
             name = f"{LAKE}.{_RENAMED.get(key, key)}"
@@ -45,13 +46,13 @@ def catalog_conf(catalog: CatalogSettings, *, reveal: Callable[[str, SecretStr],
     return conf
 
 
-def _jdbc(catalog: CatalogSettings) -> dict[str, str]:
+def _jdbc(catalog: CatalogSettings, address: str) -> dict[str, str]:
     if catalog.name != "lake":
         raise SettingsError(
             f"The SQL catalog is named {catalog.name!r}, but its rows carry the name that Spark uses, which is 'lake'.",
             remedy="remove the key `name` from the catalog's file.",
         )
-    url = make_url(catalog.uri)
+    url = make_url(address)
     common = {"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog", "jdbc.schema-version": "V1"}
     match url.get_backend_name():
         case "sqlite":

@@ -11,9 +11,10 @@ from lakehouse.engines.jars import verified_jars
 from lakehouse.engines.spark.catalog import catalog_conf
 from lakehouse.settings import Platform, Settings
 from lakehouse.settings.shipped import locked_jars
+from lakehouse.settings.state import make_private
 
 # What Spark's own pattern leaves out, a REST catalog's `credential` above all, is redacted in its logs and pages too.
-_REDACTED = r"(?i)secret|password|token|access[.]?key|credential|jaas"
+_REDACTED = r"(?i)secret|password|token|access[.]?key|credential|jaas|keystore[.]key"
 _STATIC_SQL = {
     "spark.sql.catalogImplementation",
     "spark.sql.extensions",
@@ -29,7 +30,16 @@ _FORGETFUL = {
     "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "1s",
 }
-_JOINED = ("spark.driver.extraClassPath", "spark.driver.extraJavaOptions", "spark.jars", "spark.sql.extensions")
+_JOINED = (
+    "spark.driver.extraClassPath",
+    "spark.driver.extraJavaOptions",
+    "spark.executor.extraJavaOptions",
+    "spark.jars",
+    "spark.sql.extensions",
+)
+# Kafka's Java client asks no other token endpoint than those that the JVM names, from version 4 on, and where it names
+# any.
+ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
 
 
 def spark_conf(settings: Settings) -> dict[str, str]:
@@ -64,6 +74,12 @@ def process_conf(settings: Settings) -> dict[str, str]:
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **_FORGETFUL,
     }
+    endpoint = settings.kafka.properties.get("sasl.oauthbearer.token.endpoint.url")
+    if isinstance(endpoint, str):
+        option = f"-D{ALLOWED_URLS}={endpoint}"
+        defaults["spark.driver.extraJavaOptions"] += f" {option}"
+        if not is_local(platform):
+            defaults["spark.executor.extraJavaOptions"] = option
     if is_local(platform):
         scratch = scratch_folder(settings)
         defaults["spark.driver.extraJavaOptions"] += f" -Djava.io.tmpdir={_quoted(scratch)}"
@@ -100,7 +116,7 @@ def is_local(platform: Platform) -> bool:
 def scratch_folder(settings: Settings) -> Path:
     """Where Spark spills and unpacks, made where it is missing: under the state, not in the system's `/tmp`."""
     folder = settings.state.root / "tmp" / "spark"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     return folder
 
 
@@ -111,10 +127,10 @@ def _is_session_key(key: str) -> bool:
 def _merged(defaults: dict[str, str], overrides: dict[str, str]) -> dict[str, str]:
     """The platform's file wins, except for lists, where it adds to ours."""
     merged = defaults | overrides
-    separators = {"spark.driver.extraClassPath": os.pathsep, "spark.driver.extraJavaOptions": " "}
     for key in _JOINED:
         if key in defaults and key in overrides:
-            merged[key] = f"{defaults[key]}{separators.get(key, ',')}{overrides[key]}"
+            separator = os.pathsep if key.endswith("ClassPath") else " " if key.endswith("JavaOptions") else ","
+            merged[key] = f"{defaults[key]}{separator}{overrides[key]}"
     return merged
 
 

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
@@ -46,7 +46,7 @@ class Remote:
 
     host: str
     port: int
-    url: str
+    url: str = field(repr=False)  # it may hold a token
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -55,11 +55,11 @@ class Remote:
         Raises:
             SparkUnreachable: It is not an address.
         """
-        url = settings.platform.remote or ""
+        url = settings.platform.remote_address or ""
         match = re.fullmatch(r"sc://(\[[^\]]+\]|[^:/;]+)(?::(\d+))?(?:/.*)?", url)
         if match is None:
             raise SparkUnreachable(
-                f"Platform {settings.platform.name!r}: {url!r} is not the address of a Spark Connect server.",
+                f"Platform {settings.platform.name!r}: its `remote` is not the address of a Spark Connect server.",
                 remedy="set `remote` to sc://host:port.",
             )
         return cls(match[1].strip("[]"), int(match[2] or 15002), url)

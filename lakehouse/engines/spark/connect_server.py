@@ -18,8 +18,9 @@ from lakehouse.engines.spark.driver import last_words
 from lakehouse.engines.spark.properties import properties_file
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
+from lakehouse.settings.state import make_private
 
-READY_WITHIN = 90.0
+READY_WITHIN = 240.0  # seconds; it is up in ten, and a machine with other work takes its time
 
 
 class ConnectServerFailed(LakehouseError):
@@ -144,14 +145,14 @@ class ConnectServer:
             if time.monotonic() > deadline:
                 raise ConnectServerFailed(
                     f"The Spark Connect server did not answer in {READY_WITHIN:.0f} s: {last_words(self._daemon.log)}",
-                    remedy=f"see {self._daemon.log}.",
+                    remedy=f"see {self._daemon.log}; where the machine is slow, run it again",
                 )
             time.sleep(0.1)
         return False
 
     @contextmanager
     def _turn(self) -> Generator[None]:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._folder)
         with (self._folder / "turn.lock").open("w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield

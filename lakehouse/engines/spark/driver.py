@@ -27,6 +27,7 @@ from lakehouse.engines.spark.properties import properties_file
 from lakehouse.engines.spark.texts import keep_texts
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
+from lakehouse.settings.state import make_private
 
 
 class SparkDidNotStart(LakehouseError):
@@ -63,7 +64,7 @@ def _launch(settings: Settings) -> JavaGateway:
         arguments = f"--properties-file '{properties}' --load-spark-defaults pyspark-shell"
         streams: dict[str, object] = {}
         if is_local(settings.platform):  # elsewhere the platform collects what the driver prints
-            log.parent.mkdir(parents=True, exist_ok=True)
+            make_private(log.parent)
             stream = stack.enter_context(log.open("ab"))
             streams = {"stdout": stream, "stderr": stream}
         stack.enter_context(_environment({"PYSPARK_SUBMIT_ARGS": arguments}))

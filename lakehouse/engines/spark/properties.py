@@ -6,11 +6,13 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from lakehouse.settings.state import make_private
+
 
 @contextmanager
 def properties_file(conf: Mapping[str, str], folder: Path) -> Generator[Path]:
     """A file that only its owner can read, and that is gone when the JVM has read it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     handle, name = tempfile.mkstemp(suffix=".properties", dir=folder)  # mode 0600
     path = Path(name)
     try:

@@ -53,11 +53,11 @@ class Conversion:
         self, array: pa.Array, field: pa.Field, path: str, parent_valid: pa.BooleanArray | None, lift: Lift
     ) -> pa.Array:
         """A field of a row or struct; a required one is only missed where its struct is there."""
-        if not field.nullable and array.null_count:
-            absent = array.is_null() if parent_valid is None else pc.and_(array.is_null(), parent_valid)
-            rows = lift(np.flatnonzero(absent.to_numpy(zero_copy_only=False)))
-            self._report(rows, RecordError("missing_field", f"`{path}` is required, but missing or null"))
-        return self.value(array, field.type, path, lift)
+        self._require(array, field, path, parent_valid, lift, "but missing or null")
+        value = self.value(array, field.type, path, lift)
+        if value.null_count > array.null_count:  # what was refused has its reason already
+            self._require(value, field, path, parent_valid, lift, "and what was sent for it becomes null")
+        return value
 
     def value(self, array: pa.Array, declared: pa.DataType, path: str, lift: Lift) -> pa.Array:
         """A column, or a part of one, in its declared type."""
@@ -84,6 +84,15 @@ class Conversion:
             return pa.MapArray.from_arrays(array.offsets, array.keys, items, declared, mask=mask)
         items = self.field(array.values, declared.value_field, f"{path}[]", None, up)
         return pa.ListArray.from_arrays(array.offsets, items, declared, mask=mask)
+
+    def _require(
+        self, array: pa.Array, field: pa.Field, path: str, parent_valid: pa.BooleanArray | None, lift: Lift, why: str
+    ) -> None:
+        if field.nullable or not array.null_count:
+            return
+        absent = array.is_null() if parent_valid is None else pc.and_(array.is_null(), parent_valid)
+        rows = lift(np.flatnonzero(absent.to_numpy(zero_copy_only=False)))
+        self._report(rows, RecordError("missing_field", f"`{path}` is required, {why}"))
 
     def _report(self, rows: np.ndarray, error: RecordError) -> None:
         for row in rows.tolist():

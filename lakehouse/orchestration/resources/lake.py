@@ -65,8 +65,8 @@ class Lake:
     @cached_property
     def catalog(self) -> LakeCatalog:
         """The catalog, opened on first use."""
-        if self.settings.catalog.uri.startswith("sqlite:"):
-            self.settings.state.root.mkdir(parents=True, exist_ok=True)
+        if self.settings.catalog.address.startswith("sqlite:"):
+            self.settings.state.make()
         return open_catalog(self.settings.catalog)
 
     @cached_property

@@ -10,6 +10,7 @@ from sqlalchemy import make_url
 
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.durable_files import local_path
+from lakehouse.protocol.catalog.refusal import address_of
 from lakehouse.settings import CatalogSettings
 
 DATABASE, WAREHOUSE, CONTENTS = "catalog.db", "warehouse", "backup.json"
@@ -50,10 +51,10 @@ def places_of(settings: CatalogSettings) -> Places:
     Raises:
         BackupError: they are not both on a disk here.
     """
-    url, warehouse = make_url(settings.uri) if settings.type == "sql" else None, local_path(settings.warehouse)
+    url, warehouse = make_url(settings.address) if settings.type == "sql" else None, local_path(settings.warehouse)
     if url is None or url.get_backend_name() != "sqlite" or not url.database or warehouse is None:
         raise BackupError(
-            f"The catalog at {make_url(settings.uri).host or settings.uri} is not embedded, or its warehouse "
+            f"The catalog at {address_of(settings)} is not embedded, or its warehouse "
             f"{settings.warehouse} is not on a disk here.",
             remedy="back it up by the means of its own: of the database (such as pg_dump), and of the object store "
             "(such as versions of objects); the database first",

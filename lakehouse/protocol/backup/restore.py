@@ -8,6 +8,7 @@ import msgspec
 from lakehouse.iceberg.durable_files import sync_files
 from lakehouse.protocol.backup.layout import CONTENTS, DATABASE, WAREHOUSE, BackupError, Contents, places_of, put
 from lakehouse.settings import CatalogSettings
+from lakehouse.settings.state import make_private
 
 
 def restore(settings: CatalogSettings, folder: Path) -> Contents:
@@ -39,7 +40,7 @@ def restore(settings: CatalogSettings, folder: Path) -> Contents:
     targets = {path: places.warehouse / path.relative_to(folder / WAREHOUSE) for path in files}
     for path, target in targets.items():
         put(path, target)
-    places.database.parent.mkdir(parents=True, exist_ok=True)
+    make_private(places.database.parent)
     partial = places.database.with_name(f"{DATABASE}.partial")
     shutil.copyfile(folder / DATABASE, partial)
     sync_files([*map(str, targets.values()), str(partial)])

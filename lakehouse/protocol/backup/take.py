@@ -31,6 +31,7 @@ from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.retry import OTHERS_FIRST, retrying
 from lakehouse.settings import CatalogSettings
+from lakehouse.settings.state import make_private
 
 _TRIES = 8
 
@@ -61,10 +62,10 @@ def take_backup(settings: CatalogSettings, folder: Path) -> Backup:
     places = places_of(settings)
     if not places.database.is_file():
         raise BackupError(f"There is no catalog at {places.database}.", remedy="make a table first: `lakehouse apply`")
-    require_usable(settings.uri, settings.warehouse)
+    require_usable(settings.address, settings.warehouse)
     if folder.exists() and any(folder.iterdir()):
         raise BackupError(f"The folder {folder} is not empty.", remedy="name a new one for each backup")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     gone = retry_if_exception_type((FileNotFoundError, MetadataFileDamaged))
     try:
         backup = retrying(_TRIES, gone, longest=OTHERS_FIRST)(_take, settings, folder, places.warehouse)

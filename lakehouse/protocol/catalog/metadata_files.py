@@ -10,13 +10,16 @@ from typing import Any, cast
 
 import msgspec
 import structlog
+from pydantic import ValidationError as FieldInvalid
+from pyiceberg.exceptions import ValidationError
 from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Identifier, Properties
 
 from lakehouse.iceberg.durable_files import sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA
-from lakehouse.protocol.catalog.document import Document
+from lakehouse.protocol.catalog.document import Document, parsed
 from lakehouse.protocol.errors import MetadataFileDamaged
 
 _log = structlog.get_logger(__name__)
@@ -110,6 +113,24 @@ class MetadataFiles:
 def short_reason(error: Exception) -> str:
     """What is wrong with a document; of storage, the kind of its error alone."""
     return str(error) if isinstance(error, NoDocumentError) else type(error).__name__
+
+
+def metadata_of(identifier: Identifier, location: str, document: Document) -> TableMetadata:
+    """A table's document as PyIceberg models it.
+
+    Raises:
+        MetadataFileDamaged: it is JSON, and not what the Iceberg table spec says of metadata.
+    """
+    try:
+        return parsed(document)
+    except FieldInvalid as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}".partition("\n")[0]
+    except ValidationError as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        reason = "a field is of another type than Iceberg's metadata has there"
+    raise MetadataFileDamaged(name_of(identifier), location, reason)
 
 
 def next_location(location: str, document: Document) -> str:

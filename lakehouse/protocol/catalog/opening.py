@@ -30,10 +30,10 @@ def open_catalog(settings: CatalogSettings) -> LakeCatalog:
     }
     kind = RestLakeCatalog if settings.type == "rest" else SqlLakeCatalog
     try:
-        return kind(settings.name, **{"uri": settings.uri, "warehouse": settings.warehouse, **properties})
+        return kind(settings.name, **{"uri": settings.address, "warehouse": settings.warehouse, **properties})
     except (ModuleNotFoundError, NoSuchModuleError):
         raise ExtraMissing(
-            f"The driver of the catalog's database, {make_url(settings.uri).drivername}, is not installed.",
+            f"The driver of the catalog's database, {make_url(settings.address).drivername}, is not installed.",
             remedy=f"pip install '{DISTRIBUTION}[postgres]', and write its address as postgresql+psycopg://…",
         ) from None
     except Exception as error:

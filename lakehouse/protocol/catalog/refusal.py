@@ -70,11 +70,16 @@ def catalog_refusal(error: BaseException, settings: CatalogSettings) -> Lakehous
 
 
 def address_of(settings: CatalogSettings) -> str:
-    """Where a catalog is, without the login and the options that an address may hold."""
+    """Where a catalog is, without the login and the options that an address may hold.
+
+    A password may have been written with `/` or `@` as they are: all up to the last `@` is left out.
+    """
     if settings.type == "rest":
-        return re.sub(r"//[^/@]*@", "//", settings.uri).partition("?")[0]
-    url = make_url(settings.uri)
-    return url.database or "memory" if url.host is None else f"{url.host}:{url.port or 5432}/{url.database}"
+        return re.sub(r"//.*@", "//", re.split("[?#]", settings.address)[0])
+    url = make_url(settings.address)
+    if url.host is None:
+        return url.database or "memory"
+    return f"{url.host.rpartition('@')[2]}:{url.port or 5432}/{url.database}"
 
 
 def _of_database(causes: Sequence[BaseException], settings: CatalogSettings) -> LakehouseError | None:
@@ -82,7 +87,7 @@ def _of_database(causes: Sequence[BaseException], settings: CatalogSettings) -> 
     if error is None or settings.type != "sql":
         return None
     reason = _short(str(error.orig))
-    if password := make_url(settings.uri).password:
+    if password := make_url(settings.address).password:
         reason = reason.replace(str(password), "***")
     where = f"The database {address_of(settings)} of the catalog"
     if "authentication failed" in reason:

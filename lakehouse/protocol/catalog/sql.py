@@ -30,6 +30,7 @@ from lakehouse.protocol.catalog.metadata_files import (
     MetadataFiles,
     NoDocumentError,
     folder_of,
+    metadata_of,
     outdated_files,
     short_reason,
 )
@@ -115,7 +116,7 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return {
             identifier: Table(
                 identifier=identifier,
-                metadata=(metadata := code_free(parsed(stored.document))),
+                metadata=(metadata := code_free(metadata_of(identifier, stored.location, stored.document))),
                 metadata_location=stored.location,
                 io=self._load_file_io(metadata.properties, stored.location),
                 catalog=self,

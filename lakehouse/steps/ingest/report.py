@@ -10,6 +10,7 @@ from lakehouse.engines.kafka.statement import Counts, KafkaStatement, Tallies
 from lakehouse.formats.decoded import SchemaId
 from lakehouse.protocol.commit import Published
 from lakehouse.steps.ingest.plan import IngestPlan
+from lakehouse.steps.ingest.position_mirror import PositionMirror
 from lakehouse.steps.ingest.received import Stretch
 
 
@@ -65,6 +66,7 @@ class IngestReport:
         extra_fields: field that the table does not have → records of a schema with it.
         because: why that can be, a key of `WITHOUT_RECORD`.
         published: None where there was nothing to do.
+        mirror: what became of the position's mirror in a consumer group, where one is wanted.
     """
 
     stream: str
@@ -83,6 +85,7 @@ class IngestReport:
     because: str = ""
     schemas: dict[str, int] = field(default_factory=dict[str, int])
     extra_fields: dict[str, int] = field(default_factory=dict[str, int])
+    mirror: PositionMirror | None = None
 
     @property
     def quarantine_share(self) -> float:
@@ -104,6 +107,7 @@ class IngestReport:
         statement: KafkaStatement,
         published: Published,
         seconds: float,
+        mirror: PositionMirror | None = None,
     ) -> "IngestReport":
         """Something was published."""
         return cls(
@@ -126,4 +130,5 @@ class IngestReport:
             because=statement.because,
             schemas=dict(landed.schemas),
             extra_fields=dict(landed.extra),
+            mirror=mirror,
         )

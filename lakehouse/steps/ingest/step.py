@@ -34,6 +34,7 @@ from lakehouse.steps.ingest.completeness import Completeness, compare, require_w
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
 from lakehouse.steps.ingest.position import first_offsets, joining, stored_position
+from lakehouse.steps.ingest.position_mirror import mirror_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.received import last_refused
@@ -110,7 +111,8 @@ def ingest(step: IngestStep) -> IngestReport:
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
-    report = IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began)
+    mirror = mirror_position(step.kafka, step.stream.name, plan.topic.topic, plan.end)
+    report = IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began, mirror)
     if readable.unreadable:
         raise OffsetsUnreadable(step.stream.name, plan.topic.topic, readable.unreadable, report)
     return report

@@ -96,6 +96,16 @@ def test_a_password_in_an_address_is_left_out(tmp_path: Path) -> None:
     assert "iceberg.jdbc-catalog.connection-user=ann" in trino
 
 
+def test_a_reference_within_an_address_is_named_and_not_looked_up(tmp_path: Path) -> None:
+    uri = LateSecret("postgresql+psycopg://ann:${env:NOT_SET_HERE}@db:5433/lake", where="x", in_address=True)
+    catalog = CatalogSettings(type="sql", uri=uri, warehouse="s3://lake")
+    settings = settings_of(tmp_path / "state", tmp_path, CONNECT, catalog)
+    export = told(settings, "pyiceberg")[1]
+    assert export == 'export PYICEBERG_CATALOG__LAKE__URI=postgresql+psycopg://ann:"${NOT_SET_HERE}"@db:5433/lake'
+    assert "spark.sql.catalog.lake.jdbc.user ann" in told(settings, "spark")
+    assert "iceberg.jdbc-catalog.connection-url=jdbc:postgresql://db:5433/lake" in told(settings, "trino")
+
+
 def test_a_server_of_ours_wants_its_key(tmp_path: Path, sql_lake: Lake) -> None:
     here = Platform(name="connect", mode="connect", remote="sc://127.0.0.1:15002")
     settings = settings_of(tmp_path / "state", tmp_path, here, sql_lake.settings)

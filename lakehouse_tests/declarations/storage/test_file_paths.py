@@ -8,6 +8,7 @@ from pyiceberg.table import Table
 
 from lakehouse.declarations import apply, plan, table_properties
 from lakehouse.declarations.storage.file_paths import path_properties
+from lakehouse.engines.spark.naming import quoted_table
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.spark import SparkOn
@@ -47,7 +48,9 @@ def test_spark_writes_and_rewrites_a_partition_of_any_text(sql_lake: Lake, spark
     with spark_on(sql_lake.settings) as spark:
         for first in (0, 3):
             rows = [(first + number, text, None, None) for number, text in enumerate(LONG)]
-            spark.createDataFrame(rows, "id long, name string, raw binary, day date").writeTo(name).append()
+            spark.createDataFrame(rows, "id long, name string, raw binary, day date").writeTo(
+                quoted_table(name)
+            ).append()
         assert len(files(sql_lake.load(name))) == 6
         spark.sql(
             f"CALL lake.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"

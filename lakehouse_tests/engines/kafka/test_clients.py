@@ -5,6 +5,7 @@ import pytest
 from pydantic import SecretStr
 
 from lakehouse.engines.kafka import UnsupportedKafkaSecurity, client_config, spark_options
+from lakehouse.engines.kafka.clients import onlooker_config
 from lakehouse.settings import KafkaSettings
 
 
@@ -28,6 +29,7 @@ def test_librdkafka_gets_its_own_names_with_secrets_in_the_clear():
 
 def test_spark_gets_the_names_of_java():
     assert dict(spark_options(scram())) == {
+        "groupIdPrefix": "lakehouse-spark",
         "kafka.bootstrap.servers": "a:1,b:2",
         "kafka.security.protocol": "SASL_SSL",
         "kafka.sasl.mechanism": "SCRAM-SHA-512",
@@ -41,8 +43,15 @@ def test_spark_gets_the_names_of_java():
 
 def test_a_local_broker_needs_nothing_but_its_address():
     assert spark_options(KafkaSettings(bootstrap_servers="127.0.0.1:9092")) == {
-        "kafka.bootstrap.servers": "127.0.0.1:9092"
+        "groupIdPrefix": "lakehouse-spark",
+        "kafka.bootstrap.servers": "127.0.0.1:9092",
     }
+
+
+def test_all_groups_begin_with_the_prefix_of_ones_own():
+    kafka = KafkaSettings(bootstrap_servers="a:1", group_prefix="team-7.")
+    assert onlooker_config(kafka, "peek")["group.id"] == "team-7.peek"
+    assert spark_options(kafka)["groupIdPrefix"] == "team-7.spark"
 
 
 def test_a_client_certificate_travels_as_text(tmp_path: Path):
@@ -66,7 +75,11 @@ def test_a_client_certificate_travels_as_text(tmp_path: Path):
     assert "PRIVATE" not in repr(options)
 
 
-@pytest.mark.parametrize("told", [client_config, spark_options])
+def _onlooker(kafka: KafkaSettings):
+    return onlooker_config(kafka, "peek")
+
+
+@pytest.mark.parametrize("told", [client_config, spark_options, _onlooker])
 def test_printing_shows_no_secret(told):
     config = told(scram(**{"java.sasl.jaas.config": "x password=hush"}))
     for text in (repr(config), str(config), f"{config}"):

@@ -6,8 +6,9 @@ import pytest
 
 from lakehouse.engines.jars import JarMismatch
 from lakehouse.engines.spark import ConnectServer, process_conf, session_conf, spark_conf
+from lakehouse.engines.spark.conf import ALLOWED_URLS
 from lakehouse.engines.spark.properties import properties_file
-from lakehouse.settings import Platform, Settings
+from lakehouse.settings import KafkaSettings, Platform, Settings
 from lakehouse_tests.fixtures.spark import CONF, classic_platform, free_port, settings_of
 
 
@@ -94,3 +95,14 @@ def test_java_reads_back_what_we_wrote(tmp_path: Path) -> None:
         read = subprocess.run(["java", program, file, *conf], capture_output=True, check=True).stdout
     assert dict(zip(conf, read.decode().split("\0"), strict=False)) == conf
     assert not list((tmp_path / "private").iterdir())
+
+
+def test_the_token_endpoint_of_kafka_is_one_that_java_may_ask(settings: Settings) -> None:
+    endpoint = "https://idp.example/token"
+    kafka = KafkaSettings(bootstrap_servers="a:1", properties={"sasl.oauthbearer.token.endpoint.url": endpoint})
+    oidc = settings.model_copy(update={"kafka": kafka})
+    assert f" -D{ALLOWED_URLS}={endpoint}" in process_conf(oidc)["spark.driver.extraJavaOptions"]
+    assert ALLOWED_URLS not in process_conf(settings)["spark.driver.extraJavaOptions"]
+    platform = Platform(name="far", mode="classic", master="spark://far:7077")
+    far = process_conf(oidc.model_copy(update={"platform": platform}))
+    assert far["spark.executor.extraJavaOptions"] == f"-D{ALLOWED_URLS}={endpoint}"

@@ -19,6 +19,7 @@ from lakehouse.protocol.catalog import (
     open_catalog,
     timeouts,
 )
+from lakehouse.protocol.catalog.refusal import address_of
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.distribution import ExtraMissing
 
@@ -101,6 +102,14 @@ def test_that_cannot_be_reached(uri: str, kind: type[LakehouseError], message: s
     told = refused(uri)
     assert isinstance(told, kind)
     assert message in told.message
+
+
+@pytest.mark.parametrize("password", [f"{SECRET}@{SECRET}", f"{SECRET}/{SECRET}", f"{SECRET}@{SECRET}@"])
+def test_a_password_is_not_shown_however_it_is_written(password: str) -> None:
+    rest = REST.model_copy(update={"uri": f"https://me:{password}@host:8181/p#{SECRET}"})
+    assert address_of(rest) == "https://host:8181/p"
+    sql = CatalogSettings(type="sql", uri=f"postgresql+psycopg://me:{password}@host:5/lake", warehouse="lake")
+    assert address_of(sql) == "host:5/lake"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,15 @@ from lakehouse.cli.commands.prove.audit_leases import LEASES
 from lakehouse.cli.commands.prove.audit_mirrors import MIRRORS
 from lakehouse.cli.commands.prove.audit_release import RELEASES
 from lakehouse.cli.commands.prove.audit_rewrites import REWRITES
-from lakehouse.cli.commands.prove.audit_scope import AuditedThing, AuditFinding, Auditing, Kind, show_finding
+from lakehouse.cli.commands.prove.audit_scope import (
+    AuditedThing,
+    AuditFinding,
+    Auditing,
+    Kind,
+    missing_tables,
+    show_finding,
+    with_writers,
+)
 from lakehouse.cli.commands.prove.audit_streams import STREAMS
 from lakehouse.cli.commands.prove.foreign import options as of_others
 from lakehouse.cli.commands.prove.foreign.command import audit_of_others
@@ -40,6 +48,8 @@ from lakehouse.protocol.seals.damage import damaged_metadata
 from lakehouse.settings import CatalogSettings
 
 _LOOKS = 3
+_MOST_DOUBTS = 5  # of them are written out
+_CREATE = "`lakehouse apply` creates tables, and `lakehouse run` fills them"
 _NOTHING_PROVEN = "Nothing is proven of what it declares."
 KINDS: tuple[Kind[Any], ...] = (STREAMS, MIRRORS, DERIVED, RELEASES, COMMITS, COLUMNS, FILES, REWRITES, LEASES, ENTRIES)
 
@@ -51,6 +61,7 @@ class Unproven:
     kind: str
     name: str
     message: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,11 +167,18 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
         _conclude(context, "[bold red]A promise is broken.[/]", quiet=as_json)
         raise typer.Exit(PROMISE_BROKEN)
     if unsure:
+        remedies = ["correct what does not load"] if proofs.not_loaded else []
+        remedies += [error.remedy for error in proofs.errors if error.remedy]
         raise CouldNotAudit(
-            f"No promise is known to be broken, but: {' '.join(unsure)}",
-            remedy="correct what does not load" if proofs.not_loaded else "",
+            f"No promise is known to be broken, but: {_first(unsure)}",
+            remedy="; ".join(dict.fromkeys(remedies)),
         )
     _conclude(context, "[green]Every promise holds.[/]", quiet=as_json)
+
+
+def _first(doubts: Sequence[str]) -> str:
+    more = f" And {len(doubts) - _MOST_DOUBTS} more; `--json` has all." if len(doubts) > _MOST_DOUBTS else ""
+    return " ".join(doubts[:_MOST_DOUBTS]) + more
 
 
 def _as_data(declared: Declarations, name: str, proof: AuditedThing) -> dict[str, Any]:
@@ -185,6 +203,7 @@ def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -
     auditing = _opened(context, scan=scan, full=full)
     _refuse_unknown(auditing.declared, names)
     proofs = Proofs(() if names else auditing.declared.broken)
+    given, names = names, with_writers(auditing.declared, names)
     for kind in KINDS:
         of_kind: dict[str, Any] = {}
         asked = kind.asked(auditing.declared, names)
@@ -197,8 +216,11 @@ def _proofs(context: Context, names: Sequence[str], *, scan: bool, full: bool) -
                 except MetadataFileDamaged as error:
                     _note_unreadable(proofs, error)
                 except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what others have found
-                    proofs.errors.append(Unproven(kind.title, name, _why(name, error, context.settings.catalog)))
+                    proofs.errors.append(_unproven(kind.title, name, error, context.settings.catalog))
         proofs.made.append((kind, of_kind))
+    unproven = {error.name for error in proofs.errors}
+    for name in missing_tables(auditing, (name for name in given if name not in unproven)):
+        proofs.errors.append(Unproven("tables", name, f"{name} does not exist.", _CREATE))
     return proofs
 
 
@@ -240,9 +262,13 @@ def _opened(context: Context, *, scan: bool, full: bool) -> Auditing:
     return Auditing(catalog_of(context), declarations_of(context), scan=scan, full=full, in_process=in_process)
 
 
-def _why(name: str, error: Exception, catalog: CatalogSettings) -> str:
+def _unproven(kind: str, name: str, error: Exception, catalog: CatalogSettings) -> Unproven:
     if isinstance(error, NoSuchTableError):
-        return f"{name}: {error}. Remedy: create it with `lakehouse apply`, or ingest with `make run`."
+        return Unproven(kind, name, f"{name}: {error}.", _CREATE)
+    return Unproven(kind, name, _why(name, error, catalog))
+
+
+def _why(name: str, error: Exception, catalog: CatalogSettings) -> str:
     if isinstance(error, LakehouseError):
         return f"{name}: {error}"
     if (refusal := catalog_refusal(error, catalog)) is not None:  # it is of all names, and told once

@@ -10,6 +10,7 @@ from pyiceberg.typedef import Identifier
 from lakehouse.cli.commands.prove.audit_tables import AuditTables
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import Entry, LakeCatalog
 from lakehouse.protocol.cleanup.shared_files import shared_among
 
@@ -79,6 +80,20 @@ class Auditing:
     def shared(self) -> Mapping[Identifier, tuple[str, ...]]:
         """Entry of the catalog → what it shares with which others."""
         return shared_among(self.entries.values())
+
+
+def missing_tables(auditing: Auditing, names: Iterable[str]) -> list[str]:
+    """The declared tables among names that a person gave and that do not exist: nothing can be said of them."""
+    declared = {identifier_of(name): name for name in names if name in auditing.declared.tables}
+    known = auditing.catalog.locations(list(declared)).known if declared else ()
+    return [name for identifier, name in declared.items() if identifier not in known]
+
+
+def with_writers(declared: Declarations, names: Iterable[str]) -> list[str]:
+    """The names, and of each table who fills it: whether records are there once is asked of its stream."""
+    given = list(names)
+    writers = (declared.writer(name) for name in given if name in declared.tables)
+    return list(dict.fromkeys([*given, *(writer.name for writer in writers if writer is not None)]))
 
 
 def _sure(proof: object) -> Sequence[str]:

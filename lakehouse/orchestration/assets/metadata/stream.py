@@ -65,6 +65,10 @@ def _stream_metadata(report: IngestReport, attempt: Attempt) -> dict[str, Any]:
         metadata["schemas"] = MetadataValue.json(report.schemas)
     if report.extra_fields:
         metadata["fields that no table has"] = MetadataValue.json(report.extra_fields)
+    if report.mirror is not None:
+        metadata["position mirrored to group"] = report.mirror.group
+        if report.mirror.problem:
+            metadata["position not mirrored"] = report.mirror.problem
     if picture := arrivals_markdown(report.arrivals):
         metadata["arrivals"] = MetadataValue.md(picture)
     return metadata

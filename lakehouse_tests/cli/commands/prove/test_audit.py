@@ -35,6 +35,8 @@ def test_good_is_0_and_broken_is_1_with_the_place(working_house: House) -> None:
     assert bad.exit_code == 1, bad.output
     assert "raw.birds, partition 0" in bad.output
     found = json.loads(audit(house, "birds", "--json").output)
+    by_table = json.loads(audit(house, "raw.birds", "--json").output)
+    assert [proof["stream"] for proof in by_table["streams"]] == ["birds"], "a table is asked of its stream"
     assert not found["holds"]
     assert any(finding["partition"] == 0 and "1" in finding["message"] for finding in found["streams"][0]["findings"])
 
@@ -45,6 +47,9 @@ def test_what_cannot_be_judged_is_2_in_one_line(house: House, tmp_path: Path) ->
     assert "raw.birds" in missing.output
     assert "lakehouse apply" in missing.output
     assert audit(house, "fish").exit_code == 2
+    named = audit(house, "raw.birds")
+    assert named.exit_code == 2, "a table that does not exist holds no promise"
+    assert "raw.birds does not exist" in named.output
     (house.conf / "catalogs").unlink()
     (house.conf / "catalogs").mkdir()
     (house.conf / "catalogs" / "local.yaml").write_text("type: rest\nuri: http://127.0.0.1:1\nwarehouse: w\n")

@@ -203,3 +203,27 @@ def test_what_expiry_took_while_it_was_read_is_not_lost(lake: Computed, monkeypa
     for_good = replace(once, prove=lambda auditing, name: gone)
     monkeypatch.setattr(command, "KINDS", (for_good,))
     assert audit().exit_code == 1
+
+
+WRONG_FIELDS: dict[str, Callable[[Document], None]] = {
+    "no snapshot": lambda document: document["snapshots"].append(None),
+    "an id that is a list": lambda document: document["snapshots"][0].update({"snapshot-id": [1]}),
+    "a time that is text": lambda document: document["snapshots"][0].update({"timestamp-ms": "hunter2"}),
+    "no references": lambda document: document.update({"refs": None}),
+    "no properties": lambda document: document.update({"properties": None}),
+    "no such version": lambda document: document.update({"format-version": 9}),
+}
+
+
+@pytest.mark.parametrize("change", WRONG_FIELDS.values(), ids=WRONG_FIELDS)
+def test_a_metadata_file_with_a_wrong_field_is_named_in_one_line(
+    lake: Computed, change: Callable[[Document], None]
+) -> None:
+    lake.edit(B, change)
+    (path,) = lake.catalog.locations([tuple(B.split("."))]).known.values()
+    found = audit(B)
+    assert found.exit_code == 1, found.output
+    (line,) = (line for line in found.output.splitlines() if line.startswith("BROKEN"))
+    assert f"BROKEN unreadable_file: {B}: {B}: metadata file {path.rpartition('/')[2]} cannot be read (" in line
+    assert "Remedy: restore the file from a backup" in line
+    assert "hunter2" not in found.output

@@ -134,6 +134,24 @@ def test_in_lists_and_structs() -> None:
     assert found == {"days": [LAST.date(), dt.date(2026, 1, 1), FIRST.date()]}
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (T.StructType([T.StructField("day", DATE, nullable=False)]), {"day": "infinity"}),
+        (T.ArrayType(DATE, containsNull=False), ["2026-01-01", "infinity"]),
+        (T.MapType(T.StringType(), DATE, valueContainsNull=False), {"day": "infinity"}),
+    ],
+    ids=["struct", "list", "map"],
+)
+def test_no_null_where_a_part_is_required(kind: T.DataType, value: Any) -> None:
+    """No file takes it: the message would stop its stream for good."""
+    log = log_of(kind, Flat(), special_values={"date": "null"})
+    ((error_class, complaint),) = decode([message(Flat(), value)], log).errors.values()
+    assert error_class == "missing_field"
+    assert "is required, and what was sent for it becomes null" in complaint
+    assert outcome_of_nested(kind, value)
+
+
 def outcome_of_nested(kind: T.DataType, value: Any) -> Any:
     log = log_of(kind, Flat(), special_values={"date": "clamp"})
     return decode([message(Flat(), value)], log).only()["after"]["value"]

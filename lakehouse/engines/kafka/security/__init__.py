@@ -1,0 +1,1 @@
+"""How a company lets its users in: logins in the words of each client."""
