@@ -39,12 +39,9 @@ _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
 _SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
 _MODELS: dict[str, type[BaseModel]] = {
-    "platform": Platform,
-    "catalog": CatalogSettings,
-    "kafka": KafkaSettings,
-    "ingest": IngestSettings,
-    "maintenance": MaintenanceSettings,
-    "dagster": DagsterSettings,
+    name: field.annotation
+    for name, field in Settings.model_fields.items()
+    if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 }
 _ADDRESSES = (("uri",), ("remote",))
 _Model = TypeVar("_Model", bound=BaseModel)

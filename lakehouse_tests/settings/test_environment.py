@@ -53,6 +53,7 @@ def test_each_key_can_be_set_by_a_name_that_a_shell_accepts(conf: Path) -> None:
         "LAKEHOUSE__KAFKA__MSK_IAM__REGION": "eu-central-1",
         "LAKEHOUSE__PARAMETERS__LATE_AFTER_MINUTES": "20",
         "LAKEHOUSE__DAGSTER__KEEP_RUNS_DAYS": "3",
+        "LAKEHOUSE__AUTOMATION__PATIENCE_SECONDS": "77",
     }
     assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) for name in environ)
     del environ["LAKEHOUSE__KAFKA__MSK_IAM__REGION"]  # another login than a password
@@ -66,6 +67,7 @@ def test_each_key_can_be_set_by_a_name_that_a_shell_accepts(conf: Path) -> None:
     assert settings.kafka.group_prefix == "team-"
     assert settings.parameters["late_after_minutes"] == 20
     assert settings.dagster.keep_runs_days == 3
+    assert settings.automation.patience_seconds == 77
     assert "hunter2" not in repr(settings)
     msk = load_settings(conf, {"LAKEHOUSE__KAFKA__MSK_IAM__REGION": "eu-central-1"}).kafka.msk_iam
     assert msk is not None
