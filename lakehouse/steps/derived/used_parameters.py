@@ -1,8 +1,8 @@
 """What a computation is given as its parameters: a mapping that tells a slip by name, and notes what is read of it."""
 
 import re
-from collections.abc import ItemsView, Iterator, KeysView, ValuesView
-from typing import Any, NoReturn, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
 
 from typing_extensions import override
 
@@ -14,11 +14,12 @@ from lakehouse.steps.derived.refusals import ParameterNotDeclared
 _MARKER = re.compile(r"(?<!:):([A-Za-z]\w*)")
 
 
-class UsedParameters(dict[str, Parameter]):
+class UsedParameters(Mapping[str, Parameter]):
     """Parameters of a run for one computation.
 
     Whoever reads one by its name, or asks whether there is one, has used that one. Whoever goes through them, or sends
-    them to Spark's Python workers, may have used any, and so has used all.
+    them to Spark's Python workers, may have used any, and so has used all. It is no `dict`: what is written in C reads
+    a `dict` past its methods, unnoted. Such a reader fails here, and is given `dict(parameters)`.
     """
 
     def __init__(self, asker: str, parameters: Parameters) -> None:
@@ -28,7 +29,6 @@ class UsedParameters(dict[str, Parameter]):
             asker: who computes with them, for the error that names a slip.
             parameters: of the run.
         """
-        super().__init__(parameters)
         self._asker = asker
         self._given = dict(parameters)
         self._used: set[str] = set()
@@ -52,86 +52,48 @@ class UsedParameters(dict[str, Parameter]):
         """Those that a SQL text names."""
         return {name: self[name] for name in dict.fromkeys(_MARKER.findall(text)) if name in self}
 
-    def __missing__(self, name: str) -> NoReturn:
-        raise ParameterNotDeclared(self._asker, name, list(super().keys()))
-
     @override
     def __getitem__(self, name: str, /) -> Parameter:
         self._note(name)
-        return super().__getitem__(name)
+        if name not in self._given:
+            raise ParameterNotDeclared(self._asker, name, list(self._given))
+        return self._given[name]
 
     @override
     def get(self, name: str, default: Any = None, /) -> Any:
         self._note(name)
-        return super().get(name, default)
+        return self._given.get(name, default)
 
     @override
     def __contains__(self, name: object, /) -> bool:
         self._note(name)
-        return super().__contains__(name)
-
-    @override
-    def pop(self, name: str, /, *default: Any) -> Any:
-        self._note(name)
-        return super().pop(name, *default)
-
-    @override
-    def setdefault(self, name: str, default: Any = None, /) -> Any:
-        self._note(name)
-        return super().setdefault(name, default)
-
-    @override
-    def popitem(self) -> tuple[str, Parameter]:
-        self._note_all()
-        return super().popitem()
+        return name in self._given
 
     @override
     def __iter__(self) -> Iterator[str]:
-        self._note_all()
-        return super().__iter__()
+        return iter(self.copy())
 
-    @override
     def __reversed__(self) -> Iterator[str]:
-        self._note_all()
-        return super().__reversed__()
+        return reversed(self.copy())
 
     @override
-    def keys(self) -> KeysView[str]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        self._note_all()
-        return dict(super().items()).keys()
+    def __len__(self) -> int:
+        return len(self._given)
 
-    @override
-    def values(self) -> ValuesView[Parameter]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        self._note_all()
-        return dict(super().items()).values()
-
-    @override
-    def items(self) -> ItemsView[str, Parameter]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        self._note_all()
-        return dict(super().items()).items()
-
-    @override
     def copy(self) -> dict[str, Parameter]:
-        self._note_all()
-        return dict(super().items())
+        """All of them, in a `dict`."""
+        self._used.update(self._given)
+        return dict(self._given)
 
     @override
     def __eq__(self, other: object) -> bool:
-        self._note_all()
-        return super().__eq__(other)
-
-    @override
-    def __ne__(self, other: object) -> bool:
-        self._note_all()
-        return super().__ne__(other)
+        return self.copy() == other
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
-    @override
     def __or__(self, other: Any) -> Any:
         return self.copy() | other
 
-    @override
     def __ror__(self, other: Any) -> Any:
         return other | self.copy()
 
@@ -145,8 +107,5 @@ class UsedParameters(dict[str, Parameter]):
         return dict, (self.copy(),)
 
     def _note(self, name: object) -> None:
-        if isinstance(name, str) and super().__contains__(name):
+        if isinstance(name, str) and name in self._given:
             self._used.add(name)
-
-    def _note_all(self) -> None:
-        self._used.update(super().keys())

@@ -6,6 +6,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+import polars as pl
+import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
@@ -29,13 +32,9 @@ def parameters() -> UsedParameters:
         (lambda p: (p.get("city"), p.get("nothing", 3)), {"city"}),
         (lambda p: "least" in p, {"least"}),
         (lambda p: "other" in p, set[str]()),
-        (lambda p: p.pop("least"), {"least"}),
-        (lambda p: p.setdefault("city", "Ulm"), {"city"}),
-        (lambda p: p.popitem(), EVERY),
         (lambda p: list(reversed(p)), EVERY),
         (lambda p: p != {"x": 1}, EVERY),
         ("{city}".format_map, {"city"}),
-        (json.dumps, EVERY),
         (lambda p: p.named_in("SELECT x::int, ts WHERE a >= :least AND b = :other"), {"least"}),
         (dict, EVERY),
         (list, EVERY),
@@ -55,6 +54,27 @@ def test_what_is_read_is_noted(parameters: UsedParameters, read: Callable[[Any],
     assert parameters.used == frozenset()
     read(parameters)
     assert parameters.used == used
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        json.dumps,
+        msgspec.json.encode,
+        msgspec.to_builtins,
+        lambda p: msgspec.convert(p, dict[str, Any]),
+        lambda p: pa.array([p], pa.struct([("least", pa.int64())])),
+        lambda p: pl.DataFrame([p]).rows(named=True)[0]["least"],
+        lambda p: pl.from_dicts([p]),
+    ],
+)
+def test_what_is_written_in_c_reads_nothing_unnoted(parameters: UsedParameters, read: Callable[[Any], object]) -> None:
+    """A seal would say that no parameter was used, and rows of other values would pass for one vintage."""
+    try:
+        read(parameters)
+    except Exception:  # noqa: BLE001 - each library has its own
+        return
+    assert parameters.used == EVERY
 
 
 def test_workers_of_spark_get_a_plain_mapping(parameters: UsedParameters) -> None:
