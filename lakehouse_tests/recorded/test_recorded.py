@@ -165,6 +165,7 @@ def test_sensors_look_and_start_nothing(recorded: Recorded) -> None:
 
 def test_sensors_start_a_run_where_records_have_arrived(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lakehouse.orchestration.automation.stream_sensor._has_older", lambda *_: True)
+    monkeypatch.setattr("lakehouse.orchestration.checks.stream.verdict.oldest_unread_time", lambda *_: None)
     recorded.arrived = ARRIVED
     ticks = _ticks(recorded, "sightings_lag", "nests_lag")
     assert {name for name, tick in ticks.items() if tick.run_requests} == {"sightings_lag", "nests_lag"}

@@ -115,16 +115,23 @@ def short_reason(error: Exception) -> str:
     return str(error) if isinstance(error, NoDocumentError) else type(error).__name__
 
 
+# Of these a later Iceberg may say what PyIceberg does not know yet: no damage.
+_MAY_BE_NEWER = tuple((part,) for part in ("schema", "schemas", "statistics", "partition-statistics"))
+
+
 def metadata_of(identifier: Identifier, location: str, document: Document) -> TableMetadata:
     """A table's document as PyIceberg models it.
 
     Raises:
         MetadataFileDamaged: it is JSON, and not what the Iceberg table spec says of metadata.
+        pydantic.ValidationError: it has a column type or a kind of statistics that PyIceberg does not know.
     """
     try:
         return parsed(document)
     except FieldInvalid as error:
         first = error.errors(include_url=False, include_input=False)[0]
+        if first["loc"][:1] in _MAY_BE_NEWER:
+            raise
         reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}".partition("\n")[0]
     except ValidationError as error:
         reason = str(error).partition("\n")[0].rstrip(".")

@@ -18,7 +18,7 @@ class Oracle:
     """Looks at the tables of one namespace."""
 
     def __init__(self, settings: CatalogSettings, namespace: str) -> None:
-        self._catalog = load_catalog("lake", type=settings.type, uri=settings.uri, warehouse=settings.warehouse)
+        self._catalog = load_catalog("lake", type=settings.type, uri=settings.address, warehouse=settings.warehouse)
         self._namespace = namespace
         weakref.finalize(self, self._catalog.close)  # or its pool would keep a connection to PostgreSQL
 
