@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lakehouse.formats.avro import AvroDecoder, SingleSchema
 from lakehouse_tests.formats.avro.random_schemas import RECORDS, Shape, parsed, read, written
 
-EXAMPLES = [40, pytest.param(1000, marks=pytest.mark.soak)]
+EXAMPLES = [40, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.slow])]
 Damage = tuple[int, int, int]
 DAMAGES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=3)
 
