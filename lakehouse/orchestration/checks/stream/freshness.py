@@ -54,23 +54,17 @@ def freshness_result(
 
 def doubtful_result(refusal: IngestRefused, key: dg.AssetKey) -> dg.AssetCheckResult:
     """Tell that the stream's tables contradict each other or the topic, so that nobody can say how far it has read."""
-    return dg.AssetCheckResult(
-        asset_key=key,
-        check_name=NAME,
-        passed=False,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=f"How far the stream has read is in doubt. {refusal}",
-    )
+    return _unknown(f"How far the stream has read is in doubt. {refusal}", key)
 
 
 def trouble_result(trouble: LakehouseError, key: dg.AssetKey) -> dg.AssetCheckResult:
     """Tell that broker or topic do not answer, so that nobody can say what is unread."""
+    return _unknown(f"Nobody can say what is unread. {trouble}", key)
+
+
+def _unknown(description: str, key: dg.AssetKey) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
-        asset_key=key,
-        check_name=NAME,
-        passed=False,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=f"Nobody can say what is unread. {trouble}",
+        asset_key=key, check_name=NAME, passed=False, severity=dg.AssetCheckSeverity.WARN, description=description
     )
 
 
