@@ -16,6 +16,7 @@ from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Identifier, Properties
 
+from lakehouse.iceberg.contradictions import contradiction_in
 from lakehouse.iceberg.durable_files import sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA
@@ -123,11 +124,13 @@ def metadata_of(identifier: Identifier, location: str, document: Document) -> Ta
     """A table's document as PyIceberg models it.
 
     Raises:
-        MetadataFileDamaged: it is JSON, and not what the Iceberg table spec says of metadata.
+        MetadataFileDamaged: it is JSON, and not what the Iceberg table spec says of metadata, or contradicts itself.
         pydantic.ValidationError: it has a column type or a kind of statistics that PyIceberg does not know.
     """
     try:
-        return parsed(document)
+        metadata = parsed(document)
+        if (reason := contradiction_in(document)) is None:
+            return metadata
     except FieldInvalid as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["loc"][:1] in _MAY_BE_NEWER:

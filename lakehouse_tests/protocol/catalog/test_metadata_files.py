@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import new_table_metadata
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from pyiceberg.types import LongType, NestedField
 
-from lakehouse.protocol.catalog.metadata_files import MetadataFiles, NoDocumentError, next_location, outdated_files
+from lakehouse.protocol.catalog.metadata_files import (
+    MetadataFiles,
+    NoDocumentError,
+    metadata_of,
+    next_location,
+    outdated_files,
+)
 from lakehouse.protocol.errors import MetadataFileDamaged
 
 DOCUMENT = {"table-uuid": "u", "unknown-field": [1, {"kept": True}]}
@@ -82,6 +93,17 @@ def test_storage_that_does_not_answer_is_no_damage(
     monkeypatch.setattr(PyArrowFile, "open", refuse)
     with pytest.raises(PermissionError, match="not yours"):
         files.read_for(("raw", "a"), (tmp_path / "0.metadata.json").as_uri())
+
+
+def test_a_document_that_contradicts_itself_is_damaged(tmp_path: Path) -> None:
+    """PyIceberg reads it, and Spark refuses it."""
+    schema = Schema(NestedField(1, "number", LongType()))
+    metadata = new_table_metadata(schema, UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, tmp_path.as_uri())
+    document = metadata.model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert metadata_of(("raw", "a"), "0.metadata.json", document).table_uuid == metadata.table_uuid
+    main = {"main": {"snapshot-id": 12, "type": "branch"}}
+    with pytest.raises(MetadataFileDamaged, match=r"raw\.a.*main refers to snapshot 12, which is not in it"):
+        metadata_of(("raw", "a"), "0.metadata.json", {**document, "refs": main, "snapshots": None})
 
 
 @pytest.mark.parametrize(
