@@ -1,4 +1,4 @@
-"""An address of a database, checked before SQLAlchemy reads it: what that says of another repeats a part of a password."""
+"""An address of a database, checked before SQLAlchemy reads it: what that says of another repeats a password."""
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
