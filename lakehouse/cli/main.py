@@ -24,6 +24,7 @@ from lakehouse.cli.commands.maintain.maintain import maintain
 from lakehouse.cli.commands.maintain.retire import checkpoint, retire
 from lakehouse.cli.commands.prove.audit import audit
 from lakehouse.cli.commands.prove.replay import replay
+from lakehouse.cli.commands.prove.verify import verify
 from lakehouse.cli.commands.repair.accept_loss import accept_loss
 from lakehouse.cli.commands.repair.adopt import adopt
 from lakehouse.cli.commands.repair.rebuild import rebuild
@@ -76,7 +77,7 @@ def common(
 PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Run": (run, derive, release, plan, apply),
     "Look": (status, tables, log, catalog),
-    "Prove": (audit, replay),
+    "Prove": (audit, replay, verify),
     "Repair": (accept_loss, adopt, reprocess, rebuild, rollback, forward),
     "Maintain": (maintain, housekeep, lease, checkpoint, retire, backup, restore),
     "Develop": (init, dev, up, down, produce, simulate, jars),
