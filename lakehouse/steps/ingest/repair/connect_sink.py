@@ -18,7 +18,7 @@ import fastavro
 import msgspec
 from pyiceberg.table import Table
 
-from lakehouse.engines.kafka.record_values import record_values
+from lakehouse.engines.kafka.records import record_values
 from lakehouse.engines.kafka.topics import read_topic
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import table_name

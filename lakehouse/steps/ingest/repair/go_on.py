@@ -13,8 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from lakehouse.engines.kafka.group_members import group_members
-from lakehouse.engines.kafka.group_positions import committed_positions
+from lakehouse.engines.kafka.group_positions import committed_positions, group_members
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError

@@ -14,7 +14,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from lakehouse.cli.commands.repair.adopt import offsets_of
 from lakehouse.engines.kafka import create_topic
-from lakehouse.engines.kafka.group_members import group_members
+from lakehouse.engines.kafka.group_positions import group_members
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.fixtures.iceberg_sink import SinkWorker
 from lakehouse_tests.orchestration.assets.house import House

@@ -23,8 +23,6 @@ from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.ingest.in_process import InProcess
 
-pytestmark = pytest.mark.slow
-
 NAME = "raw.taken"
 FIELDS = {
     "id": (LongType(), T.LongType()),
@@ -87,6 +85,7 @@ def test_rows_that_name_no_record_are_counted_and_stay(taken: Taken, monkeypatch
     assert any("4 rows without Kafka coordinates" in f.message for f in taken.audit().findings)
 
 
+@pytest.mark.slow
 def test_its_own_columns_say_where_to_go_on_and_what_would_come_again(
     taken: Taken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,12 +96,14 @@ def test_its_own_columns_say_where_to_go_on_and_what_would_come_again(
     taken.holds()
 
 
+@pytest.mark.slow
 def test_a_position_before_its_rows_names_them(taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
     taken.fill("id", "topic", "partition", "offset")
     adoption = taken.adopted(monkeypatch, GoOn(GoOnFrom.OFFSETS, offsets={0: 3}))
     assert adoption.read_again == {0: 2}
 
 
+@pytest.mark.slow
 def test_rows_of_other_topics_are_refused(taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
     taken.fill("id", "topic", "partition", "offset", topic="another")
     with pytest.raises(RowsOfOtherTopics, match="5 rows of other topics than things"):

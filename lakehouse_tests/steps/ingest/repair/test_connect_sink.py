@@ -12,7 +12,7 @@ import fastavro
 import pytest
 from pyiceberg.table import Table
 
-from lakehouse.engines.kafka.record_values import StoredRecord
+from lakehouse.engines.kafka.records import StoredRecord
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest.repair import connect_sink as module
