@@ -1,5 +1,10 @@
-"""Publishes of a number into two tables at once, by the write protocol alone: no Spark, no Kafka."""
+"""Publishes of a number into two tables at once, by the write protocol alone: no Spark, no Kafka.
 
+`python -m lakehouse.acceptance.numbers NAMESPACE NUMBER` is such a publish in a process of its own, to be killed.
+"""
+
+import os
+import sys
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -7,10 +12,11 @@ import pyarrow as pa
 from lakehouse.acceptance.scratch import NUMBERS, Scratch
 from lakehouse.orchestration.resources.staging import stage_arrow
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.commit import Staged, seal_branch
+from lakehouse.protocol.commit import Staged, publish, seal_branch
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.settings import load_settings
 
 _SCHEMA = pa.schema([pa.field("number", pa.int64(), nullable=False)])
 
@@ -35,3 +41,14 @@ def numbers_in(scratch: Scratch) -> list[list[int]]:
     """What readers of each table get, sorted."""
     tables = [scratch.catalog.load_table(scratch.name(short)) for short in NUMBERS]
     return [sorted(table.scan().to_arrow()["number"].to_pylist()) for table in tables]
+
+
+def main(namespace: str, number: str) -> None:
+    """Publish a number into both tables of a run that is under way."""
+    place = Scratch(load_settings(environ=os.environ), namespace, 0, lambda _: None)
+    attempt = place.attempt(f"write:{number}")
+    publish(place.catalog, stage_number(place.catalog, bases_of(place, place.catalog), attempt, int(number)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

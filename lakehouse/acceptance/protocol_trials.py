@@ -113,6 +113,6 @@ def killed(scratch: Scratch) -> str:
 
 def _run_killed(scratch: Scratch, point: str, number: int) -> None:
     environ = {**os.environ, **scratch.environ, "LAKEHOUSE_FAILPOINTS": f"{point}=kill"}
-    command = [sys.executable, "-m", "lakehouse.acceptance.killed_publish", scratch.namespace, str(number)]
+    command = [sys.executable, "-m", "lakehouse.acceptance.numbers", scratch.namespace, str(number)]
     ended = subprocess.run(command, env=environ, capture_output=True, timeout=_KILLED_WITHIN, check=False)
     require(ended.returncode == -9, f"the process that was to be killed at {point} ended with {ended.returncode}")

@@ -13,6 +13,7 @@ from lakehouse.cli.commands.develop.jars import jars
 from lakehouse.cli.commands.develop.produce import produce
 from lakehouse.cli.commands.develop.simulate import simulate
 from lakehouse.cli.commands.develop.up import up
+from lakehouse.cli.commands.environment.verify import verify
 from lakehouse.cli.commands.look.catalog import catalog
 from lakehouse.cli.commands.look.log import log
 from lakehouse.cli.commands.look.status import status
@@ -24,7 +25,6 @@ from lakehouse.cli.commands.maintain.maintain import maintain
 from lakehouse.cli.commands.maintain.retire import checkpoint, retire
 from lakehouse.cli.commands.prove.audit import audit
 from lakehouse.cli.commands.prove.replay import replay
-from lakehouse.cli.commands.prove.verify import verify
 from lakehouse.cli.commands.repair.accept_loss import accept_loss
 from lakehouse.cli.commands.repair.adopt import adopt
 from lakehouse.cli.commands.repair.rebuild import rebuild

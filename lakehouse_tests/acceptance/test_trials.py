@@ -4,12 +4,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, cast
 
-from lakehouse.acceptance import page
 from lakehouse.acceptance.scratch import Scratch
 from lakehouse.acceptance.trial import NotSeen, Outcome, Trial, require
 from lakehouse.acceptance.trials import TRIALS, carry_out
 from lakehouse.errors import LakehouseError
-from lakehouse.settings import Settings
 
 
 class _Place:
@@ -84,11 +82,3 @@ def test_spark_is_opened_once_and_only_when_it_is_needed() -> None:
 
 def test_trials_have_names_of_their_own() -> None:
     assert len({trial.name for trial in TRIALS}) == len(TRIALS)
-
-
-def test_the_page_names_what_was_tried_and_each_verdict(spark_settings: Settings) -> None:
-    text = page(spark_settings, outcomes(good, impossible, broken), {"catalog": "c", "platform": "p", "kafka": "k"})
-    assert text.startswith("# c on p\n")
-    assert ": 1 seen, 1 not seen, 1 refused." in text
-    assert "| impossible | a promise | not seen | nothing is vended. To do: ask for it | 0.0 |" in text
-    assert spark_settings.catalog.address not in text
