@@ -4,7 +4,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -106,39 +106,38 @@ def scratch(
         environ: variables by which another process has the same settings.
     """
     place = Scratch(settings, f"{PREFIX}{secrets.token_hex(4)}", records, inform, environ)
-    namespaces: list[Identifier] = []
-    try:
-        _make(place, namespaces)
+    with ExitStack() as made:
+        inform(f"making {place.namespace}")
+        _make(place, made)
         yield place
-    finally:
         inform(f"removing {place.namespace}")
-        _remove(place, namespaces)
 
 
-def _make(place: Scratch, made: list[Identifier]) -> None:
-    place.inform(f"making {place.namespace}")
-    for topic in (place.orders_topic, place.changes_topic):
-        create_topic(place.settings.kafka, topic, PARTITIONS)
+def _make(place: Scratch, made: ExitStack) -> None:
+    """Make everything; what takes it away again is left with `made`."""
+    catalog, kafka = place.catalog, place.settings.kafka
     for namespace in dict.fromkeys(table_identifier(name)[:-1] for name in place.tables):
-        if not place.catalog.namespace_exists(namespace):
-            place.catalog.create_namespace_if_not_exists(namespace)
-            made.append(namespace)
+        if not catalog.namespace_exists(namespace):
+            catalog.create_namespace_if_not_exists(namespace)
+            made.callback(_drop_namespace, catalog, namespace)
+    for topic in (place.orders_topic, place.changes_topic):
+        create_topic(kafka, topic, PARTITIONS)
+        made.callback(delete_topics, kafka, [topic])
     for name in place.tables:
-        apply(plan(place.declarations.tables[name], place.catalog), place.catalog)
+        made.callback(_drop, catalog, name)
+        apply(plan(place.declarations.tables[name], catalog), catalog)
 
 
-def _remove(place: Scratch, namespaces: Sequence[Identifier]) -> None:
-    for name in place.tables:
-        with suppress(NoSuchTableError):
-            _drop(place.catalog, name)
-    for namespace in namespaces:
-        with suppress(NamespaceNotEmptyError, NoSuchNamespaceError):
-            place.catalog.drop_namespace(namespace)
-    delete_topics(place.settings.kafka, [place.orders_topic, place.changes_topic])
+def _drop_namespace(catalog: LakeCatalog, namespace: Identifier) -> None:
+    with suppress(NamespaceNotEmptyError, NoSuchNamespaceError):
+        catalog.drop_namespace(namespace)
 
 
 def _drop(catalog: LakeCatalog, name: str) -> None:
-    location = catalog.load_table(name).location()
+    try:
+        location = catalog.load_table(name).location()
+    except NoSuchTableError:
+        return
     try:
         catalog.purge_table(name)
     except RESTError:  # a server may not be allowed to delete files
