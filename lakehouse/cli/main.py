@@ -13,6 +13,7 @@ from lakehouse.cli.commands.develop.jars import jars
 from lakehouse.cli.commands.develop.produce import produce
 from lakehouse.cli.commands.develop.simulate import simulate
 from lakehouse.cli.commands.develop.up import up
+from lakehouse.cli.commands.environment.verify import verify
 from lakehouse.cli.commands.look.catalog import catalog
 from lakehouse.cli.commands.look.log import log
 from lakehouse.cli.commands.look.status import status
@@ -76,7 +77,7 @@ def common(
 PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Run": (run, derive, release, plan, apply),
     "Look": (status, tables, log, catalog),
-    "Prove": (audit, replay),
+    "Prove": (audit, replay, verify),
     "Repair": (accept_loss, adopt, reprocess, rebuild, rollback, forward),
     "Maintain": (maintain, housekeep, lease, checkpoint, retire, backup, restore),
     "Develop": (init, dev, up, down, produce, simulate, jars),
