@@ -54,7 +54,7 @@ def _looked_back(known: DataFrame, arrived: DataFrame, policy: DropDuplicates) -
     if policy.time is None or policy.within is None:
         return known
     first, last = arrived.agg(sql.min("_time"), sql.max("_time")).head() or (None, None)
-    if first is None:
+    if first is None or last is None:
         return known.limit(0)
     micros = _micros(policy.within)
     return known.where(_time(policy.time).between(sql.lit(first - micros), sql.lit(last + micros)))
