@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import cached_property
 from typing import Literal
 
@@ -31,11 +30,10 @@ class Table:
         schema: a pandera model (or schema) with columns, documentation and rules; or columns, for tables of our own.
         description: what one row is.
         owner: who answers for it.
-        key: the columns that identify a row; all required.
+        key: the columns that identify a row; all required. They are the table's identifier fields, for every engine.
         partitioning: such as `month(time_hour)`, `bucket(16, id)`, `truncate(4, code)` or `origin`.
         sort_order: such as `time_hour`, `id desc nulls last`.
         write_mode: how its writer changes it.
-        retention: how long rows are kept; forever if None.
         runtime_date_column: the date column that carries the runtime date, for derived tables.
         properties: further Iceberg table properties.
         maintenance: how it is maintained.
@@ -51,7 +49,6 @@ class Table:
     partitioning: tuple[str, ...] = ()
     sort_order: tuple[str, ...] = ()
     write_mode: WriteMode = "append"
-    retention: timedelta | None = None
     runtime_date_column: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     maintenance: Maintenance = field(default_factory=Maintenance)
@@ -75,10 +72,6 @@ class Table:
         if self.write_mode not in ("append", "merge", "overwrite"):
             raise DeclarationError(
                 f"{self.name}: unknown write mode '{self.write_mode}'.", remedy="write append, merge or overwrite."
-            )
-        if self.retention is not None and self.retention <= timedelta(0):
-            raise DeclarationError(
-                f"{self.name}: a retention must be longer than nothing.", remedy="write a timedelta."
             )
         self._check_key()
         self._check_layout()
