@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from lakehouse.settings.database_address import require_database_address
 from lakehouse.settings.parameters import Parameter, problem_of
 from lakehouse.settings.plain_secret import hidden
 from lakehouse.settings.secret import revealed
@@ -82,8 +83,15 @@ class CatalogSettings(Section):
 
     @property
     def address(self) -> str:
-        """The address in the clear; secrets are looked up here, so keep it out of messages."""
-        return revealed(self.uri)
+        """The address in the clear; secrets are looked up here, so keep it out of messages.
+
+        Raises:
+            SettingsError: a secret cannot be looked up, or it is no address of a database where one is needed.
+        """
+        address = revealed(self.uri)
+        if self.type == "sql":
+            require_database_address(address, self.name)
+        return address
 
     @field_validator("uri")
     @classmethod
