@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
-import typer
 from typer.testing import CliRunner
 
-from lakehouse.cli.main import PANELS, app
+from lakehouse.cli.lazy_verb import LazyVerb
+from lakehouse.cli.main import app
+from lakehouse.cli.verbs import PANELS
+from lakehouse_tests.cli.whole_command import whole_command
 
 HELP = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120"}).output
 
@@ -15,8 +17,16 @@ HELP = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120"}).output
 def test_each_verb_is_in_a_panel_and_says_what_it_does_in_a_sentence() -> None:
     assert [panel for panel in PANELS if f" {panel} ─" not in HELP] == []
     for verb in (verb for verbs in PANELS.values() for verb in verbs):
-        name = getattr(verb, "__name__", "").replace("_", "-") or verb.info.name
-        assert f"│ {name} " in HELP
+        assert f"│ {verb.name} " in HELP
+
+
+def test_the_list_of_verbs_says_what_each_says_of_itself() -> None:
+    """It stands there a second time, so that no verb is imported for it."""
+    for panel, verbs in PANELS.items():
+        for verb in verbs:
+            whole = LazyVerb(verb, panel).whole
+            assert (whole.name, whole.rich_help_panel) == (verb.name, panel)
+            assert " ".join(whole.help.split("\n\n")[0].split()) == verb.help
 
 
 REPORTS = {
@@ -28,7 +38,7 @@ REPORTS = {
 
 
 def test_what_reports_something_can_print_json_and_only_what_starts_or_sends_cannot() -> None:
-    command = typer.main.get_command(app)
+    command = whole_command()
     options = {
         " ".join(path): {word for option in verb.params for word in option.opts} for path, verb in _verbs(command)
     }

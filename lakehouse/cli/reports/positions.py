@@ -11,12 +11,12 @@ from lakehouse.cli.servers import local_broker
 from lakehouse.declarations import Declarations, Stream
 from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, read_topic
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.orchestration.resources.stream_status import Standing
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.read_group import Pinned
 from lakehouse.steps.cdc.status import MirrorStanding, mirror_standing
 from lakehouse.steps.ingest.refusals import IngestRefused
+from lakehouse.steps.ingest.standing import Standing
 
 
 @dataclass(frozen=True)

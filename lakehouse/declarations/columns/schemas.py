@@ -13,7 +13,7 @@ from lakehouse.declarations.columns.column import HasColumns
 from lakehouse.declarations.columns.types import iceberg_type, spark_field
 
 
-class HasKey(HasColumns, Protocol):
+class KeyedColumns(HasColumns, Protocol):
     """What identifies a row of a table."""
 
     @property
@@ -22,7 +22,7 @@ class HasKey(HasColumns, Protocol):
         ...
 
 
-def identifier_columns(table: HasKey) -> tuple[str, ...]:
+def identifier_columns(table: KeyedColumns) -> tuple[str, ...]:
     """The key as Iceberg's identifier fields; none where a part of it is a float, which Iceberg does not allow.
 
     A part of a key would be a claim that is not true, so it is all of it or nothing. Key columns are always required.

@@ -15,9 +15,10 @@ from lakehouse.orchestration.checks.stream.verdict import StreamCursor, Verdict,
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.run_records import failures, under_way
-from lakehouse.orchestration.resources.stream_status import Standing, stream_status
+from lakehouse.orchestration.resources.stream_status import stream_status
 from lakehouse.orchestration.run_context import POSITION_TAG, STREAM_TAG
 from lakehouse.steps.ingest.refusals import IngestRefused
+from lakehouse.steps.ingest.standing import Standing
 
 
 def lag_sensor(

@@ -4,7 +4,6 @@ import pytest
 
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
-from lakehouse.orchestration.resources.stream_status import Standing
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
     IngestRefused,
@@ -12,6 +11,7 @@ from lakehouse.steps.ingest.refusals import (
     PositionBeyondEnd,
     TopicRecreated,
 )
+from lakehouse.steps.ingest.standing import Standing
 
 READ = KafkaStatement("cluster", "things", "topic-id", start={0: 0, 1: 0}, end={0: 100, 1: 50})
 
