@@ -69,6 +69,11 @@ PANELS: dict[str, tuple[Verb, ...]] = {
             "look.log",
             "Show who did what to which table, when and by what code: commits, runs, checks, releases and refusals.",
         ),
+        Verb(
+            "metrics",
+            "look.metrics",
+            "Print lag, records, rows, commit times and the health of mirrors as OpenMetrics, from seals and offsets.",
+        ),
         Verb("catalog", "look.catalog", "The catalog, for engines that are not ours."),
     ),
     "Prove": (

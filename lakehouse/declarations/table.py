@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from typing import Literal
 
@@ -20,6 +21,7 @@ from lakehouse.declarations.storage.properties import check_properties
 
 WriteMode = Literal["append", "merge", "overwrite"]
 _LAYOUT = ("partitioning", "sort_order")
+_LEAST_FRESH = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,6 +38,7 @@ class Table:
         sort_order: such as `time_hour`, `id desc nulls last`.
         write_mode: how its writer changes it.
         runtime_date_column: the date column that carries the runtime date, for derived tables.
+        fresh_within: how old its newest materialization may become: Dagster's own FreshnessPolicy.
         properties: further Iceberg table properties.
         maintenance: how it is maintained.
         expects: what is checked beyond the rules of its columns: references, distributions, conversions.
@@ -51,6 +54,7 @@ class Table:
     sort_order: tuple[str, ...] = ()
     write_mode: WriteMode = "append"
     runtime_date_column: str | None = None
+    fresh_within: timedelta | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     maintenance: Maintenance = field(default_factory=Maintenance)
     expects: tuple[Expectation, ...] = ()
@@ -73,6 +77,11 @@ class Table:
         if self.write_mode not in ("append", "merge", "overwrite"):
             raise DeclarationError(
                 f"{self.name}: unknown write mode '{self.write_mode}'.", remedy="write append, merge or overwrite."
+            )
+        if self.fresh_within is not None and self.fresh_within < _LEAST_FRESH:
+            raise DeclarationError(
+                f"{self.name}: fresh_within is {self.fresh_within}, and Dagster looks once a minute.",
+                remedy="write a timedelta of at least a minute.",
             )
         self._check_key()
         self._check_layout()

@@ -104,6 +104,7 @@ EXIT_CODES: Mapping[str, Row] = {
     "apply": Row("", _, 0, 2, 2, 2, 0),
     "status": Row("", _, 2, 2, 2, 2, 0),
     "tables": Row("", _, 2, 2, 2, 2, 0),
+    "metrics": Row("", _, 2, 2, 2, 2, 0),
     "log": Row("", "--table no.such", 0, 2, 2, 0, 0),
     "catalog env": Row("", "nosuch", 0, 0, 2, 0, 0),
     "audit": Row("", "nosuch", 0, 2, 2, 2, 2),

@@ -49,12 +49,13 @@ def lag_sensor(
         last = StreamCursor.of(context.cursor)
         try:
             looked = _look(stream, lake, context.instance, last.position, options)
+            events = looked.verdict.events(last)  # it may ask the broker for the oldest unread record
         except (BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing) as trouble:
             # A failing check of the tables, and tried again: a broker that is away is no failure of ours.
             verdict = of_trouble(stream, trouble, lake)
             cursor = StreamCursor(last.position, verdict.state).cursor()
             return dg.SensorResult(skip_reason=str(trouble), cursor=cursor, asset_events=verdict.events(last))
-        decision, events = looked.decision, looked.verdict.events(last)
+        decision = looked.decision
         cursor = StreamCursor(decision.cursor, looked.verdict.state).cursor()
         if decision.run_key is None:
             return dg.SensorResult(skip_reason=decision.reason, cursor=cursor, asset_events=events)
