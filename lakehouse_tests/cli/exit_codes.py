@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-import typer
-
-from lakehouse.cli.main import app
+from lakehouse_tests.cli.whole_command import whole_command
 
 
 class Trouble(Enum):
@@ -136,7 +134,7 @@ EXIT_CODES: Mapping[str, Row] = {
 
 def verbs() -> Iterator[tuple[str, Any]]:
     """All verbs that the command has, by name."""
-    yield from _below(typer.main.get_command(app), ())
+    yield from _below(whole_command(), ())
 
 
 def _below(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
