@@ -89,6 +89,11 @@ PANELS: dict[str, tuple[Verb, ...]] = {
             "Read offsets again into a branch and compare with the tables; exit 0: equal, 1: different, 2: "
             "could not run.",
         ),
+        Verb(
+            "verify",
+            "environment.verify",
+            "Try the promises on a catalog, a platform and a Kafka: races, kills, an ingest, a mirror, a release.",
+        ),
     ),
     "Repair": (
         Verb(
