@@ -47,6 +47,8 @@ SURFACE = [
     "Stream",
     "Table",
     "ToTable",
+    "TopicPattern",
+    "Topics",
     "Trigger",
     "build_defs",
     "derived",

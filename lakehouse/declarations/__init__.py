@@ -31,6 +31,7 @@ from lakehouse.declarations.policies.maintenance import (
 )
 from lakehouse.declarations.policies.record_format import Avro, Raw, RecordFormat
 from lakehouse.declarations.policies.rewrite import Rewrite
+from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
@@ -95,6 +96,8 @@ __all__ = [
     "Table",
     "TablePlan",
     "ToTable",
+    "TopicPattern",
+    "Topics",
     "Trigger",
     "WouldLoseData",
     "apply",

@@ -12,6 +12,7 @@ import msgspec
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Ledger
 from lakehouse.engines.kafka.tally import Tally, added
+from lakehouse.engines.kafka.topic_numbers import TopicNumbers
 
 Offsets = dict[int, int]
 """Partition → offset."""
@@ -80,6 +81,8 @@ class KafkaStatement:
             of a version that did not ask.
         logs: how many topics or clusters the totals span, each from where it was first read; 1 as well where nobody
             knows any more, as rows were adopted.
+        topics: name and id of each topic of a stream of several, in the order of their numbers; `topic` is what
+            messages call them then, and partitions are stream partitions, see `topic_numbers`.
     """
 
     cluster_id: str
@@ -102,6 +105,12 @@ class KafkaStatement:
     because: str = ""
     logs: int = 1
     leader_epochs: Offsets = field(default_factory=dict[int, int])
+    topics: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def numbers(self) -> TopicNumbers:
+        """What the numbers of its partitions mean."""
+        return TopicNumbers(self.topics or ((self.topic, self.topic_id),), many=bool(self.topics))
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -126,6 +135,7 @@ class KafkaStatement:
             **({seal_keys.KAFKA_WITHOUT_RECORD_BECAUSE: self.because} if self.because else {}),
             **({seal_keys.KAFKA_LOGS: str(self.logs)} if self.logs > 1 else {}),
             **({seal_keys.KAFKA_LEADER_EPOCHS: _text(self.leader_epochs)} if self.leader_epochs else {}),
+            **({seal_keys.KAFKA_TOPICS: msgspec.json.encode(self.topics).decode()} if self.topics else {}),
         }
 
     @classmethod
@@ -158,6 +168,7 @@ class KafkaStatement:
             reprocessed=_tallies(keys.get(seal_keys.KAFKA_REPROCESSED, "{}")),
             logs=int(keys.get(seal_keys.KAFKA_LOGS, "1")),
             leader_epochs=msgspec.json.decode(keys.get(seal_keys.KAFKA_LEADER_EPOCHS, "{}"), type=dict[int, int]),
+            topics=msgspec.json.decode(keys.get(seal_keys.KAFKA_TOPICS, "[]"), type=tuple[tuple[str, str], ...]),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka import TopicState, read_topic
+from lakehouse.engines.kafka import TopicState
 from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.stream_topics import read_stream_topics
 from lakehouse.orchestration.resources.lake import Lake
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.plan import require_same_log
@@ -88,7 +89,7 @@ def stream_status(lake: Lake, stream: Stream) -> Standing:
         TopicMissing: there is no such topic.
     """
     sealed, snapshots = _stored(lake, stream)
-    topic = read_topic(lake.kafka, stream.topic)
+    topic = read_stream_topics(lake.kafka, stream, sealed)
     first = {} if sealed else first_offsets(stream, lake.kafka, topic)
     return Standing.of(stream.name, sealed, topic, first=first, snapshots=snapshots)
 

@@ -1,7 +1,7 @@
 """`lakehouse tables`: every declared table, how much it holds, and how far it says it is."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Annotated
@@ -50,7 +50,7 @@ class TableState:
     committed_at: str | None = None
     run_id: str | None = None
     runtime_date: str | None = None
-    position: dict[int, int] | None = None
+    position: Mapping[str, int] | None = None
     unread: int | None = None
     problem: str | None = None
 
@@ -113,7 +113,7 @@ def _read(pinned: Pinned, state: TableState) -> None:
     if sealed is not None:
         statement = KafkaStatement.from_keys(sealed.seal.statement)
         state.run_id, state.runtime_date = sealed.seal.run_id, sealed.seal.runtime_date
-        state.position = statement.end if statement else None
+        state.position = statement.numbers.labelled(statement.end) if statement else None
 
 
 def _show(

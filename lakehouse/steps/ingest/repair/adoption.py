@@ -14,8 +14,8 @@ from enum import StrEnum
 import numpy as np
 
 from lakehouse import seal_keys
-from lakehouse.engines.kafka import read_topic
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement, Tallies
+from lakehouse.engines.kafka.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation
@@ -85,7 +85,7 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnF
         else {}
         for name, base in bases.items()
     }
-    topic = with_truncation(step.kafka, read_topic(step.kafka, step.stream.topic), previous)
+    topic = with_truncation(step.kafka, read_stream_topics(step.kafka, step.stream, previous), previous)
     position = _position(step.stream.name, rows, previous, topic, go_on_from)
     if previous is not None:
         _require_none_skipped(step.stream.name, previous, topic, position)
@@ -207,6 +207,7 @@ def _statement(
         cluster_id=topic.cluster_id,
         topic=topic.topic,
         topic_id=topic.topic_id,
+        topics=topic.topics,
         leader_epochs=topic.leader_epochs,
         start=position,
         end=position,

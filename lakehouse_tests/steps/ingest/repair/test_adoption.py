@@ -50,7 +50,7 @@ def edit(sql_lake: Lake) -> Edit:
 @pytest.fixture
 def events(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> SimulatedStream:
     stream = SimulatedStream(open_catalog(sql_lake.settings))
-    monkeypatch.setattr(module, "read_topic", lambda kafka, topic: stream.topic())
+    monkeypatch.setattr(module, "read_stream_topics", lambda kafka, declared, previous: stream.topic())
     return stream
 
 
