@@ -1,7 +1,11 @@
-"""Reads where rows came from: partition and offset of each, of several topics the topic, and no other column."""
+"""Reads where rows came from: partition and offset of each, of several topics the topic, and no other column.
 
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+Rows of a table that was adopted from another writer may have neither; they are counted.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -56,26 +60,38 @@ def stream_partitions(numbers: TopicNumbers | None, rows: pa.Table | pa.RecordBa
     return partitions + STRIDE * np.array([known[topic] for topic in topics], np.int64)
 
 
-def coordinates_there(
-    table: Table, tasks: Sequence[FileScanTask], numbers: TopicNumbers | None = None
-) -> tuple[dict[int, Offsets], set[str], dict[str, str]]:
-    """Like `coordinates`, of those files that can be read; which storage has not, and which are damaged, with why.
+class StoredPlaces(NamedTuple):
+    """Where the rows of some files came from.
+
+    Attributes:
+        offsets: stream partition → offsets of its rows, repetitions included.
+        without: rows that have no partition or no offset (or, of several topics, no topic).
+        missing: paths of files that storage lacks.
+        damaged: path → why a file cannot be read.
+    """
+
+    offsets: dict[int, Offsets]
+    without: int = 0
+    missing: frozenset[str] = frozenset()
+    damaged: Mapping[str, str] = MappingProxyType({})
+
+
+def coordinates_there(table: Table, tasks: Sequence[FileScanTask], numbers: TopicNumbers | None = None) -> StoredPlaces:
+    """Where the rows came from of those files that can be read; and which cannot.
 
     Raises:
         CannotRead: an Avro file with deletes.
     """
     try:
-        return coordinates(table, tasks, numbers), set(), {}
+        return places(table, tasks, numbers)
     except (FileNotFoundError, pa.ArrowException) as error:
         missing = {task.file.file_path for task in tasks if not table.io.new_input(task.file.file_path).exists()}
         present = [task for task in tasks if task.file.file_path not in missing]
         damaged = dict(_damaged(table, present)) if not missing or isinstance(error, pa.ArrowException) else {}
         if not missing and not damaged:  # a file of deletes, then: what its rows are, nobody can tell
             raise
-        offsets, more_missing, more_damaged = coordinates_there(
-            table, [task for task in present if task.file.file_path not in damaged], numbers
-        )
-        return offsets, missing | more_missing, damaged | more_damaged
+        others = coordinates_there(table, [task for task in present if task.file.file_path not in damaged], numbers)
+        return others._replace(missing=others.missing | missing, damaged={**others.damaged, **damaged})
 
 
 def _damaged(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[tuple[str, str]]:
@@ -96,31 +112,57 @@ def coordinates(table: Table, tasks: Sequence[FileScanTask], numbers: TopicNumbe
         numbers: of the stream's topics; None: as the table's newest seal has them.
 
     Raises:
-        CannotRead: an Avro file with deletes.
+        NoReader: an Avro file with deletes.
+        FileNotFoundError: storage lacks one of the files.
+    """
+    return places(table, tasks, numbers).offsets
+
+
+def places(table: Table, tasks: Sequence[FileScanTask], numbers: TopicNumbers | None = None) -> StoredPlaces:
+    """Where the rows in some files came from, deletes applied; the arguments of `coordinates`.
+
+    Raises:
+        NoReader: an Avro file with deletes.
         FileNotFoundError: storage lacks one of the files.
     """
     numbers = sealed_numbers(table) if numbers is None else numbers
     columns = (TOPIC, PARTITION, OFFSET) if numbers is not None and numbers.many else (PARTITION, OFFSET)
+    if not {*columns} <= set(table.schema().column_names):
+        return StoredPlaces({}, sum(task.file.record_count for task in tasks))
     avro = [task for task in tasks if task.file.file_format == FileFormat.AVRO]
     columnar = [task for task in tasks if task.file.file_format != FileFormat.AVRO]
-    partitions, offsets = np.array([], np.int64), np.array([], np.int64)
+    parts = [np.empty((0, 2), np.int64)]
+    without = 0
     if columnar:
         schema = table.schema().select(*columns)
         rows = ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table(columnar)
-        partitions, offsets = stream_partitions(numbers, rows), _numbers(rows, OFFSET)
+        known = rows if _required(table) else rows.drop_null()
+        parts.append(np.column_stack([stream_partitions(numbers, known), _numbers(known, OFFSET)]))
+        without = len(rows) - len(known)
     if avro:
-        rows = pa.Table.from_pylist([row for task in avro for row in _from_avro(table, task, columns)])
-        if rows.num_rows:
-            partitions = np.concatenate([partitions, stream_partitions(numbers, rows)])
-            offsets = np.concatenate([offsets, _numbers(rows, OFFSET)])
-    return {int(p): offsets[partitions == p] for p in np.unique(partitions)}
+        from_avro = [row for task in avro for row in _from_avro(table, task, columns)]
+        complete = [row for row in from_avro if None not in row.values()]
+        if complete:
+            known = pa.Table.from_pylist(complete)
+            parts.append(np.column_stack([stream_partitions(numbers, known), _numbers(known, OFFSET)]))
+        without += len(from_avro) - len(complete)
+    partitions, offsets = np.concatenate(parts).T
+    return StoredPlaces({int(p): offsets[partitions == p] for p in np.unique(partitions)}, without)
+
+
+def _required(table: Table) -> bool:
+    return all(
+        table.schema().find_field(name).required
+        for name in (TOPIC, PARTITION, OFFSET)
+        if name in table.schema().column_names
+    )
 
 
 def _numbers(rows: pa.Table | pa.RecordBatch, column: str) -> Offsets:
     return cast("Offsets", rows[column].to_numpy()).astype(np.int64)
 
 
-def _from_avro(table: Table, task: FileScanTask, columns: Sequence[str]) -> Iterator[dict[str, str | int]]:
+def _from_avro(table: Table, task: FileScanTask, columns: Sequence[str]) -> Iterator[dict[str, str | int | None]]:
     """PyIceberg reads Avro for its manifests, and not as data; the same reader does for these columns."""
     if task.delete_files:
         raise NoReader(

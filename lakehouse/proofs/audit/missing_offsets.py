@@ -40,7 +40,7 @@ def name_places(
     """
     numbers = links[-1].statement.numbers if links else None
     rows = {
-        name: coordinates_there(pinned.table, list(pinned.scan().plan_files()), numbers)[0]
+        name: coordinates_there(pinned.table, list(pinned.scan().plan_files()), numbers).offsets
         if pinned.snapshot_id
         else {}
         for name, pinned in group.items()
