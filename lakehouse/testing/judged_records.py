@@ -9,7 +9,7 @@ import pyarrow as pa
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import DeclarationError, Declarations, iceberg_schema
 from lakehouse.engines.kafka import Record
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema

@@ -95,7 +95,7 @@ INGEST = (
     Mechanism(
         name="identity of each topic",
         promise="P1: A topic of several that was made anew is read on from the position in the old one.",
-        keeps="lakehouse.engines.kafka.topic_numbers:TopicNumbers.renewed",
+        keeps="lakehouse.engines.kafka.several_topics.topic_numbers:TopicNumbers.renewed",
         lets_pass=gives({}),
         guard="steps/ingest/test_several_topics.py::test_a_topic_that_was_made_anew_stops_the_stream_and_is_named",
     ),

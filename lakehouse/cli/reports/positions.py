@@ -10,8 +10,8 @@ from lakehouse.cli.context import Context
 from lakehouse.cli.servers import local_broker
 from lakehouse.declarations import Declarations, Stream
 from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.stream_topics import read_stream_topics
 from lakehouse.orchestration.resources.stream_status import Standing
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken

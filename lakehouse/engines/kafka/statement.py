@@ -11,8 +11,8 @@ import msgspec
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Ledger
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.tally import Tally, added
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
 
 Offsets = dict[int, int]
 """Partition → offset."""

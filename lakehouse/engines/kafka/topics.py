@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from lakehouse.engines.kafka.connection import Connection, KafkaBusy, TopicMissing
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.settings import KafkaSettings
 
 AS_KAFKA_PRINTS_IT = str.maketrans("+/", "-_")  # librdkafka prints plain base64, Kafka's own tools the kind for URLs

@@ -8,7 +8,7 @@ import dagster as dg
 
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
-from lakehouse.engines.kafka.stream_topics import stream_offsets_at
+from lakehouse.engines.kafka.several_topics.stream_topics import stream_offsets_at
 from lakehouse.orchestration.automation.backoff import Failures
 from lakehouse.orchestration.automation.sensor_options import DEFAULT_OPTIONS, SensorOptions
 from lakehouse.orchestration.automation.stream_decision import Decision, decide, decide_refusal, position_digest

@@ -8,8 +8,8 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka import TopicState
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.stream_topics import read_stream_topics
 from lakehouse.orchestration.resources.lake import Lake
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.plan import require_same_log

@@ -16,8 +16,8 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import FileFormat
 from pyiceberg.table import FileScanTask, Table
 
+from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.topic_numbers import STRIDE, TopicNumbers
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.seals.history import last_seal

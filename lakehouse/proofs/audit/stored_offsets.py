@@ -15,8 +15,8 @@ from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import PrimitiveType
 
 from lakehouse import seal_keys
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, TOPIC, coordinates_there, sealed_numbers
 from lakehouse.proofs.audit.proof import DecidedBy

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, next_accepted
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,

@@ -7,8 +7,8 @@ All tables of a stream carry the same seal. A new one joins at their position, a
 from collections.abc import Mapping
 
 from lakehouse.declarations import Stream
+from lakehouse.engines.kafka.several_topics.stream_topics import stream_offsets_at
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.stream_topics import stream_offsets_at
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.proofs.audit.absence import Missed, missed_ranges, progress
 from lakehouse.protocol.seals.base import Base

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.errors import LakehouseError
 
 Ranges = Mapping[int, tuple[int, int]]

@@ -18,8 +18,13 @@ from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import Declarations, Stream
 from lakehouse.engines.kafka import TopicState
+from lakehouse.engines.kafka.several_topics.stream_topics import (
+    again,
+    mean_record_bytes,
+    oversized_record,
+    read_stream_topics,
+)
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
-from lakehouse.engines.kafka.stream_topics import again, mean_record_bytes, oversized_record, read_stream_topics
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.proofs.audit.absence import joined_key

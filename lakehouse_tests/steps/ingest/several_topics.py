@@ -8,8 +8,8 @@ import pandera.pyspark as pandera
 import pyspark.sql.types as T  # noqa: N812
 
 from lakehouse.declarations import Stream, TopicPattern, ToTable
+from lakehouse.engines.kafka.several_topics.stream_topics import joined_state
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.stream_topics import joined_state
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
-from lakehouse.engines.kafka.topic_numbers import STRIDE
+from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.plan import plan_range, require_same_log
 from lakehouse.steps.ingest.refusals import TopicRecreated

@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
 from lakehouse.cli.streams import step_of
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.spark import spark_session
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import read_bases

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka.stream_topics import oldest_unread
+from lakehouse.engines.kafka.several_topics.stream_topics import oldest_unread
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka.stream_topics import oldest_unread
+from lakehouse.engines.kafka.several_topics.stream_topics import oldest_unread
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.checks.stream.freshness import doubtful_result, freshness_result, trouble_result
 from lakehouse.orchestration.resources import Lake

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, accepted_ranges, joined
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.stream_topics import read_stream_topics
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.errors import LakehouseError

@@ -15,8 +15,8 @@ from pyiceberg.table import FileScanTask
 
 from lakehouse import seal_keys
 from lakehouse.declarations.columns.names import COORDINATE_NAMES
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement, Tallies
-from lakehouse.engines.kafka.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation

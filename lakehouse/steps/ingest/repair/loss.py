@@ -19,10 +19,10 @@ import msgspec
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, past, reached
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
-from lakehouse.engines.kafka.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.errors import LakehouseError

@@ -22,9 +22,9 @@ from pyiceberg.expressions import (
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask
 
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
 from lakehouse.proofs.audit.coordinates import (
     OFFSET,
     PARTITION,

@@ -13,9 +13,9 @@ from pyiceberg.expressions import And, BooleanExpression, GreaterThanOrEqual, Le
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import Table
 
+from lakehouse.engines.kafka.several_topics.stream_topics import again, read_stream_topics
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.stream_topics import again, read_stream_topics
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.coordinates import OFFSET, in_partition, stream_partitions

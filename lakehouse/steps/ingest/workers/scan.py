@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.engines.kafka import spark_options
 from lakehouse.engines.kafka.loss_ledger import next_accepted
-from lakehouse.engines.kafka.topic_numbers import TopicNumbers
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest.plan import POLL_RECORDS, IngestPlan
 

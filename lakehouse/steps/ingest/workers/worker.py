@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from lakehouse.contracts.rules import Rules
+from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.engines.kafka.topic_numbers import STRIDE, TopicNumbers
 from lakehouse.formats.avro import RoutedAvroDecoder
 from lakehouse.formats.changes import ChangeDecoder
 from lakehouse.formats.headers import read_headers

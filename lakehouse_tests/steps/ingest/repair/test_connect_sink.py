@@ -60,7 +60,7 @@ def committed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "summary_of", lambda snapshot: snapshot)
     monkeypatch.setattr(module, "table_name", lambda table: "raw.birds")
     topic = TopicState("control.birds", "cluster", "id", {0: PartitionRange(0, 9)})
-    monkeypatch.setattr(module, "read_stream_topics", lambda kafka, declared, previous: topic)
+    monkeypatch.setattr(module, "read_topic", lambda kafka, topic_name: topic)
 
 
 def require(monkeypatch: pytest.MonkeyPatch, *events: bytes, group: str = GROUP) -> SinkPosition | None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lakehouse.engines.kafka import stream_topics
+from lakehouse.engines.kafka.several_topics import stream_topics
+from lakehouse.engines.kafka.several_topics.stream_topics import TooManyTopics, joined_state
+from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.stream_topics import TooManyTopics, joined_state
-from lakehouse.engines.kafka.topic_numbers import STRIDE
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakehouse.engines.kafka.topic_numbers import STRIDE, TopicNumbers
+from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
 
 ONE = TopicNumbers((("orders", "i"),))
 MANY = TopicNumbers((("orders", "i"), ("returns", "j")), many=True)

@@ -11,8 +11,8 @@ from typing import Protocol
 from lakehouse.engines.kafka.connection import TopicMissing
 from lakehouse.engines.kafka.oversized import Oversized, first_oversized
 from lakehouse.engines.kafka.peek import oldest_unread_time, sample_record_bytes
+from lakehouse.engines.kafka.several_topics.topic_numbers import MOST_TOPICS, TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.topic_numbers import MOST_TOPICS, TopicNumbers
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState, offsets_at, read_topic, read_topics, topic_names
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings
