@@ -212,6 +212,17 @@ def test_ours_merge_with_a_project_that_has_an_executor_a_spark_and_a_lake_of_it
         build_defs(load_settings(conf, {}), resource_keys={"sparks": "x"})
 
 
+def test_the_assets_of_maintenance_can_be_folded_away(conf: Path) -> None:
+    """Guarded mechanism: one setting takes them, their checks and their sensor out of Dagster, and nothing else."""
+    whole = build_defs(load_settings(conf, {}))
+    folded = build_defs(load_settings(conf, {"LAKEHOUSE__DAGSTER__MAINTENANCE_ASSETS": "false"}))
+    dg.Definitions.validate_loadable(folded)
+    before, after = whole.resolve_asset_graph(), folded.resolve_asset_graph()
+    assert {key.path[0] for key in before.get_all_asset_keys() - after.get_all_asset_keys()} == {"maintenance"}
+    assert not [check for check in after.asset_check_keys if check.asset_key.path[0] == "maintenance"]
+    assert {sensor.name for sensor in whole.sensors or []} - {s.name for s in folded.sensors or []} == {"upkeep"}
+
+
 def test_a_prefix_stands_before_every_asset_of_ours(conf: Path) -> None:
     (conf / "declarations" / "nests.py").write_text(NESTS.format(name="nests", topic="nests", target_lag=60))
     (conf / "declarations" / "wrong.py").write_text("from lakehouse import Stream\n\nStream(\n")

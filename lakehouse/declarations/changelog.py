@@ -114,6 +114,10 @@ class Changelog:
             raise DeclarationError(
                 f"{self.name}: null_keys is '{self.null_keys}'.", remedy="write 'quarantine' or 'equal'."
             )
+        if self.retention is not None and self.retention <= timedelta(0):
+            raise DeclarationError(
+                f"{self.name}: a retention must be longer than nothing.", remedy="write a timedelta."
+            )
         check_special_values(self.name, self.special_values, self.columns, self.key)
         _ = self.table  # checks key, partitioning and properties
 
@@ -166,7 +170,6 @@ class Changelog:
             description=f"Every change: {self.description}",
             owner=self.owner,
             partitioning=self.partitioning,
-            retention=self.retention,
             properties=self.properties,
             maintenance=self.maintenance,
             coordinates=True,

@@ -21,6 +21,7 @@ from lakehouse.declarations.storage.properties import check_properties
 
 WriteMode = Literal["append", "merge", "overwrite"]
 _LAYOUT = ("partitioning", "sort_order")
+_LEAST_FRESH = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,12 +33,12 @@ class Table:
         schema: a pandera model (or schema) with columns, documentation and rules; or columns, for tables of our own.
         description: what one row is.
         owner: who answers for it.
-        key: the columns that identify a row; all required.
+        key: the columns that identify a row; all required. They are the table's identifier fields, for every engine.
         partitioning: such as `month(time_hour)`, `bucket(16, id)`, `truncate(4, code)` or `origin`.
         sort_order: such as `time_hour`, `id desc nulls last`.
         write_mode: how its writer changes it.
-        retention: how long rows are kept; forever if None.
         runtime_date_column: the date column that carries the runtime date, for derived tables.
+        fresh_within: how old its newest materialization may become: Dagster's own FreshnessPolicy.
         properties: further Iceberg table properties.
         maintenance: how it is maintained.
         expects: what is checked beyond the rules of its columns: references, distributions, conversions.
@@ -52,8 +53,8 @@ class Table:
     partitioning: tuple[str, ...] = ()
     sort_order: tuple[str, ...] = ()
     write_mode: WriteMode = "append"
-    retention: timedelta | None = None
     runtime_date_column: str | None = None
+    fresh_within: timedelta | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     maintenance: Maintenance = field(default_factory=Maintenance)
     expects: tuple[Expectation, ...] = ()
@@ -77,9 +78,10 @@ class Table:
             raise DeclarationError(
                 f"{self.name}: unknown write mode '{self.write_mode}'.", remedy="write append, merge or overwrite."
             )
-        if self.retention is not None and self.retention <= timedelta(0):
+        if self.fresh_within is not None and self.fresh_within < _LEAST_FRESH:
             raise DeclarationError(
-                f"{self.name}: a retention must be longer than nothing.", remedy="write a timedelta."
+                f"{self.name}: fresh_within is {self.fresh_within}, and Dagster looks once a minute.",
+                remedy="write a timedelta of at least a minute.",
             )
         self._check_key()
         self._check_layout()

@@ -160,7 +160,7 @@ INGEST = (
         promise="P1: A topic that was made anew waits unread, and looks read, until it is as long as the one before.",
         keeps="lakehouse.steps.ingest.plan:require_same_log",
         lets_pass=gives(None),
-        guard="orchestration/resources/test_stream_status.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
+        guard="steps/ingest/test_standing.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
     ),
     Mechanism(
         name="loss of unread offsets",

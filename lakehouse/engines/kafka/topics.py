@@ -1,6 +1,7 @@
 """What a topic holds right now: its identity and, for each partition, the range that can be read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -137,6 +138,19 @@ def create_topic(
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise connection.explained(error.args[0], topic) from error
         return _read_new(connection, topic)
+
+
+def delete_topics(kafka: KafkaSettings, topics: Sequence[str]) -> None:
+    """Delete topics with all that is in them; one that does not exist is left alone.
+
+    Raises:
+        KafkaRefused: The cluster does not delete one of them.
+    """
+    with Connection(kafka) as connection:
+        futures = connection.admin.delete_topics(list(topics), request_timeout=connection.timeout)
+        for topic, future in futures.items():
+            with suppress(TopicMissing):
+                connection.answer(future, topic=topic)
 
 
 @patient

@@ -44,7 +44,7 @@ from lakehouse.steps.ingest.step import IngestStep, seal_all
 
 
 class NothingToAdopt(LakehouseError):
-    """Every row is accounted for by a seal."""
+    """Every row is accounted for by a seal, or there is none."""
 
 
 class RowsOfOtherTopics(LakehouseError):
@@ -92,6 +92,8 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on: GoOn | GoO
     go_on = GoOn(go_on) if isinstance(go_on, GoOnFrom) else go_on
     stream = step.stream.name
     previous = agreed_position(stream, bases)
+    if not bases:
+        raise NothingToAdopt(f"There is no table of stream {stream} yet.", remedy="let it run")
     unaccounted = _unaccounted(bases, previous)
     if not unaccounted:
         raise NothingToAdopt(
