@@ -39,6 +39,7 @@ KAFKA_WITHOUT_COORDINATES: Final = "kafka.without_coordinates"
 KAFKA_JOINED: Final = "kafka.joined"
 KAFKA_TOPICS: Final = "kafka.topics"
 CHANGES_OPERATIONS: Final = "changes.operations"
+DROPPED_RULES: Final = "dropped.rules"
 FORMAT_SCHEMAS: Final = "format.schemas"
 FORMAT_EXTRA_FIELDS: Final = "format.extra_fields"
 QUALITY_RULES: Final = "quality.rules"  # of derived tables, and of what assets write, as well
