@@ -12,6 +12,7 @@ from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, O
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS
 from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
+from lakehouse.declarations.policies.dropping import DropDuplicates
 from lakehouse.declarations.policies.expectation import (
     Drift,
     Expectation,
@@ -31,6 +32,7 @@ from lakehouse.declarations.policies.maintenance import (
 )
 from lakehouse.declarations.policies.record_format import Avro, Raw, RecordFormat
 from lakehouse.declarations.policies.rewrite import Rewrite
+from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
@@ -69,6 +71,7 @@ __all__ = [
     "Derived",
     "Dms",
     "Drift",
+    "DropDuplicates",
     "Expectation",
     "Expire",
     "Flat",
@@ -95,6 +98,8 @@ __all__ = [
     "Table",
     "TablePlan",
     "ToTable",
+    "TopicPattern",
+    "Topics",
     "Trigger",
     "WouldLoseData",
     "apply",

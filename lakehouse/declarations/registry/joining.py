@@ -190,6 +190,13 @@ def _joined(declarations: Declarations) -> Declarations:
             stream, declarations.tables[stream.tables[0]].owner
         )
         declarations.files[stream.quarantine_table] = file
+    for name, table in declared.items():
+        if (table.duplicates or table.keep) and name.casefold() not in writers:
+            raise Contradiction(
+                f"{declarations.files[name]}: {name} declares what is dropped of its stream, and no stream writes it.",
+                remedy="leave `duplicates` and `keep` out, or name the table in a stream.",
+                tables=[name],
+            )
     check_derived(declarations.derived, declarations)
     check_releases(declarations.releases, declarations)
     check_expectations(declarations)
@@ -210,6 +217,14 @@ def _streamed(stream: Stream, file: Path, name: str, declarations: Declarations)
             f"{file}: stream {stream.name} appends to {name}, whose write mode is {table.write_mode} "
             f"({declarations.files[name]}).",
             remedy="declare write_mode='append'.",
+            streams=[stream.name],
+            tables=[name],
+        )
+    if stream.topics is not None and table.duplicates is not None:
+        raise Contradiction(
+            f"{file}: stream {stream.name} reads several topics, and {name} drops duplicates, which are told by "
+            f"partition and offset of one topic ({declarations.files[name]}).",
+            remedy="leave `duplicates` out, or declare a stream for each topic.",
             streams=[stream.name],
             tables=[name],
         )

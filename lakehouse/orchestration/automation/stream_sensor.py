@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, offsets_at
+from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
+from lakehouse.engines.kafka.several_topics.stream_topics import stream_offsets_at
 from lakehouse.orchestration.automation.backoff import Failures
 from lakehouse.orchestration.automation.sensor_options import DEFAULT_OPTIONS, SensorOptions
 from lakehouse.orchestration.automation.stream_decision import Decision, decide, decide_refusal, position_digest
@@ -15,9 +16,10 @@ from lakehouse.orchestration.checks.stream.verdict import StreamCursor, Verdict,
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.run_records import failures, under_way
-from lakehouse.orchestration.resources.stream_status import Standing, stream_status
+from lakehouse.orchestration.resources.stream_status import stream_status
 from lakehouse.orchestration.run_context import POSITION_TAG, STREAM_TAG
 from lakehouse.steps.ingest.refusals import IngestRefused
+from lakehouse.steps.ingest.standing import Standing
 
 
 def lag_sensor(
@@ -48,12 +50,13 @@ def lag_sensor(
         last = StreamCursor.of(context.cursor)
         try:
             looked = _look(stream, lake, context.instance, last.position, options)
+            events = looked.verdict.events(last)  # it may ask the broker for the oldest unread record
         except (BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing) as trouble:
             # A failing check of the tables, and tried again: a broker that is away is no failure of ours.
             verdict = of_trouble(stream, trouble, lake)
             cursor = StreamCursor(last.position, verdict.state).cursor()
             return dg.SensorResult(skip_reason=str(trouble), cursor=cursor, asset_events=verdict.events(last))
-        decision, events = looked.decision, looked.verdict.events(last)
+        decision = looked.decision
         cursor = StreamCursor(decision.cursor, looked.verdict.state).cursor()
         if decision.run_key is None:
             return dg.SensorResult(skip_reason=decision.reason, cursor=cursor, asset_events=events)
@@ -110,5 +113,5 @@ def _failures(instance: dg.DagsterInstance, stream: Stream, position: str) -> Fa
 
 def _has_older(lake: Lake, status: Standing, moment: datetime) -> bool:
     """Whether an unread record is older than a moment: asked by offsets, without fetching a record."""
-    recent = offsets_at(lake.kafka, status.topic.topic, moment)
+    recent = stream_offsets_at(lake.kafka, status.topic, moment)
     return any(recent.get(partition, 0) > position for partition, position in status.position.items())

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import is_accepted
-from lakehouse.engines.kafka.statement import LOST, WITHOUT_RECORD, KafkaStatement
+from lakehouse.engines.kafka.statement import DROPPED, LOST, NO_TABLES, WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added, over_tables
 from lakehouse.proofs.audit.absence import as_if_present, joined
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE, KIND_NEW_EPOCH, KIND_REPROCESS, Link, rebases_totals
@@ -23,6 +23,7 @@ def judge_chain(name: str, links: Sequence[Link]) -> Iterator[Finding]:
     for link in links:
         yield from _judge_balance(name, link)
         yield from _judge_lost(name, link)
+        yield from _judge_dropped(name, link)
         yield from _judge_moved(name, link)
     for previous, current in pairwise(links):
         yield from _judge_step(name, previous, current)
@@ -75,11 +76,20 @@ def _judge_lost(name: str, link: Link) -> Iterator[Finding]:
         spans = statement.lost.get(partition, [])
         named = sum((Tally.of_range(*span) for span in spans), Tally())
         # Before there was a ledger, a loss had a seal of its own.
-        nobodys = link.kind == "ingest" and not is_accepted(statement.losses, statement.topic_id, {partition: spans})
+        nobodys = link.kind == "ingest" and not is_accepted(statement.losses, statement.numbers.ids, {partition: spans})
         if named != tallied.get(partition, Tally()) or nobodys:
             description = "offsets that nobody gave up" if nobodys else "other offsets as lost than it counts"
             offsets = ", ".join(f"[{start}, {end})" for start, end in spans)
             yield Finding("balance", f"{name}: run {run} names {description}.", name, partition, offsets)
+
+
+def _judge_dropped(name: str, link: Link) -> Iterator[Finding]:
+    """What declared rules have dropped is tallied by partition, record by record."""
+    statement, run = link.statement, link.sealed.seal.run_id
+    tallied = sum(tally.count for rule in DROPPED for tally in statement.tallies.get(rule, {}).values())
+    if tallied != statement.counts.filtered:
+        message = f"{name}: run {run} dropped {statement.counts.filtered} records by declared rules, tallied {tallied}."
+        yield Finding("balance", message, name)
 
 
 def _judge_retired(name: str, previous: Link, current: Link) -> Iterator[Finding]:
@@ -109,6 +119,8 @@ def _may_go(link: Link, table: str) -> bool:
 def _judge_offsets(name: str, previous: KafkaStatement, current: KafkaStatement, run: str) -> Iterator[Finding]:
     if (previous.cluster_id, previous.topic_id) != (current.cluster_id, current.topic_id):
         yield Finding("gap", f"{name}: run {run} went on in another topic of the name {current.topic}.", name)
+    if len(current.topics) < len(previous.topics) or previous.numbers.renewed(current.numbers):
+        yield Finding("gap", f"{name}: by the seal of run {run}, topics went or are others of the same name.", name)
     for partition, end in previous.end.items():
         start = current.start.get(partition)
         if start is None or start > end:
@@ -134,7 +146,7 @@ def _judge_balance(name: str, link: Link) -> Iterator[Finding]:
                 f"[{start}, {end})",
             )
     yield from _judge_gaps(name, statement, run)
-    landed = sum(t.count for table, by_p in statement.tallies.items() if table != LOST for t in by_p.values())
+    landed = sum(t.count for table, by_p in statement.tallies.items() if table not in NO_TABLES for t in by_p.values())
     counts = statement.counts
     if not landed == counts.written + counts.quarantined == counts.read - counts.filtered:
         yield Finding(

@@ -30,8 +30,11 @@ class DagsterSettings(Section):
     Attributes:
         asset_key_prefix: what stands before the names of tables in asset keys, with slashes: `corp/lake` makes
             `raw.flights` the asset `corp/lake/raw/flights`. To Dagster it is another asset then, without the history.
+        maintenance_assets: whether Dagster shows an asset `maintenance/<table>` for each table, with its checks.
+            Without them nothing is maintained by itself; `lakehouse maintain` does it all the same.
         keep_runs_days: runs that ended longer ago are deleted with their events; their commits stay in the audit log.
     """
 
     asset_key_prefix: str = Field(default="", pattern=r"^([A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*)?$")
+    maintenance_assets: bool = True
     keep_runs_days: int = Field(default=7, ge=1)

@@ -53,7 +53,9 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) 
         quarantine,
         step.attempt.branch,
         lambda transaction: transaction.delete(
-            selected.places.where, snapshot_properties=step.attempt.marks, branch=step.attempt.branch
+            selected.places.where(selected.previous.numbers),
+            snapshot_properties=step.attempt.marks,
+            branch=step.attempt.branch,
         ),
     )
     failpoint("reprocess.staged")
@@ -79,11 +81,17 @@ def state(quarantine: str, selected: Reprocess, landed: WriteResult) -> KafkaSta
         cluster_id=previous.cluster_id,
         topic=previous.topic,
         topic_id=previous.topic_id,
+        topics=previous.topics,
         leader_epochs=previous.leader_epochs,
         start=dict(previous.end),
         end=dict(previous.end),
         tallies={**landed.tallies, quarantine: leaving},
-        counts=Counts(written=selected.count, quarantined=-selected.count, tombstones=-selected.tombstones),
+        counts=Counts(
+            written=selected.count - landed.counts.filtered,
+            filtered=landed.counts.filtered,
+            quarantined=-selected.count,
+            tombstones=-selected.tombstones,
+        ),
         valid_through_ms=previous.valid_through_ms,
         reprocessed=landed.tallies,
         refused_last=selected.refused_last,

@@ -9,18 +9,19 @@ from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.refusals import OffsetsSkipped
 from lakehouse.steps.ingest.repair import adoption as module
-from lakehouse.steps.ingest.repair.adoption import Adoption, GoOnFrom, adopt, find_adoption
+from lakehouse.steps.ingest.repair.adoption import Adoption, adopt, find_adoption
+from lakehouse.steps.ingest.repair.go_on import GoOnFrom
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.proofs.audit.simulated import A, SimulatedStream, to_a
 
-ROWS, EARLIEST, LATEST = GoOnFrom
+ROWS, EARLIEST, LATEST = GoOnFrom.ROWS, GoOnFrom.EARLIEST, GoOnFrom.LATEST
 
 
 @pytest.fixture
 def events(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> SimulatedStream:
     """Ten records are read, and a row was appended by hand."""
     stream = SimulatedStream(open_catalog(sql_lake.settings))
-    monkeypatch.setattr(module, "read_topic", lambda kafka, topic: stream.topic())
+    monkeypatch.setattr(module, "read_stream_topics", lambda kafka, declared, previous: stream.topic())
     stream.ingest({0: 10}, to_a)
     stream.append(A, [(0, 3)])
     return stream
