@@ -1,16 +1,46 @@
 """The JARs of a Spark driver: its own, and those that its catalog and storage need; Iceberg's first."""
 
+import os
+import re
+from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
-from lakehouse.engines.jars import verified_jars
+from lakehouse.engines.jars import read_lock, verified_jars
 from lakehouse.settings import Settings
 from lakehouse.settings.catalogs.storage import JarSet, jar_sets
 from lakehouse.settings.shipped import locked_jars
 
+# By what a set's JARs are known, whatever their version.
+_ARTIFACTS: Mapping[JarSet, str] = MappingProxyType(
+    {
+        "aws": "iceberg-aws-bundle",
+        "gcp": "iceberg-gcp-bundle",
+        "azure": "iceberg-azure-bundle",
+        "postgresql": "postgresql-",
+    }
+)
+_OWN_PATHS = ("spark.jars", "spark.driver.extraClassPath")
+
 
 def sets_of(settings: Settings) -> tuple[JarSet, ...]:
-    """The sets of JARs beside Spark's own that the catalog asks for; each is a folder of `conf/jars/`."""
-    return jar_sets(settings.catalog.file_storage, settings.catalog.address)
+    """The sets of JARs beside Spark's own that the catalog asks for; each is a folder of `conf/jars/`.
+
+    One whose JAR the user brings, by a lock or by the platform's file, is left out: no JAR is loaded twice.
+
+    Raises:
+        JarMismatch: the lock of Spark's JARs is missing or damaged.
+    """
+    wanted = jar_sets(settings.catalog.file_storage, settings.catalog.address)
+    if not wanted:
+        return ()
+    paths = (re.split(rf"[,{os.pathsep}]", settings.platform.conf.get(key, "")) for key in _OWN_PATHS)
+    names = [
+        *read_lock(locked_jars(settings.conf, "jars") / "jars.sha256"),
+        *(Path(path).name for path in chain(*paths)),
+    ]
+    return tuple(kind for kind in wanted if not any(name.startswith(_ARTIFACTS[kind]) for name in names))
 
 
 def class_path(settings: Settings) -> list[Path]:

@@ -132,7 +132,7 @@ class CatalogSettings(Section):
         if self.access == "vended":
             for key in STORAGE_KEYS:
                 if key in self.properties:
-                    yield f"with access: vended clients hold no keys; remove the property {key}, or write access: static"
+                    yield f"with access: vended clients hold no keys: remove the property {key}, or say access: static"
         if self.realm is not None:
             if self.access == "remote-signing":
                 yield "Polaris signs no requests; write access: vended"

@@ -52,3 +52,13 @@ def test_one_that_is_missing_is_named(settings: Settings) -> None:
     class_path(settings)
     with pytest.raises(JarMismatch, match="iceberg-aws-bundle"):
         class_path(on_s3(settings))
+
+
+def test_a_bundle_that_the_user_brings_is_not_brought_again(settings: Settings) -> None:
+    s3 = on_s3(settings)
+    for key, value in {"spark.jars": "/opt/a.jar,/opt/iceberg-aws-bundle-2.jar"}.items():
+        platform = s3.platform.model_copy(update={"conf": {key: value}})
+        assert sets_of(s3.model_copy(update={"platform": platform})) == ()
+    lock = settings.conf / "jars" / "jars.sha256"
+    lock.write_text(lock.read_text() + f"{'0' * 64}  iceberg-aws-bundle-2.jar\n")
+    assert sets_of(s3) == ()
