@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from lakehouse.settings.catalogs.keys import KEYS, STORAGE_KEYS, Storage, keys_of
 from lakehouse.settings.catalogs.storage import storage_of
+from lakehouse.settings.database_address import require_database_address
 from lakehouse.settings.models.section import Property, Section
 from lakehouse.settings.plain_secret import hidden
 from lakehouse.settings.secret import revealed
@@ -57,8 +58,15 @@ class CatalogSettings(Section):
 
     @property
     def address(self) -> str:
-        """The address in the clear; secrets are looked up here, so keep it out of messages."""
-        return revealed(self.uri)
+        """The address in the clear; secrets are looked up here, so keep it out of messages.
+
+        Raises:
+            SettingsError: it is no address of a database, of a SQL catalog.
+        """
+        address = revealed(self.uri)
+        if self.type == "sql":
+            require_database_address(address, self.name)
+        return address
 
     @property
     def file_storage(self) -> Storage | None:
