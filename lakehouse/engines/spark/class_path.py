@@ -8,8 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lakehouse.engines.jars import read_lock, verified_jars
-from lakehouse.settings import Settings
+from lakehouse.settings import CatalogSettings, Settings
 from lakehouse.settings.catalogs.storage import JarSet, jar_sets
+from lakehouse.settings.secret import LateSecret
 from lakehouse.settings.shipped import locked_jars
 
 # By what a set's JARs are known, whatever their version.
@@ -32,7 +33,7 @@ def sets_of(settings: Settings) -> tuple[JarSet, ...]:
     Raises:
         JarMismatch: the lock of Spark's JARs is missing or damaged.
     """
-    wanted = jar_sets(settings.catalog.file_storage, settings.catalog.address)
+    wanted = jar_sets(settings.catalog.file_storage, _without_secrets(settings.catalog))
     if not wanted:
         return ()
     paths = (re.split(rf"[,{os.pathsep}]", settings.platform.conf.get(key, "")) for key in _OWN_PATHS)
@@ -41,6 +42,14 @@ def sets_of(settings: Settings) -> tuple[JarSet, ...]:
         *(Path(path).name for path in chain(*paths)),
     ]
     return tuple(kind for kind in wanted if not any(name.startswith(_ARTIFACTS[kind]) for name in names))
+
+
+def _without_secrets(catalog: CatalogSettings) -> str:
+    """The catalog's address without its secrets, which JARs do not depend on; whole, where all of it is one."""
+    if not isinstance(catalog.uri, LateSecret):
+        return catalog.address
+    text = "".join(part for kind, part in catalog.uri.parts() if kind == "text")
+    return text if ":" in text else catalog.address
 
 
 def class_path(settings: Settings) -> list[Path]:

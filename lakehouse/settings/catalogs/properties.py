@@ -6,6 +6,7 @@ from urllib.parse import unquote
 from pydantic import SecretStr
 
 from lakehouse.settings.catalogs.keys import PYTHON_ONLY, RENAMED, Side, keys_of
+from lakehouse.settings.database_address import require_database_address
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models.catalog import CatalogSettings
 from lakehouse.settings.values import problem_of_property
@@ -40,12 +41,15 @@ def python_properties(catalog: CatalogSettings, reveal: Reveal = in_the_clear) -
         reveal: what stands for a secret, by its key.
 
     Raises:
-        SettingsError: a secret cannot be read, or has a character that nobody sees.
+        SettingsError: a secret cannot be read, or has a character that nobody sees, or the address is none.
     """
+    address = _address(catalog, reveal)
+    if catalog.type == "sql":
+        require_database_address(address, catalog.name)
     properties = typed_properties(catalog, "python")
     for key, value in catalog.properties.items():
         properties[key] = reveal(key, value) if isinstance(value, SecretStr) else value
-    return {"uri": _address(catalog, reveal), "warehouse": catalog.warehouse, **properties}
+    return {"uri": address, "warehouse": catalog.warehouse, **properties}
 
 
 def java_properties(catalog: CatalogSettings, reveal: Reveal = in_the_clear) -> dict[str, str]:

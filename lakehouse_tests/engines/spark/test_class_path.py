@@ -62,3 +62,9 @@ def test_a_bundle_that_the_user_brings_is_not_brought_again(settings: Settings) 
     lock = settings.conf / "jars" / "jars.sha256"
     lock.write_text(lock.read_text() + f"{'0' * 64}  iceberg-aws-bundle-2.jar\n")
     assert sets_of(s3) == ()
+
+
+def test_a_password_that_is_not_there_is_no_matter_of_jars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LAKE_PASSWORD", raising=False)
+    settings = load_settings(Path(__file__).parents[3] / "conf", {"LAKEHOUSE_CATALOG": "postgresql"})
+    assert sets_of(settings) == ("postgresql",)

@@ -91,6 +91,13 @@ def test_so_is_one_within_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
         python_properties(catalog)
 
 
+def test_an_address_that_is_none_is_refused_before_sqlalchemy_repeats_it() -> None:
+    catalog = CatalogSettings(type="sql", uri="postgresql+psycopg://u:p@ss:hush@h:5/db", warehouse="/w")
+    with pytest.raises(SettingsError, match="no address of a database") as caught:
+        python_properties(catalog)
+    assert "hush" not in str(caught.value)
+
+
 SECRETS = st.text(st.characters(categories=["L", "N"]), min_size=8, max_size=20).map(lambda text: f"hush{text}hush")
 
 
