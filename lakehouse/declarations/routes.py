@@ -138,8 +138,12 @@ def route_text(route: Route) -> str:
     name = route.field if isinstance(route, ByField) else route.header if isinstance(route, ByHeader) else ""
     if isinstance(route, ByField) and route.exact is not None:
         return repr(route)
-    choices = [(v if isinstance(v, str) else f"/{v.pattern}/{v.flags - re.UNICODE or ''}", t) for v, t in route.routes.items()]
+    choices = [(v if isinstance(v, str) else _expression(v), t) for v, t in route.routes.items()]
     return repr((type(route).__name__, name, choices))
+
+
+def _expression(pattern: re.Pattern[str]) -> str:
+    return f"/{pattern.pattern}/{pattern.flags - re.UNICODE or ''}"
 
 
 def check_route(stream: str, route: Route) -> None:

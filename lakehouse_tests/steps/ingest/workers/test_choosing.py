@@ -52,7 +52,9 @@ def routed(router: RecordRouter, records: pa.RecordBatch, topics: TopicNumbers =
 
 
 def test_exact_values_come_before_expressions_and_those_in_their_order() -> None:
-    choice = Choice({"a.b": ("exact",)}, [(re.compile("a[.].*"), ("first",)), (re.compile("a.*", re.I), ("second", "third"))])
+    choice = Choice(
+        {"a.b": ("exact",)}, [(re.compile("a[.].*"), ("first",)), (re.compile("a.*", re.I), ("second", "third"))]
+    )
     assert [choice.tables(value) for value in ("a.b", "a.c", "ABC", "xa.b")] == [
         ("exact",),
         ("first",),
@@ -79,7 +81,9 @@ def test_by_header_the_last_of_a_name_counts() -> None:
 
 
 def test_by_field_also_where_the_table_does_not_have_it() -> None:
-    router = RecordRouter(Choice({}, [(re.compile("x.*"), ("a", "b"))]), {"a": ID, "b": TEXT}, field="kind", field_of=KIND)
+    router = RecordRouter(
+        Choice({}, [(re.compile("x.*"), ("a", "b"))]), {"a": ID, "b": TEXT}, field="kind", field_of=KIND
+    )
     records = batch({"kind": "xy", "id": 1, "text": "t"}, {"kind": "xy", "id": 2}, {"kind": "z"}, {"id": 3}, b"{")
     rows, errors, observed = routed(router, records)
     assert rows == {"a": [0, 1], "b": [0]}
