@@ -12,6 +12,7 @@ from pyiceberg.transforms import BucketTransform
 from lakehouse.declarations.columns.column import COORDINATES, Column, PanderaSchema, columns_of
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import COORDINATE_NAMES, table_identifier
+from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.declarations.policies.expectation import Expectation, References
 from lakehouse.declarations.policies.expectation_rules import check_own_side
 from lakehouse.declarations.policies.maintenance import Maintenance
@@ -149,6 +150,7 @@ class Table:
             raise DeclarationError(f"{self.name}, key: a column is named twice.", remedy="name it once.")
 
     def _check_layout(self) -> None:
+        iceberg_schema(self)  # refuses what no column can be
         sort_terms(self)
         for term in partition_terms(self):
             # A day shows all of a date, and a month or year shows part of it: only a hash shows nothing.

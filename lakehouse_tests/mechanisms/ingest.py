@@ -154,9 +154,23 @@ INGEST = (
         name="adopting skips nothing",
         promise="P1: Adopting rows moves a stream past offsets that nobody has read, and no line of the loss ledger "
         "says so.",
-        keeps="lakehouse.steps.ingest.repair.adoption:_require_none_skipped",
+        keeps="lakehouse.steps.ingest.repair.go_on:require_none_skipped",
         lets_pass=gives(None),
         guard="steps/ingest/repair/test_adoption_skips.py::test_another_topic_is_read_from_its_beginning",
+    ),
+    Mechanism(
+        name="files that a sink has announced",
+        promise="P1: A stream goes on from a sink's group, past records that are in no snapshot of its table.",
+        keeps="lakehouse.steps.ingest.repair.connect_sink:_announces",
+        lets_pass=gives(False),
+        guard="steps/ingest/repair/test_connect_sink.py::test_files_that_no_snapshot_lists",
+    ),
+    Mechanism(
+        name="rows of another writer",
+        promise="P1: Rows without coordinates come or go, and the proof does not see it.",
+        keeps="lakehouse.proofs.audit.stream:_judge_without",
+        lets_pass=gives(()),
+        guard="steps/ingest/repair/test_adopted_writer.py::test_rows_that_name_no_record_are_counted_and_stay",
     ),
     Mechanism(
         name="loss ledger",

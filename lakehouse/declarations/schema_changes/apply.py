@@ -41,16 +41,16 @@ from lakehouse.retry import OTHERS_FIRST, pause
 _TRIES = 10
 
 
-def plan(table: Table, catalog: Catalog) -> TablePlan:
-    """Load a table, if it exists, and compare it with its declaration.
+def plan(table: Table, catalog: Catalog, *, adopting: bool = False) -> TablePlan:
+    """Load a table, if it exists, and compare it with its declaration; `adopting` as in `diff`.
 
     Raises:
         WouldLoseData: see `diff`.
     """
     try:
-        return diff(table, catalog.load_table(table.identifier))
+        return diff(table, catalog.load_table(table.identifier), adopting=adopting)
     except NoSuchTableError:
-        return diff(table, None)
+        return diff(table, None, adopting=adopting)
 
 
 def apply(planned: TablePlan, catalog: Catalog) -> IcebergTable:
@@ -73,7 +73,7 @@ def apply(planned: TablePlan, catalog: Catalog) -> IcebergTable:
             if tries_left == 0 or planned.base is None or catalog.table_exists(planned.identifier):
                 raise
         pause(2 * OTHERS_FIRST)
-        planned = plan(planned.table, catalog)
+        planned = plan(planned.table, catalog, adopting=planned.adopting)
     raise AssertionError("unreachable")
 
 

@@ -7,6 +7,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import VoidTransform
 
 from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.schema_changes.adopted_coordinates import with_optional_coordinates
 from lakehouse.declarations.schema_changes.changes import (
     Change,
     CreateTable,
@@ -48,11 +49,13 @@ class TablePlan:
         table: the declaration.
         base: the table as it was loaded, or None if it does not exist.
         changes: in the order in which they are made; together in one commit.
+        adopting: whether a person takes the table over from another writer.
     """
 
     table: Table
     base: IcebergTable | None
     changes: tuple[Change, ...]
+    adopting: bool = False
 
     @property
     def identifier(self) -> tuple[str, str]:
@@ -64,22 +67,25 @@ class TablePlan:
         return bool(self.changes)
 
 
-def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
+def diff(table: Table, stored: IcebergTable | None, *, adopting: bool = False) -> TablePlan:
     """Compare a declaration with its table.
 
     Args:
         table: the declaration, with coordinates if a stream writes it.
         stored: the table, or None if it does not exist.
+        adopting: whether a person takes the table over from another writer: it then gets the Kafka coordinates.
 
     Raises:
         WouldLoseData: the table cannot become what is declared; names every column and remedy.
     """
     schema = iceberg_schema(table)
     if stored is None:
-        return TablePlan(table, None, (CreateTable(len(schema.fields)),))
+        return TablePlan(table, None, (CreateTable(len(schema.fields)),), adopting)
     metadata = stored.metadata
     if reason := unwritable_version(metadata.format_version):
         raise WouldLoseData(table.name, (Problem(reason, DOWNGRADE),))
+    if table.coordinates:
+        schema = with_optional_coordinates(schema, metadata.schema(), adopting=adopting)
     differences = compare(schema, metadata.schema())
     if differences.problems:
         # What is to be done for a table in general would break a mirror.
@@ -92,7 +98,7 @@ def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
     changes.extend(_repartition(table, metadata))
     changes.extend(_resort(table, metadata))
     changes.extend(_properties(table, stored))
-    return TablePlan(table, stored, tuple(changes))
+    return TablePlan(table, stored, tuple(changes), adopting)
 
 
 def _repartition(table: Table, metadata: TableMetadata) -> list[Change]:

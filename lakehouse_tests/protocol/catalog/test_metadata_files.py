@@ -78,6 +78,17 @@ def test_what_is_no_document_is_named(files: MetadataFiles, tmp_path: Path, cont
     assert not damaged.value.gone
 
 
+def test_a_document_is_decoded_once_and_never_out_of_date(files: MetadataFiles, tmp_path: Path) -> None:
+    path = tmp_path / "0.metadata.json"
+    files.write_all({path.as_uri(): DOCUMENT})
+    assert files.read(path.as_uri()) is files.read(path.as_uri())
+    path.write_bytes(path.read_bytes().replace(b'"u"', b'"v"'))
+    assert files.read(path.as_uri())["table-uuid"] == "v"
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        files.read(path.as_uri())
+
+
 def test_a_document_that_is_gone_is_told_from_a_damaged_one(files: MetadataFiles, tmp_path: Path) -> None:
     with pytest.raises(MetadataFileDamaged) as damaged:
         files.read_for(("raw", "a"), (tmp_path / "0.metadata.json").as_uri())
