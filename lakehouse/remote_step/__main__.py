@@ -1,6 +1,5 @@
 """What a submitted driver runs. What to do comes by Dagster Pipes, and so does what it answers."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -18,11 +17,8 @@ def main() -> int:
         from lakehouse.remote_step.step import do_step
     with open_dagster_pipes() as pipes:
         done = do_step(pipes)
-    sys.stdout.flush()
     return 0 if done else 1
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stderr.flush()
-    os._exit(code) if "PYSPARK_GATEWAY_PORT" in os.environ else sys.exit(code)
+    sys.exit(main())

@@ -2,12 +2,14 @@
 
 import logging
 import time
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import dagster as dg
 import msgspec
 from dagster import DagsterEventType
+from dagster._core.utils import make_new_run_id
 from dagster._serdes import serialize_value
 from dagster_pipes import PipesContext
 from typing_extensions import override
@@ -18,6 +20,7 @@ from lakehouse.orchestration.remote.request import Answer, StepEnd, StepEvent, S
 from lakehouse.orchestration.run_context import CREATED_TAG
 from lakehouse.settings import load_settings
 
+_ELSEWHERE = "elsewhere"
 _EVENTS = (DagsterEventType.ASSET_MATERIALIZATION, DagsterEventType.ASSET_OBSERVATION)
 
 
@@ -72,9 +75,15 @@ def _execute(request: StepRequest, instance: dg.DagsterInstance, pipes: PipesCon
 
 def remember(instance: dg.DagsterInstance, request: StepRequest) -> None:
     """Have an instance of this process alone know what the real one knows of other runs, and whose this run is."""
-    for run_id in {*request.under_way, request.root_run_id} - {request.run_id}:
-        status = dg.DagsterRunStatus.STARTED if run_id in request.under_way else dg.DagsterRunStatus.NOT_STARTED
-        instance.add_run(dg.DagsterRun(job_name="elsewhere", run_id=run_id, status=status))
+    for run_id in set(request.under_way) - {request.run_id}:
+        instance.add_run(dg.DagsterRun(job_name=_ELSEWHERE, run_id=run_id, status=dg.DagsterRunStatus.STARTED))
+    longest, now = dg.DagsterRun(job_name=_ELSEWHERE, run_id=make_new_run_id()), datetime.now(UTC)
+    instance.add_run(longest)
+    for kind, moment in (
+        (DagsterEventType.RUN_START, now - timedelta(seconds=request.longest_run_seconds)),
+        (DagsterEventType.RUN_SUCCESS, now),
+    ):
+        instance.run_storage.handle_run_event(longest.run_id, dg.DagsterEvent(kind.value, _ELSEWHERE), moment)
     if request.root_run_id != request.run_id:
         root = {"root_run_id": request.root_run_id, "parent_run_id": request.root_run_id}
         vars(instance)["create_run_for_job"] = partial(instance.create_run_for_job, **root)

@@ -1,5 +1,6 @@
 """What a driver elsewhere does with a request: as the run's own step would, in its name, and it says how it ended."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ from dagster_pipes import PipesContext
 
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.remote.request import StepRequest
-from lakehouse.orchestration.resources.run_records import under_way
+from lakehouse.orchestration.resources.run_records import longest_run, under_way
 from lakehouse.orchestration.run_context import attempt_of, execution_of
 from lakehouse.remote_step import step
 from lakehouse.settings import Settings, load_settings
@@ -51,6 +52,7 @@ def done(monkeypatch: pytest.MonkeyPatch, asset: dg.AssetsDefinition, **changes:
         begun_ms=BEGUN_MS,
         tags={"lakehouse/runtime_date": "2013-05-14", "team": "birds"},
         under_way=[OTHER],
+        longest_run_seconds=7200,
         **changes,
     )
     pipes = _Pipes(request)
@@ -78,6 +80,7 @@ def test_a_step_is_done_in_the_name_of_its_run(monkeypatch: pytest.MonkeyPatch, 
             execution=execution_of(context),
             busy={record.dagster_run.run_id for record in under_way(context.instance)} - {RUN},
             team=context.run.tags["team"],
+            longest=round(longest_run(context.instance, datetime.now(UTC)).total_seconds()),
         )
         context.log.info("3 birds")
         return dg.MaterializeResult(metadata={"rows": 3}, tags={"lakehouse/runtime_date": attempt.runtime_date})
@@ -85,6 +88,7 @@ def test_a_step_is_done_in_the_name_of_its_run(monkeypatch: pytest.MonkeyPatch, 
     succeeded, pipes = done(monkeypatch, birds)
     assert succeeded
     assert (seen["run"], seen["root"], seen["date"], seen["team"]) == (RUN, ROOT, "2013-05-14", "birds")
+    assert seen["longest"] == 7200
     execution: Any = seen["execution"]
     assert (execution.id, execution.begun_ms) == (ROOT, BEGUN_MS)
     assert OTHER in cast("set[str]", seen["busy"])

@@ -25,6 +25,7 @@ from lakehouse.settings import Settings
 PROGRAM = Path(lakehouse.__file__).parent / "remote_step" / "__main__.py"
 REQUEST = "lakehouse/step"
 _LOOK_SECONDS = 0.2
+_END = '"kind": "end"'
 _wait = time.sleep
 _SYSTEM_TAGS = "dagster/"
 _DATA_VERSION = "dagster/data_version"
@@ -66,11 +67,15 @@ def remote_asset(asset: dg.AssetsDefinition, names: DagsterNames) -> dg.AssetsDe
         for token in end_abandoned(settings.state, step, execution, patience=settings.platform.stop_timeout_seconds):
             context.log.warning(f"ended the driver {token}, which another run has left behind")
         job = driver_job(settings.state, step, execution)
+        if job.launched and not job.running() and _END not in job.messages.read_text(encoding="utf-8"):
+            context.log.warning(f"the driver {job.token}, which an earlier try has launched, was killed")
+            job.settle()
+            job = driver_job(settings.state, step, execution)
         job.watch()
         answers = _answers(context, job, settings)
         yield from _results(context, answers)
         job.settle()
-        _require_success(job, answers)
+        _require_success(context, job, answers)
 
     return done_elsewhere
 
@@ -116,9 +121,10 @@ def _results(context: dg.AssetExecutionContext, answers: Sequence[Answer]) -> It
             continue
         match deserialize_value(answer.event):
             case dg.AssetMaterialization() as made:
-                if made.asset_key in reported or (made.partition and not context.has_partition_key_range):
-                    if not (made.partition and _partitioned(context)):
-                        context.log_event(made)
+                if made.partition and not _partitioned(context):
+                    context.log_event(made)  # of a run of the whole table, beside its own
+                    continue
+                if made.asset_key in reported:  # one for each partition of the run, which Dagster makes of ours, too
                     continue
                 reported.add(made.asset_key)
                 yield _result(made)
@@ -145,7 +151,7 @@ def _result(made: dg.AssetMaterialization) -> dg.MaterializeResult[Any]:
     )
 
 
-def _require_success(job: DriverJob, answers: Sequence[Answer]) -> None:
+def _require_success(context: dg.AssetExecutionContext, job: DriverJob, answers: Sequence[Answer]) -> None:
     ends = [answer for answer in answers if isinstance(answer, StepEnd)]
     if not ends:
         raise RemoteStepLost(
@@ -153,6 +159,7 @@ def _require_success(job: DriverJob, answers: Sequence[Answer]) -> None:
             remedy=f"see {job.log}; run the step again, it begins where the tables are.",
         )
     end = ends[-1]
+    context.log.info(f"the driver {job.token} took {end.seconds:.0f} s")
     if end.outcome == "success":
         return
     if end.metadata:

@@ -66,7 +66,7 @@ class StepEvent(msgspec.Struct, frozen=True, tag_field="kind", tag="event"):
     """What a step has reported.
 
     Args:
-        event: a materialization, an observation or a check's evaluation, as Dagster serializes it.
+        event: a materialization or an observation, as Dagster serializes it; checks are steps of their own.
     """
 
     event: str
@@ -80,8 +80,7 @@ class StepEnd(msgspec.Struct, frozen=True, tag_field="kind", tag="end"):
         error: the kind of the error.
         message: what the error says.
         metadata: of a failure that a step has shown, as Dagster serializes it.
-        seconds: from the driver's first line to this one.
-        cores: that the driver's own process had.
+        seconds: that the step took, Spark's start included.
     """
 
     outcome: Literal["success", "failure"]

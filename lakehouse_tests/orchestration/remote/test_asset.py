@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import msgspec
 import pytest
 from dagster._serdes import serialize_value
 from dagster_pipes import encode_param
@@ -16,6 +17,7 @@ from lakehouse.engines.submit import driver_job, submitted
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.remote import asset as remote
 from lakehouse.orchestration.remote.asset import remote_asset
+from lakehouse.orchestration.remote.request import StepEvent
 from lakehouse.orchestration.resources import Lake
 from lakehouse.settings import Platform, Settings
 from lakehouse_tests.fixtures.spark import settings_of
@@ -120,6 +122,33 @@ def test_what_the_driver_reports_is_materialized_as_it_is(settings: Settings, dr
     assert (tags["lakehouse/runtime_date"], tags["dagster/data_version"]) == ("2013-05-14", "7")
     assert "at work on ['birds', 'rest'] for 2013-05-14" in lines, "log lines come through"
     assert launches(tmp_path) == 1
+
+
+def test_a_partition_is_reported_once_and_others_beside_it(settings: Settings, driver: Driver) -> None:
+    days = dg.StaticPartitionsDefinition(["mon", "tue"])
+
+    @dg.multi_asset(name="ingest_birds", specs=[dg.AssetSpec("birds", skippable=True)], partitions_def=days)
+    def by_day() -> None:
+        pytest.fail("the step is done elsewhere")
+
+    asset = remote_asset(by_day, DEFAULT_NAMES)
+    tags = {"lakehouse/runtime_date": "2013-05-14"}
+    for partition_key, shown in (("mon", ["mon"]), (None, ["mon", "tue", None])):
+        events = [dg.AssetMaterialization("birds", partition=day) for day in ("mon", "tue")]
+        chosen = events[:1] if partition_key else [*events, MADE]
+        answers = [StepEvent(serialize_value(event)) for event in chosen]
+        driver(
+            f"for answer in {[msgspec.to_builtins(answer) for answer in answers]!r}:\n"
+            "    pipes.report_custom_message(answer)\n"
+            "pipes.report_custom_message({'kind': 'end', 'outcome': 'success', 'seconds': 1.0})\n"
+        )
+        with dg.DagsterInstance.ephemeral() as instance:
+            job = dg.Definitions(
+                assets=[asset], resources={"lake": Lake(settings)}
+            ).resolve_implicit_global_asset_job_def()
+            result = job.execute_in_process(instance=instance, partition_key=partition_key, tags=tags)
+        found = [event.materialization.partition for event in result.get_asset_materialization_events()]
+        assert found == shown
 
 
 def test_a_failure_there_is_a_failure_here(settings: Settings, driver: Driver) -> None:
