@@ -48,8 +48,7 @@ class Platform(Section):
 
     Attributes:
         name: the file's name.
-        mode: `classic` starts Spark in this process, `connect` talks to a Spark Connect server, `submit` has each step
-            done by a driver of its own, by `spark-submit` in client mode.
+        mode: `classic` starts Spark in this process, `connect` talks to a Spark Connect server.
         master: for classic, and for a Connect server that we start ourselves.
         remote: the Connect server's address, `sc://host:port`; references to secrets are allowed in it.
         conf: Spark configuration, passed as it is.
@@ -62,7 +61,7 @@ class Platform(Section):
     """
 
     name: str
-    mode: Literal["classic", "connect", "submit"]
+    mode: Literal["classic", "connect"]
     master: str | None = None
     remote: Property | None = None
     conf: dict[str, str] = {}
@@ -303,10 +302,13 @@ class DagsterSettings(Section):
     Attributes:
         asset_key_prefix: what stands before the names of tables in asset keys, with slashes: `corp/lake` makes
             `raw.flights` the asset `corp/lake/raw/flights`. To Dagster it is another asset then, without the history.
+        maintenance_assets: whether Dagster shows an asset `maintenance/<table>` for each table, with its checks.
+            Without them nothing is maintained by itself; `lakehouse maintain` does it all the same.
         keep_runs_days: runs that ended longer ago are deleted with their events; their commits stay in the audit log.
     """
 
     asset_key_prefix: str = Field(default="", pattern=r"^([A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*)?$")
+    maintenance_assets: bool = True
     keep_runs_days: int = Field(default=7, ge=1)
 
 

@@ -141,7 +141,7 @@ INGEST = (
         promise="P1: A topic that was made anew waits unread, and looks read, until it is as long as the one before.",
         keeps="lakehouse.steps.ingest.plan:require_same_log",
         lets_pass=gives(None),
-        guard="orchestration/resources/test_stream_status.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
+        guard="steps/ingest/test_standing.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
     ),
     Mechanism(
         name="loss of unread offsets",
@@ -171,6 +171,20 @@ INGEST = (
         keeps="lakehouse.proofs.audit.stream:_judge_without",
         lets_pass=gives(()),
         guard="steps/ingest/repair/test_adopted_writer.py::test_rows_that_name_no_record_are_counted_and_stay",
+    ),
+    Mechanism(
+        name="records dropped by rule",
+        promise="P1: A declared rule drops records, and the seal does not count them by partition.",
+        keeps="lakehouse.proofs.audit.chain_findings:_judge_dropped",
+        lets_pass=gives(()),
+        guard=_CHAIN + "test_what_a_declared_rule_drops_is_tallied",
+    ),
+    Mechanism(
+        name="files with duplicates",
+        promise="P1: A record that is counted as a duplicate is in its table all the same.",
+        keeps="lakehouse.steps.ingest.duplicates.drop:_may_hold",
+        lets_pass=gives(False),
+        guard="steps/ingest/duplicates/test_drop.py::test_files_that_may_hold_a_duplicate_are_written_anew",
     ),
     Mechanism(
         name="loss ledger",

@@ -6,14 +6,18 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import VoidTransform
 
-from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.columns.schemas import iceberg_schema, identifier_columns
+from lakehouse.declarations.policies.maintenance import KEEP_SNAPSHOTS
 from lakehouse.declarations.schema_changes.adopted_coordinates import with_optional_coordinates
 from lakehouse.declarations.schema_changes.changes import (
     Change,
     CreateTable,
+    IdentifyRows,
+    RelaxColumn,
     Repartition,
     Resort,
     SetProperty,
+    UnsetProperty,
     UpgradeFormat,
 )
 from lakehouse.declarations.schema_changes.evolution import Problem, compare
@@ -95,10 +99,19 @@ def diff(table: Table, stored: IcebergTable | None, *, adopting: bool = False) -
     if metadata.format_version < int(FORMAT_VERSION):
         changes.append(UpgradeFormat())
     changes.extend(differences.changes)
+    changes.extend(_identify(table, metadata, changes))
     changes.extend(_repartition(table, metadata))
     changes.extend(_resort(table, metadata))
     changes.extend(_properties(table, stored))
     return TablePlan(table, stored, tuple(changes), adopting)
+
+
+def _identify(table: Table, metadata: TableMetadata, changes: list[Change]) -> list[Change]:
+    """The key as identifier fields. Those of a table without a key are somebody's, and only lose what may be null."""
+    stored = tuple(sorted(metadata.schema().identifier_field_names()))
+    relaxed = {".".join(change.path) for change in changes if isinstance(change, RelaxColumn)}
+    declared = identifier_columns(table) if table.key else tuple(name for name in stored if name not in relaxed)
+    return [IdentifyRows(stored, declared)] if sorted(declared) != list(stored) else []
 
 
 def _repartition(table: Table, metadata: TableMetadata) -> list[Change]:
@@ -130,8 +143,12 @@ def _properties(table: Table, stored: IcebergTable) -> list[Change]:
     declared = table_properties(table)
     if is_outside_warehouse(stored.catalog, stored.metadata_location):
         declared[DELETE_OLD_METADATA] = "false"  # as the catalog commits it; another lakehouse may need them
-    return [
+    changes: list[Change] = [
         SetProperty(key, stored.properties.get(key), value)
         for key, value in declared.items()
         if stored.properties.get(key) != value
     ]
+    count = stored.properties.get(KEEP_SNAPSHOTS)
+    if count is not None and KEEP_SNAPSHOTS not in declared and table.maintenance.expire is not None:
+        changes.append(UnsetProperty(KEEP_SNAPSHOTS, count))  # it would go on to cut below the declared age
+    return changes

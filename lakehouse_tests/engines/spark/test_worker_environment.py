@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
@@ -46,9 +47,14 @@ def test_it_is_measured_where_nothing_of_ours_is_installed(tmp_path: Path) -> No
         (tmp_path / "task").write_bytes(cloudpickle.dumps(environment_json))
     finally:
         cloudpickle.unregister_pickle_by_value(worker_environment)
-    program = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb'))(['polars']).decode())"
+    # Workers have Spark's own archives, and here nothing else.
+    archives = list((Path(pyspark.__file__).parent / "python" / "lib").glob("*.zip"))
+    program = (
+        "import pickle, sys; sys.path[:0] = sys.argv[2:]; "
+        "print(pickle.load(open(sys.argv[1], 'rb'))(['polars']).decode())"
+    )
     measured = subprocess.run(
-        [sys.executable, "-S", "-I", "-c", program, tmp_path / "task"], capture_output=True, check=True
+        [sys.executable, "-S", "-I", "-c", program, tmp_path / "task", *archives], capture_output=True, check=True
     )
     environment = json.loads(measured.stdout)
     assert environment["packages"] == {}

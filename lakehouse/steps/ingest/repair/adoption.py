@@ -16,7 +16,7 @@ from pyiceberg.table import FileScanTask
 from lakehouse import seal_keys
 from lakehouse.declarations.columns.names import COORDINATE_NAMES
 from lakehouse.engines.kafka import read_topic
-from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement, Tallies
+from lakehouse.engines.kafka.statement import NO_TABLES, Counts, KafkaStatement, Tallies
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation
@@ -44,7 +44,7 @@ from lakehouse.steps.ingest.step import IngestStep, seal_all
 
 
 class NothingToAdopt(LakehouseError):
-    """Every row is accounted for by a seal."""
+    """Every row is accounted for by a seal, or there is none."""
 
 
 class RowsOfOtherTopics(LakehouseError):
@@ -92,6 +92,8 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on: GoOn | GoO
     go_on = GoOn(go_on) if isinstance(go_on, GoOnFrom) else go_on
     stream = step.stream.name
     previous = agreed_position(stream, bases)
+    if not bases:
+        raise NothingToAdopt(f"There is no table of stream {stream} yet.", remedy="let it run")
     unaccounted = _unaccounted(bases, previous)
     if not unaccounted:
         raise NothingToAdopt(
@@ -219,7 +221,9 @@ def _statement(
     # Rows of tables that are in the stream no more, and what was lost, were not looked at.
     others = {table: dict(sums) for table, sums in (previous.totals if previous else {}).items() if table not in stored}
     totals = {**added(stored, {table: sums for table, sums in retired.items() if table in stored}), **others}
-    row_counts = {table: sum(tally.count for tally in sums.values()) for table, sums in totals.items() if table != LOST}
+    row_counts = {
+        table: sum(tally.count for tally in sums.values()) for table, sums in totals.items() if table not in NO_TABLES
+    }
     before = previous.total_counts if previous else Counts()
     return KafkaStatement(
         cluster_id=topic.cluster_id,
