@@ -197,8 +197,6 @@ def _end_by_force(gateway: JavaGateway) -> None:
     process = _process(gateway)
     if process is not None:
         process.kill()
-    elif "PYSPARK_GATEWAY_PORT" in os.environ:  # `spark-submit` is our parent, and the JVM
-        os.kill(os.getppid(), signal.SIGKILL)
 
 
 def _process(gateway: JavaGateway) -> subprocess.Popen[bytes] | None:
