@@ -48,6 +48,8 @@ SURFACE = [
     "Stream",
     "Table",
     "ToTable",
+    "TopicPattern",
+    "Topics",
     "Trigger",
     "build_defs",
     "derived",

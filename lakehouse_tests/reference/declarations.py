@@ -9,7 +9,18 @@ from lakehouse_tests.reference.lines import attributes, head, item, sentence, sh
 
 SECTIONS = {
     "Tables": ("Table", "DropDuplicates"),
-    "Streams": ("Stream", "ToTable", "ByField", "BySource", "Start", "Trigger", "Avro", "Raw"),
+    "Streams": (
+        "Stream",
+        "ToTable",
+        "ByField",
+        "BySource",
+        "Topics",
+        "TopicPattern",
+        "Start",
+        "Trigger",
+        "Avro",
+        "Raw",
+    ),
     "Changes": ("Changelog", "Mirror", "Debezium", "Dms", "Flat"),
     "Derived tables": ("Derived", "ByDay", "ByMonth", "ByValue"),
     "Expectations": ("Rows", "References", "Drift", "SampleOf", "SameValues", "Histogram"),

@@ -102,8 +102,10 @@ class Remote:
     @property
     def secure(self) -> bool:
         """Whether PySpark speaks TLS with it: where the address asks for it, or sends a token to another machine."""
-        parameters = dict(part.partition("=")[::2] for part in self.url.partition("/;")[2].split(";"))
-        return parameters.get("use_ssl", "").lower() == "true" or ("token" in parameters and self.host != "localhost")
+        parameters = [part.partition("=") for part in self.url.partition("/;")[2].split(";")]
+        if any(key == "use_ssl" and value.lower() == "true" for key, _, value in parameters):
+            return True
+        return self.host != "localhost" and any(key == "token" for key, _, _ in parameters)
 
     @property
     def remedy(self) -> str:

@@ -5,7 +5,7 @@ code, would write files that the driver did not plan. Workers of this machine ar
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -92,9 +92,10 @@ def environment_json(packages: Sequence[str]) -> bytes:
             continue
     spec, code = find_spec("lakehouse"), hashlib.sha256()
     folder = Path(spec.origin).parent if spec is not None and spec.origin else None
-    for file in sorted(folder.rglob("*.py")) if folder is not None else []:
-        if file.relative_to(folder).parts[0] != "shipped":
-            code.update(f"{file.relative_to(folder)}\n".encode() + file.read_bytes())
+    if folder is not None:
+        for file in sorted(folder.rglob("*.py")):
+            if file.relative_to(folder).parts[0] != "shipped":
+                code.update(f"{file.relative_to(folder)}\n".encode() + file.read_bytes())
     return json.dumps(
         {
             "host": socket.gethostname(),
@@ -151,7 +152,7 @@ def differences(driver: PythonEnvironment, worker: PythonEnvironment) -> list[st
 def _of_workers(session: SparkSession) -> list[PythonEnvironment]:
     packages, measure = PACKAGES, environment_json
 
-    def answers(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def answers(_: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
         yield pyarrow.RecordBatch.from_pydict({"environment": [measure(packages).decode()]})

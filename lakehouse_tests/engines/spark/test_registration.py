@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -68,16 +69,16 @@ class _Cluster:
     """A session and its context on a cluster where tasks are taken, or are not."""
 
     def __init__(self, active: int) -> None:
-        self.cancelled = False
         self._active = active
+        self.cancelled = threading.Event()
 
     def range(self, *_: int) -> Any:
-        """A frame whose rows never come."""
-        return SimpleNamespace(collect=lambda: socket.socketpair()[0].recv(1) if not self.cancelled else [])
+        """A frame whose rows come when the job is cancelled."""
+        return SimpleNamespace(collect=self.cancelled.wait)
 
     def cancelAllJobs(self) -> None:  # noqa: N802
         """As Spark's own."""
-        self.cancelled = True
+        self.cancelled.set()
 
     def statusTracker(self) -> Any:  # noqa: N802
         """As Spark's own."""
@@ -91,10 +92,11 @@ def test_a_cluster_without_a_free_worker_is_named_and_the_job_cancelled() -> Non
     with pytest.raises(NoFreeWorker, match="no executor took a task") as caught:
         require_executor(cluster, cluster, platform)
     assert "spark.executor.memory 900g" in caught.value.remedy
-    assert cluster.cancelled
+    assert cluster.cancelled.is_set()
 
 
 def test_a_task_that_is_at_work_is_waited_for_by_nobody() -> None:
     cluster: Any = _Cluster(active=1)
     require_executor(cluster, cluster, standalone(seconds=0.1))
-    assert not cluster.cancelled
+    assert not cluster.cancelled.is_set()
+    cluster.cancelAllJobs()

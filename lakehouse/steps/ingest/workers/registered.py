@@ -56,8 +56,8 @@ class SchemaLookup:
         Raises:
             RegistryUnavailable: there is no answer.
         """
-        newest = self._registry.latest(f"{stream.topic}-value")
-        return self.more(RegistrySchemas(), {*_sealed(bases), *(() if newest is None else (newest,))})
+        newest = {self._registry.latest(f"{topic}-value") for topic in stream.topic_names}
+        return self.more(RegistrySchemas(), {*_sealed(bases), *(schema for schema in newest if schema is not None)})
 
     def more(self, known: RegistrySchemas, ids: Iterable[SchemaId]) -> RegistrySchemas:
         """What is known, and what the registry says of some other ids.
