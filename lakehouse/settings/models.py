@@ -48,7 +48,8 @@ class Platform(Section):
 
     Attributes:
         name: the file's name.
-        mode: `classic` starts Spark in this process, `connect` talks to a Spark Connect server.
+        mode: `classic` starts Spark in this process, `connect` talks to a Spark Connect server, `submit` has each step
+            done by a driver of its own, by `spark-submit` in client mode.
         master: for classic, and for a Connect server that we start ourselves.
         remote: the Connect server's address, `sc://host:port`; references to secrets are allowed in it.
         conf: Spark configuration, passed as it is.
@@ -61,7 +62,7 @@ class Platform(Section):
     """
 
     name: str
-    mode: Literal["classic", "connect"]
+    mode: Literal["classic", "connect", "submit"]
     master: str | None = None
     remote: Property | None = None
     conf: dict[str, str] = {}
