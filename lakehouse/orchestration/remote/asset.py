@@ -108,10 +108,11 @@ def _pipes(
 ) -> Generator[tuple[PipesSession, PipesMessageHandler]]:
     """What `open_pipes_session` does, but that ours may yield fewer outputs than there are: they are skippable."""
     job.messages.touch()
-    data = build_external_execution_context_data(context, {REQUEST: msgspec.to_builtins(request)})
-    handler = PipesMessageHandler(context, reader)
+    op = context.op_execution_context  # Pipes reads of it what is deprecated in an asset's
+    data = build_external_execution_context_data(op, {REQUEST: msgspec.to_builtins(request)})
+    handler = PipesMessageHandler(op, reader)
     with dg.PipesEnvContextInjector().inject_context(data) as injected, handler.handle_messages() as written:
-        yield PipesSession(data, handler, injected, written, context), handler
+        yield PipesSession(data, handler, injected, written, op), handler
 
 
 def _results(context: dg.AssetExecutionContext, answers: Sequence[Answer]) -> Iterator[dg.MaterializeResult[Any]]:

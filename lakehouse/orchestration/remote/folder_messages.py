@@ -25,6 +25,12 @@ class FolderMessageReader(dg.PipesMessageReader):
         """Name the file, which has to be there."""
         self._path = path
 
+    @property
+    @override
+    def expected_writer_count(self) -> int:
+        """One driver writes; Dagster's own property warns that it may change."""
+        return 1
+
     @contextmanager
     @override
     def read_messages(self, handler: PipesMessageHandler) -> Iterator[PipesParams]:

@@ -97,10 +97,9 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driver:
 
 def run(settings: Settings, instance: dg.DagsterInstance, **options: Any) -> dg.ExecuteInProcessResult:
     asset = remote_asset(_ingest_birds, DEFAULT_NAMES)
+    job = dg.Definitions(assets=[asset], resources={"lake": Lake(settings)}).resolve_implicit_global_asset_job_def()
     tags = {"lakehouse/runtime_date": "2013-05-14"}
-    return dg.materialize(
-        [asset], instance=instance, resources={"lake": Lake(settings)}, raise_on_error=False, tags=tags, **options
-    )
+    return job.execute_in_process(instance=instance, raise_on_error=False, tags=tags, **options)
 
 
 def launches(tmp_path: Path) -> int:
