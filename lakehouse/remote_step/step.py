@@ -109,7 +109,7 @@ def _end(result: dg.ExecuteInProcessResult, seconds: float) -> StepEnd:
                 seconds=seconds,
                 error="Failure",
                 message=shown.description or "",
-                metadata=serialize_value(dict(shown.metadata)),
+                metadata=serialize_value(shown),
             )
         cause = failure.error
         while cause is not None and cause.cause is not None:

@@ -41,8 +41,10 @@ def group_of(job: DriverJob) -> int:
 def materialize(house: House, run_id: str) -> tuple[bool, set[str]]:
     """Run the stream's step as a run of this id, in this process."""
     job = house.defs().resolve_implicit_global_asset_job_def()
-    keys = [key for key in job.asset_layer.executable_asset_keys if key.path[-1] == "birds"]
-    result = job.get_subset(asset_selection=set(keys), asset_check_selection=set()).execute_in_process(
+    keys = {
+        key for key in job.asset_layer.executable_asset_keys if key.path in (["raw", "birds"], ["quarantine", "birds"])
+    }
+    result = job.get_subset(asset_selection=keys, asset_check_selection=set()).execute_in_process(
         instance=house.instance, run_id=run_id, raise_on_error=False
     )
     return result.success, set(materializations(result))

@@ -7,6 +7,7 @@ from typing import Any, cast
 import dagster as dg
 import msgspec
 import pytest
+from dagster._core.execution.plan.objects import UserFailureData
 from dagster._serdes import deserialize_value
 from dagster_pipes import PipesContext
 
@@ -123,4 +124,5 @@ def test_a_failure_with_metadata_keeps_them(monkeypatch: pytest.MonkeyPatch) -> 
     _, pipes = done(monkeypatch, birds)
     (end,) = pipes.messages
     assert end["message"] == "inputs disagree"
-    assert deserialize_value(end["metadata"]) == {"remedy": dg.MetadataValue.md("run both")}
+    shown = deserialize_value(end["metadata"], UserFailureData)
+    assert shown.metadata == {"remedy": dg.MetadataValue.md("run both")}

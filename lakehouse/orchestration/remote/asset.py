@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 import msgspec
 from dagster._core.pipes.context import PipesMessageHandler, PipesSession, build_external_execution_context_data
+from dagster._core.execution.plan.objects import UserFailureData
 from dagster._serdes import deserialize_value
 
 import lakehouse
@@ -164,5 +165,6 @@ def _require_success(context: dg.AssetExecutionContext, job: DriverJob, answers:
     if end.outcome == "success":
         return
     if end.metadata:
-        raise dg.Failure(description=end.message, metadata=deserialize_value(end.metadata), allow_retries=False)
+        shown = deserialize_value(end.metadata, UserFailureData)
+        raise dg.Failure(description=end.message, metadata=shown.metadata, allow_retries=False)
     raise RemoteStepFailed(f"{end.error}: {end.message}", remedy=f"the driver's log is {job.log}.")

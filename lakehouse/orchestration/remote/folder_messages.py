@@ -7,7 +7,7 @@ was killed would be lost.
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,7 +33,7 @@ class FolderMessageReader(dg.PipesMessageReader):
 
     @contextmanager
     @override
-    def read_messages(self, handler: PipesMessageHandler) -> Iterator[PipesParams]:
+    def read_messages(self, handler: PipesMessageHandler) -> Generator[PipesParams]:
         """Read on another thread until the block is left, and then what is left."""
         ended = threading.Event()
         thread = threading.Thread(target=self._read, args=(handler, ended), name="step-messages", daemon=True)
