@@ -8,8 +8,8 @@ from typing import Any
 
 import dagster as dg
 import msgspec
-from dagster._core.pipes.context import PipesMessageHandler, PipesSession, build_external_execution_context_data
 from dagster._core.execution.plan.objects import UserFailureData
+from dagster._core.pipes.context import PipesMessageHandler, PipesSession, build_external_execution_context_data
 from dagster._serdes import deserialize_value
 
 import lakehouse
