@@ -18,7 +18,7 @@ from lakehouse_tests.fixtures.spark import PLATFORM
 from lakehouse_tests.orchestration.assets.house import House, house, materializations
 
 __all__ = ["house"]
-pytestmark = [pytest.mark.kill, pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.kill, pytest.mark.kafka, pytest.mark.spark, pytest.mark.soak]
 FIRST, SECOND = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 ELSEWHERE = "lakehouse_tests.orchestration.assets.elsewhere"
 
