@@ -138,14 +138,25 @@ def topic_retention(kafka: KafkaSettings, topic: str) -> TopicRetention:
         TopicMissing: There is no such topic.
         KafkaRefused: We may not ask for a topic's configuration.
     """
+    config = topic_config(kafka, topic)
+    milliseconds, size = (int(config[name]) for name in ("retention.ms", "retention.bytes"))
+    # Longer than a hundred years is for ever, and more than a timedelta may hold.
+    time = timedelta(milliseconds=milliseconds) if 0 <= milliseconds < 3_155_760_000_000 else None
+    return TopicRetention("delete" in config["cleanup.policy"], time, size if size >= 0 else None)
+
+
+def topic_config(kafka: KafkaSettings, topic: str) -> dict[str, str]:
+    """A topic's configuration: name of a setting → its value, as text.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+        TopicMissing: There is no such topic.
+        KafkaRefused: We may not ask for a topic's configuration.
+    """
     resource = ConfigResource(ResourceType.TOPIC, topic)
     with Connection(kafka) as connection:
         future = connection.admin.describe_configs([resource], request_timeout=connection.timeout)[resource]
-        config = connection.answer(future, topic=topic)
-    milliseconds, size = (int(str(config[name].value)) for name in ("retention.ms", "retention.bytes"))
-    # Longer than a hundred years is for ever, and more than a timedelta may hold.
-    time = timedelta(milliseconds=milliseconds) if 0 <= milliseconds < 3_155_760_000_000 else None
-    return TopicRetention("delete" in str(config["cleanup.policy"].value), time, size if size >= 0 else None)
+        return {name: str(entry.value) for name, entry in connection.answer(future, topic=topic).items()}
 
 
 def topic_names(kafka: KafkaSettings) -> list[str]:

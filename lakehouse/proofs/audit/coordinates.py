@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute
 from pyiceberg.avro.file import AvroFile
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo
 from pyiceberg.io.pyarrow import ArrowScan
@@ -22,6 +23,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import table_name
 from lakehouse.protocol.seals.history import last_seal
 
+pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 TOPIC, PARTITION, OFFSET = "_kafka_topic", "_kafka_partition", "_kafka_offset"
 Offsets = npt.NDArray[np.int64]
 
@@ -53,11 +55,9 @@ def stream_partitions(numbers: TopicNumbers | None, rows: pa.Table | pa.RecordBa
     partitions = _numbers(rows, PARTITION)
     if numbers is None or not numbers.many:
         return partitions
-    topics = cast("list[str]", rows[TOPIC].to_pylist())
-    known = {topic: number for number, topic in enumerate(numbers.names)}
-    for topic in sorted({*topics} - known.keys()):
-        known[topic] = len(known)
-    return partitions + STRIDE * np.array([known[topic] for topic in topics], np.int64)
+    topics = rows[TOPIC]
+    known = [*numbers.names, *sorted({*pc.unique(topics).to_pylist()}.difference(numbers.names))]
+    return partitions + STRIDE * pc.index_in(topics, pa.array(known, topics.type)).to_numpy().astype(np.int64)
 
 
 class StoredPlaces(NamedTuple):

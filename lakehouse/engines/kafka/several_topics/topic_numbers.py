@@ -45,9 +45,9 @@ class TopicNumbers:
     def split(self, stream_partition: int) -> tuple[str, int]:
         """Topic and Kafka's partition; a number that no topic has is `topic #7`."""
         if not self.many:
-            return self.names[0], stream_partition
+            return self.topics[0][0], stream_partition
         number, partition = divmod(stream_partition, STRIDE)
-        return self.names[number] if number < len(self.topics) else f"topic #{number}", partition
+        return self.topics[number][0] if number < len(self.topics) else f"topic #{number}", partition
 
     def label(self, stream_partition: int) -> str:
         """For a person: Kafka's partition, and in a stream of several topics `topic:partition`."""
@@ -75,7 +75,8 @@ class TopicNumbers:
 
     def of_topic(self, topic: str, values: Mapping[int, _Value]) -> dict[int, _Value]:
         """A topic's partition → value, as stream partition → value."""
-        return {self.stream_partition(topic, partition): value for partition, value in values.items()}
+        first = self.stream_partition(topic, 0) if values else 0
+        return {first + partition: value for partition, value in values.items()}
 
     def topic_id(self, stream_partition: int) -> str:
         """Id of the topic that a stream partition is of; empty where no topic has the number."""

@@ -16,7 +16,8 @@ from lakehouse.engines.kafka.several_topics.stream_topics import oldest_unread, 
 from lakehouse.engines.kafka.topics import TopicRetention, topic_retention
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.stream_status import Standing, stream_status
+from lakehouse.orchestration.resources.stream_status import stream_status
+from lakehouse.steps.ingest.standing import Standing
 
 NAME = "retention_forecast"
 DESCRIPTION = (
