@@ -33,9 +33,9 @@ class _ToPipes(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        told: dict[str, Any] = getattr(record, "dagster_meta", {})
-        if told.get("dagster_event") is None:
-            self._pipes.log.log(record.levelno, told.get("orig_message") or record.getMessage())
+        meta: dict[str, Any] = getattr(record, "dagster_meta", {})
+        if meta.get("dagster_event") is None:
+            self._pipes.log.log(record.levelno, meta.get("orig_message") or record.getMessage())
 
 
 def do_step(pipes: PipesContext) -> bool:

@@ -134,19 +134,19 @@ def require_same_workers(session: SparkSession) -> None:
 
 def differences(driver: PythonEnvironment, worker: PythonEnvironment) -> list[str]:
     """In what a worker differs, in words; empty if in nothing that matters."""
-    found = [] if driver.python == worker.python else [f"Python {worker.python} there, {driver.python} here"]
+    differing = [] if driver.python == worker.python else [f"Python {worker.python} there, {driver.python} here"]
     if driver.digest != worker.digest:
-        found.append(f"packages of digest {worker.digest} there, {driver.digest} here")
-        found += [
+        differing.append(f"packages of digest {worker.digest} there, {driver.digest} here")
+        differing += [
             f"{name} {worker.packages.get(name, 'missing')} there, {version} here"
             for name, version in sorted(driver.packages.items())
             if worker.packages.get(name) != version
         ]
     if not worker.code:
-        found.append("the package lakehouse is missing there")
+        differing.append("the package lakehouse is missing there")
     elif driver.code != worker.code:
-        found.append(f"modules of lakehouse with digest {worker.code} there, {driver.code} here")
-    return found
+        differing.append(f"modules of lakehouse with digest {worker.code} there, {driver.code} here")
+    return differing
 
 
 def _of_workers(session: SparkSession) -> list[PythonEnvironment]:

@@ -53,10 +53,11 @@ def driver() -> Iterator[subprocess.Popen[bytes]]:
 def test_a_master_that_never_registers_the_driver_is_named_and_the_jvm_ended(driver: subprocess.Popen[bytes]) -> None:
     unheard = pytest.raises(MasterUnreachable, match="did not register this driver within 0 s")
     with unheard as caught, registered_in_time(standalone(seconds=0.05), driver.kill):
-        driver.wait()
+        driver.wait(10)
         raise ConnectionError("Answer from Java side is empty")
     assert "spark.driver.host" in caught.value.remedy
     assert isinstance(caught.value.__cause__, ConnectionError)
+    assert Platform(name="p", mode="classic", master="spark://h:1").register_within_seconds == 30
 
 
 def test_another_error_in_time_stays_what_it_is(driver: subprocess.Popen[bytes]) -> None:

@@ -1,20 +1,19 @@
 """The same assets on a standalone cluster, whose worker has nothing of ours but what a packed environment brings."""
 
 import json
-import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
+import dagster as dg
 import pytest
 import yaml
 
 from lakehouse_tests.fixtures.environ import clean_environ
-from lakehouse_tests.fixtures.spark import HANDFUL, SHORT_LIVED
-from lakehouse_tests.fixtures.standalone_cluster import RPC_SECRET, StandaloneCluster, standalone_cluster
-from lakehouse_tests.orchestration.assets.house import House, command
+from lakehouse_tests.fixtures.standalone_cluster import RPC_SECRET, standalone_cluster
+from lakehouse_tests.orchestration.assets.house import House, checks, command, house, materializations
 
+__all__ = ["house"]
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 DERIVED = '''
 """How many birds there are."""
@@ -50,47 +49,33 @@ def counts(birds):
 '''
 
 
-def packed_environment(folder: Path) -> Path:
-    """An archive as venv-pack makes it, but for its size: its packages are those of this environment."""
-    home = folder / "environment"
-    (home / "bin").mkdir(parents=True)
-    (home / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
-    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    (home / "pyvenv.cfg").write_text(f"home = {Path(os.path.realpath(sys.executable)).parent}\n")
-    packages = home / "lib" / version / "site-packages"
-    packages.mkdir(parents=True)
-    ours = [entry for entry in sys.path if entry.endswith("site-packages")]
-    repository = Path(__file__).parents[3]
-    (packages / "ours.pth").write_text("\n".join([*ours, str(repository)]) + "\n")
-    archive = folder / "environment.tar.gz"
-    with tarfile.open(archive, "w:gz") as packed:
-        packed.add(home, arcname=".")
-    return archive
+def test_a_step_by_spark_submit_on_processes_of_their_own(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_RPC_SECRET", RPC_SECRET)
+    house.birds(10)
+    with standalone_cluster(tmp_path / "cluster") as cluster:
+        (house.conf / "platforms" / "test.yaml").write_text(yaml.safe_dump(cluster.platform("submit")))
+        job = house.defs().resolve_implicit_global_asset_job_def()
+        keys = dg.AssetKey(["raw", "birds"]), dg.AssetKey(["quarantine", "birds"])
+        result = job.get_subset(asset_selection=set(keys)).execute_in_process(
+            instance=house.instance, raise_on_error=False
+        )
+        printed, executors = cluster.printed, cluster.executors
+    (driver_log,) = (house.settings.state.root / "submit").glob("*/*/1/driver.log")
+    printed += driver_log.read_text(errors="replace")
+    assert result.success, printed[-3000:]
+    assert set(materializations(result)) == {"raw.birds", "quarantine.birds"}
+    assert all(check.passed for check in checks(result).values())
+    assert "raw.birds stream_proof" in checks(result)
+    assert house.lake().arrow("raw.birds").num_rows == 10
+    lines = [entry.user_message for entry in house.instance.all_logs(result.run_id)]
+    assert any("10 records" in line for line in lines), "what the step logs is in the run's log"
+    assert "Unpacking an archive" in executors, "the executors were sent their Python"
+    assert RPC_SECRET not in printed
 
 
-def platform_of(cluster: StandaloneCluster, folder: Path, **conf: str) -> dict[str, object]:
-    """A file of `conf/platforms/` for this cluster."""
-    return {
-        "mode": "classic",
-        "master": cluster.master,
-        "register_within_seconds": 90,
-        "rpc_secret": "${env:SPARK_RPC_SECRET}",
-        "workers": {"archive": str(packed_environment(folder))},
-        "conf": {
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.memory": "512m",
-            "spark.driver.extraJavaOptions": SHORT_LIVED,
-            "spark.executor.extraJavaOptions": SHORT_LIVED,
-            "spark.executor.cores": "2",
-            "spark.executor.memory": "512m",
-            "spark.sql.shuffle.partitions": "2",
-            **HANDFUL,
-            **conf,
-        },
-    }
-
-
+@pytest.mark.soak
 def test_ingest_merge_and_derived_on_processes_of_their_own(working_house: House, tmp_path: Path) -> None:
     house = working_house
     house.follow()
@@ -99,7 +84,7 @@ def test_ingest_merge_and_derived_on_processes_of_their_own(working_house: House
     for lsn, (operation, nest) in enumerate([("c", 1), ("c", 2), ("u", 1), ("d", 2)], 1):
         house.change(operation, lsn, nest, eggs=lsn)
     with standalone_cluster(tmp_path / "cluster") as cluster:
-        (house.conf / "platforms" / "test.yaml").write_text(yaml.safe_dump(platform_of(cluster, tmp_path)))
+        (house.conf / "platforms" / "test.yaml").write_text(yaml.safe_dump(cluster.platform("classic")))
         done = subprocess.run(
             [sys.executable, "-m", "lakehouse_tests.orchestration.assets.elsewhere", str(house.conf)],
             env=clean_environ(SPARK_RPC_SECRET=RPC_SECRET),
@@ -107,10 +92,7 @@ def test_ingest_merge_and_derived_on_processes_of_their_own(working_house: House
             text=True,
             check=False,
         )
-        executors = "".join(
-            log.read_text(errors="replace") for log in (tmp_path / "cluster" / "work").glob("*/*/stderr")
-        )
-        logs = executors + done.stderr + cluster.logs.joinpath("worker.log").read_text()
+        executors, printed = cluster.executors, cluster.printed + done.stderr
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["success"], done.stderr[-3000:]
@@ -119,5 +101,5 @@ def test_ingest_merge_and_derived_on_processes_of_their_own(working_house: House
     assert house.lake().arrow("mirror.nests", columns=["nest", "eggs"]).to_pylist() == [{"nest": 1, "eggs": 3}]
     assert house.lake().arrow("mart.counts").num_rows == 20
     assert "Unpacking an archive" in executors, "the executors were sent their Python"
-    assert RPC_SECRET not in logs
+    assert RPC_SECRET not in printed
     assert command("audit", environ={"LAKEHOUSE_CONF": str(house.conf), "SPARK_RPC_SECRET": RPC_SECRET}).exit_code == 0

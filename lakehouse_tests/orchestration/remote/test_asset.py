@@ -1,5 +1,7 @@
 """A step that is done elsewhere: what it reports is Dagster's; it is launched once, found again, and ended with us."""
 
+import os
+import signal
 import textwrap
 import time
 from collections.abc import Callable
@@ -223,7 +225,10 @@ def test_a_cancelled_run_ends_its_driver(settings: Settings, driver: Driver, mon
     with dg.DagsterInstance.ephemeral() as instance:
         assert not run(settings, instance).success
     (folder,) = (settings.state.root / "submit" / "ingest_birds").iterdir()
+    pid = int((folder / "1" / "driver.pid").read_text().split()[0])
+    alive = start_time(pid) is not None
+    if alive:
+        os.killpg(pid, signal.SIGKILL)
+    assert not alive, "it has ended"
     job = driver_job(settings.state, "ingest_birds", folder.name)
     assert job.token.number == 2, "the next try does not wait for what was ended"
-    pid = int((folder / "1" / "driver.pid").read_text().split()[0])
-    assert start_time(pid) is None, "it has ended"
