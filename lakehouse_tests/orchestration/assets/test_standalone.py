@@ -70,7 +70,7 @@ def test_a_step_by_spark_submit_on_processes_of_their_own(
     assert "raw.birds stream_proof" in checks(result)
     assert house.lake().arrow("raw.birds").num_rows == 10
     lines = [entry.user_message for entry in house.instance.all_logs(result.run_id)]
-    assert any("10 records" in line for line in lines), "what the step logs is in the run's log"
+    assert any("10 offsets of" in line for line in lines), "what the step logs is in the run's log"
     assert "Unpacking an archive" in executors, "the executors were sent their Python"
     assert RPC_SECRET not in printed
 
