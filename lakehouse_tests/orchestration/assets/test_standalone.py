@@ -67,7 +67,7 @@ def test_a_step_by_spark_submit_on_processes_of_their_own(
     assert result.success, printed[-3000:]
     assert set(materializations(result)) == {"raw.birds", "quarantine.birds"}
     assert all(check.passed for check in checks(result).values())
-    assert "raw.birds stream_proof" in checks(result)
+    assert "raw.birds exactly_once" in checks(result)
     assert house.lake().arrow("raw.birds").num_rows == 10
     lines = [entry.user_message for entry in house.instance.all_logs(result.run_id)]
     assert any("10 offsets of" in line for line in lines), "what the step logs is in the run's log"
