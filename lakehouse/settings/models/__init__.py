@@ -4,7 +4,7 @@ from lakehouse.settings.models.automation import AutomationSettings, DagsterSett
 from lakehouse.settings.models.catalog import CatalogSettings
 from lakehouse.settings.models.kafka import KafkaSettings, MskIamSettings, RegistrySettings
 from lakehouse.settings.models.limits import IngestSettings, MaintenanceSettings
-from lakehouse.settings.models.platform import Platform
+from lakehouse.settings.models.platform import Platform, WorkersSettings
 from lakehouse.settings.models.section import Section
 from lakehouse.settings.models.settings import Settings
 
@@ -20,4 +20,5 @@ __all__ = [
     "RegistrySettings",
     "Section",
     "Settings",
+    "WorkersSettings",
 ]
