@@ -38,6 +38,7 @@ KAFKA_LEADER_EPOCHS: Final = "kafka.leader_epochs"
 KAFKA_WITHOUT_COORDINATES: Final = "kafka.without_coordinates"
 KAFKA_JOINED: Final = "kafka.joined"
 CHANGES_OPERATIONS: Final = "changes.operations"
+DROPPED_RULES: Final = "dropped.rules"
 FORMAT_SCHEMAS: Final = "format.schemas"
 FORMAT_EXTRA_FIELDS: Final = "format.extra_fields"
 QUALITY_RULES: Final = "quality.rules"  # of derived tables, and of what assets write, as well

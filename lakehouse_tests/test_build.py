@@ -76,8 +76,8 @@ def test_the_demo_is_complete() -> None:
     writers = {*(f"stream_{stream}" for stream in streams), "mirror_flights", *derived, "release_analytics"}
     assert pools == {*writers, "maintenance"}, "who maintains a table takes turns with who writes it"
     checks = {key.to_user_string() for key in defs.resolve_asset_graph().asset_check_keys}
-    of_stream = ("exactly_once", "contract_rules", "freshness_and_lag")
-    assert len([c for c in checks if c.split(":")[0] in landed and c.split(":")[1] in of_stream]) == 9 + 6 + 6
+    of_stream = ("exactly_once", "contract_rules", "freshness_and_lag", "retention_forecast")
+    assert len([c for c in checks if c.split(":")[0] in landed and c.split(":")[1] in of_stream]) == 9 + 6 + 6 + 6
     assert "mirror/flights:mirror_is_its_changelog" in checks
     assert "raw/weather:contract_rules" in checks
     assert "quarantine/flights:exactly_once" in checks

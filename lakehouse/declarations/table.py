@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import Literal
 
 import pyspark.sql.types as spark
+from pandera.api.checks import Check
 from pyiceberg.transforms import BucketTransform
 
 from lakehouse.declarations.columns.column import COORDINATES, Column, PanderaSchema, columns_of
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import COORDINATE_NAMES, table_identifier
 from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.policies.dropping import DropDuplicates, check_dropping
 from lakehouse.declarations.policies.expectation import Expectation, References
 from lakehouse.declarations.policies.expectation_rules import check_own_side
 from lakehouse.declarations.policies.maintenance import Maintenance
@@ -42,6 +44,9 @@ class Table:
         properties: further Iceberg table properties.
         maintenance: how it is maintained.
         expects: what is checked beyond the rules of its columns: references, distributions, conversions.
+        duplicates: which records of its stream are dropped because they are there already.
+        keep: column → pandera check; a record of its stream whose value does not pass is dropped, and counted. A null
+            passes.
         coordinates: whether it ends with the Kafka coordinates; set for every table that a stream writes.
     """
 
@@ -58,6 +63,8 @@ class Table:
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     maintenance: Maintenance = field(default_factory=Maintenance)
     expects: tuple[Expectation, ...] = ()
+    duplicates: DropDuplicates | None = None
+    keep: Mapping[str, Check] = field(default_factory=dict[str, Check])
     coordinates: bool = False
 
     def __post_init__(self) -> None:
@@ -88,6 +95,7 @@ class Table:
         self._check_runtime_date()
         self._check_expectations()
         self._check_maintenance()
+        check_dropping(self.name, self.own_columns, self.key, self.duplicates, self.keep)
         check_properties(self)
 
     @property

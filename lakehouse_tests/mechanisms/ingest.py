@@ -173,6 +173,20 @@ INGEST = (
         guard="steps/ingest/repair/test_adopted_writer.py::test_rows_that_name_no_record_are_counted_and_stay",
     ),
     Mechanism(
+        name="records dropped by rule",
+        promise="P1: A declared rule drops records, and the seal does not count them by partition.",
+        keeps="lakehouse.proofs.audit.chain_findings:_judge_dropped",
+        lets_pass=gives(()),
+        guard=_CHAIN + "test_what_a_declared_rule_drops_is_tallied",
+    ),
+    Mechanism(
+        name="files with duplicates",
+        promise="P1: A record that is counted as a duplicate is in its table all the same.",
+        keeps="lakehouse.steps.ingest.duplicates.drop:_may_hold",
+        lets_pass=gives(False),
+        guard="steps/ingest/duplicates/test_drop.py::test_files_that_may_hold_a_duplicate_are_written_anew",
+    ),
+    Mechanism(
         name="loss ledger",
         promise="P1: A step gives up offsets without a person, or forgets what was given up.",
         keeps="lakehouse.proofs.audit.chain_findings:_judge_ledger",

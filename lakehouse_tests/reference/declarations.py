@@ -8,7 +8,7 @@ import lakehouse
 from lakehouse_tests.reference.lines import attributes, head, item, sentence, shown, summary, wrapped
 
 SECTIONS = {
-    "Tables": ("Table",),
+    "Tables": ("Table", "DropDuplicates"),
     "Streams": ("Stream", "ToTable", "ByField", "BySource", "Start", "Trigger", "Avro", "Raw"),
     "Changes": ("Changelog", "Mirror", "Debezium", "Dms", "Flat"),
     "Derived tables": ("Derived", "ByDay", "ByMonth", "ByValue"),

@@ -20,6 +20,10 @@ Ranges = dict[int, list[tuple[int, int]]]
 Tallies = dict[str, dict[int, Tally]]
 LOST = "(lost)"
 """Stands for a table in tallies: offsets that were gone, or could not be read, accepted by a person."""
+DUPLICATE, FILTERED = "(duplicate)", "(filtered)"
+"""Stand for tables in tallies: records that a declared rule has dropped."""
+DROPPED = (DUPLICATE, FILTERED)
+NO_TABLES = frozenset({LOST, *DROPPED})
 WITHOUT_RECORD = {
     "compaction": "the topic is compacted, so that Kafka removes records whose key comes again",
     "transactions": "producers write in transactions, whose markers and aborted records take offsets",
@@ -35,7 +39,7 @@ class Counts(msgspec.Struct, frozen=True):
         written: landed in a table of the stream.
         quarantined: landed in quarantine; tombstones are among them.
         tombstones: records without a value.
-        filtered: neither, by declaration.
+        filtered: neither, by a declared rule; tallied by partition under `DROPPED`.
         lost: offsets that were gone before they could be read, or could not be read, accepted by a person.
         bytes: keys, values and headers of the records read.
     """
@@ -202,6 +206,12 @@ class KafkaStatement:
     def removed_rows(self, table: str) -> int:
         """How many rows of a table deduplication or retirement has removed since the beginning."""
         return sum(tally.count for tally in self.retired.get(table, {}).values())
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Rule → records that it has dropped since the beginning."""
+        counts = {name: sum(tally.count for tally in self.totals.get(name, {}).values()) for name in DROPPED}
+        return {name.strip("()"): count for name, count in counts.items() if count}
 
     @property
     def expected(self) -> Tallies:

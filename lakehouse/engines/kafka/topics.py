@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
+    ConfigResource,  # pyright: ignore[reportPrivateImportUsage]
     ListOffsetsResultInfo,  # pyright: ignore[reportPrivateImportUsage]
     OffsetSpec,  # pyright: ignore[reportPrivateImportUsage]
+    ResourceType,  # pyright: ignore[reportPrivateImportUsage]
 )
 from confluent_kafka.cimpl import NewTopic
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -88,6 +90,38 @@ def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, in
         partition: limits.last_stable if offsets[partition] < 0 else min(offsets[partition], limits.last_stable)
         for partition, limits in state.partitions.items()
     }
+
+
+class TopicRetention(NamedTuple):
+    """For how long a topic keeps records.
+
+    Attributes:
+        deletes: whether it lets old ones go at all; one that is only compacted does not.
+        time: `retention.ms`; None for ever.
+        bytes: `retention.bytes` of a partition; None without a limit.
+    """
+
+    deletes: bool
+    time: timedelta | None
+    bytes: int | None
+
+
+def topic_retention(kafka: KafkaSettings, topic: str) -> TopicRetention:
+    """Ask for a topic's retention.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+        TopicMissing: There is no such topic.
+        KafkaRefused: We may not ask for a topic's configuration.
+    """
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    with Connection(kafka) as connection:
+        future = connection.admin.describe_configs([resource], request_timeout=connection.timeout)[resource]
+        config = connection.answer(future, topic=topic)
+    milliseconds, size = (int(str(config[name].value)) for name in ("retention.ms", "retention.bytes"))
+    # Longer than a hundred years is for ever, and more than a timedelta may hold.
+    time = timedelta(milliseconds=milliseconds) if 0 <= milliseconds < 3_155_760_000_000 else None
+    return TopicRetention("delete" in str(config["cleanup.policy"].value), time, size if size >= 0 else None)
 
 
 def topic_names(kafka: KafkaSettings) -> list[str]:

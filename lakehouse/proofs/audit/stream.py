@@ -174,6 +174,7 @@ def _report(
         position=dict(last.end) if last else {},
         read=last.total_counts.read if last else 0,
         removed={name: last.removed_rows(name) for name in last.retired} if last else {},
+        dropped=last.dropped if last else {},
         lost=last.total_counts.lost if last else 0,
         losses=last.losses if last else (),
         invisible=_invisible(last) if last else 0,

@@ -16,7 +16,7 @@ from pyiceberg.table import FileScanTask
 from lakehouse import seal_keys
 from lakehouse.declarations.columns.names import COORDINATE_NAMES
 from lakehouse.engines.kafka import read_topic
-from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement, Tallies
+from lakehouse.engines.kafka.statement import NO_TABLES, Counts, KafkaStatement, Tallies
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation
@@ -221,7 +221,9 @@ def _statement(
     # Rows of tables that are in the stream no more, and what was lost, were not looked at.
     others = {table: dict(sums) for table, sums in (previous.totals if previous else {}).items() if table not in stored}
     totals = {**added(stored, {table: sums for table, sums in retired.items() if table in stored}), **others}
-    row_counts = {table: sum(tally.count for tally in sums.values()) for table, sums in totals.items() if table != LOST}
+    row_counts = {
+        table: sum(tally.count for tally in sums.values()) for table, sums in totals.items() if table not in NO_TABLES
+    }
     before = previous.total_counts if previous else Counts()
     return KafkaStatement(
         cluster_id=topic.cluster_id,
