@@ -11,6 +11,9 @@ from pathlib import Path
 
 import dagster as dg
 
+# What `get_asset_check_execution_history` returns; Dagster has no public name for it.
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
+
 import lakehouse
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.checks.mirror import fold
@@ -24,6 +27,7 @@ from lakehouse.settings import Settings
 JUDGED_BY_TAG = "lakehouse/judged_by"
 _SNAPSHOT = "snapshot id"
 _ELSEWHERE = f"{_SNAPSHOT} of "
+_LOOKED_BACK = 50  # runs that planned it and had nothing new; then it is asked again
 # It compares with a table that its answer does not name.
 _NOT_KEPT = "same_values_"
 
@@ -75,14 +79,25 @@ def _names(lake: Lake, table: str) -> Iterator[str]:
 def _passed(
     instance: dg.DagsterInstance, checks: list[dg.AssetCheckKey], digest: str
 ) -> Iterator[tuple[dg.AssetCheckKey, dg.AssetCheckEvaluation]]:
-    latest = instance.event_log_storage.get_latest_asset_check_execution_by_key(checks)
-    for check, record in latest.items():
-        evaluation = record.evaluation if record.event is not None else None
-        if evaluation is None or not evaluation.passed:
-            continue
-        run = instance.get_run_by_id(record.run_id)
-        if run is not None and run.tags.get(JUDGED_BY_TAG) == digest:
+    for check in checks:
+        evaluation = _last_word(instance, check, digest)
+        if evaluation is not None and evaluation.passed:
             yield check, evaluation
+
+
+def _last_word(instance: dg.DagsterInstance, check: dg.AssetCheckKey, digest: str) -> dg.AssetCheckEvaluation | None:
+    """The newest result of a check, by this judge; None where there is none, or it ended without one."""
+    for record in instance.event_log_storage.get_asset_check_execution_history(check, limit=_LOOKED_BACK):
+        run = instance.get_run_by_id(record.run_id)
+        if record.status is AssetCheckExecutionRecordStatus.PLANNED:
+            # Each run plans all checks, and leaves out those of tables that have nothing new: that says nothing.
+            if run is None or run.status is dg.DagsterRunStatus.SUCCESS:
+                continue
+            return None
+        evaluation = record.evaluation
+        same_judge = run is not None and run.tags.get(JUDGED_BY_TAG) == digest
+        return evaluation if isinstance(evaluation, dg.AssetCheckEvaluation) and same_judge else None
+    return None
 
 
 def _judged(lake: Lake, table: str, verdict: dg.AssetCheckEvaluation) -> dict[str, str]:

@@ -41,6 +41,21 @@ class Judged:
         job = dg.Definitions(asset_checks=[check], jobs=[dg.define_asset_job("j", dg.AssetSelection.checks(check))])
         assert job.resolve_job_def("j").execute_in_process(instance=self.instance, tags={JUDGED_BY_TAG: digest}).success
 
+    def skip(self, *, failing: bool = False) -> None:
+        """A run in which the check is planned, and skipped as its asset has nothing new."""
+
+        @dg.asset(key=self.key.asset_key, output_required=False)
+        def nothing_new() -> Iterator[dg.Output[None]]:
+            if failing:
+                raise dg.Failure("no disk")
+            yield from ()
+
+        @dg.asset_check(asset=self.key.asset_key, name=self.key.name)
+        def check() -> dg.AssetCheckResult:
+            raise AssertionError("it is skipped")
+
+        dg.materialize([nothing_new, check], instance=self.instance, raise_on_error=False)
+
     def kept(self, *more: dg.AssetCheckKey) -> set[dg.AssetCheckKey]:
         return set(kept_verdicts(self.ours, self.instance, [self.key, *more], "same"))
 
@@ -60,6 +75,15 @@ def test_it_stands_on_the_same_snapshot_alone(judged: Judged) -> None:
     assert judged.kept() == set()
     judged.judge()
     assert judged.kept() == {judged.key}
+
+
+def test_a_run_that_left_the_check_out_says_nothing_and_one_that_failed_ends_it(judged: Judged) -> None:
+    """Guarded mechanism: each run plans every check, and skips those of tables that have nothing new."""
+    judged.judge()
+    judged.skip()
+    assert judged.kept() == {judged.key}
+    judged.skip(failing=True)
+    assert judged.kept() == set()
 
 
 def test_what_failed_or_was_judged_by_other_code_is_asked_again(judged: Judged) -> None:
