@@ -124,6 +124,13 @@ SERVERS = (
         guard="cli/processes/test_kept_verdicts.py::test_a_file_that_is_gone_ends_it",
     ),
     Mechanism(
+        name="verdict of what it is compared with",
+        promise="P1: Another table has changed, and a verdict that compares with it is taken for one of now.",
+        keeps="lakehouse.orchestration.checks.judged_state:_next",
+        lets_pass=gives(()),
+        guard="cli/processes/test_kept_verdicts.py::test_what_a_table_is_compared_with_ends_it_as_well",
+    ),
+    Mechanism(
         name="mirrored position",
         promise="P1: Tools that watch lag are told of a position that no table holds, or of none at all.",
         keeps="lakehouse.steps.ingest.position_mirror:mirror_position",

@@ -1,45 +1,27 @@
-"""Verdicts that stand: a check that has passed on this very snapshot is not asked again by `lakehouse run`.
+"""Verdicts that stand: a check that has passed on these very tables is not asked again by `lakehouse run`.
 
 A snapshot never changes, so neither does what was found of its rows: as long as it is judged by the same code and the
 same declarations, and its files are there as they were written. Whether they are is asked anew each time, and so is
-every check that is quick, or that depends on more than the snapshots it names. `lakehouse audit` keeps nothing.
+every check that depends on more than tables, such as on a topic or a clock. `lakehouse audit` keeps nothing.
 """
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import dagster as dg
 
 # What `get_asset_check_execution_history` returns; Dagster has no public name for it.
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
-import lakehouse
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.orchestration.checks import judged_state
 from lakehouse.orchestration.checks.mirror import fold
 from lakehouse.orchestration.checks.profile.definition import distribution_judges
 from lakehouse.orchestration.checks.rules.definition import rule_judges
 from lakehouse.orchestration.resources import Lake
 from lakehouse.proofs.audit.stored_files import stored_otherwise
-from lakehouse.protocol.seals.read_group import Pinned, read_group
-from lakehouse.settings import Settings
+from lakehouse.protocol.seals.read_group import Pinned
 
 JUDGED_BY_TAG = "lakehouse/judged_by"
-_SNAPSHOT = "snapshot id"
-_ELSEWHERE = f"{_SNAPSHOT} of "
 _LOOKED_BACK = 50  # runs that planned it and had nothing new; then it is asked again
-# It compares with a table that its answer does not name.
-_NOT_KEPT = "same_values_"
-
-
-def judged_by(settings: Settings) -> str:
-    """A digest of the code that judges and of the declarations that it judges by: the tag of a run."""
-    digest = hashlib.sha256()
-    for folder in (Path(lakehouse.__file__).parent, settings.conf, *settings.declarations):
-        for file in sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".yaml", ".sql", ".avsc"}):
-            known = file.stat()
-            digest.update(f"{file}|{known.st_size}|{known.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:16]
 
 
 def kept_verdicts(
@@ -54,26 +36,30 @@ def kept_verdicts(
         digest: see `judged_by`.
     """
     tables = {check: lake.names.table(check.asset_key) for check in checks}
-    wanted = [check for check, table in tables.items() if check.name in set(_names(lake, table))]
+    readers = {table: set(_of_rows_alone(lake, table)) for table in set(tables.values())}
+    wanted = [check for check, table in tables.items() if check.name in readers[table]]
     verdicts = dict(_passed(instance, wanted, digest))
-    judged = {check: _judged(lake, tables[check], verdict) for check, verdict in verdicts.items()}
-    named = sorted({name for snapshots in judged.values() for name in snapshots})
-    existing = [name for name in named if lake.catalog.table_exists(identifier_of(name))]
-    group = read_group(lake.catalog, existing) if existing else {}
-    standing = [check for check, snapshots in judged.items() if _stands(snapshots, group)]
-    whole = {name: _is_whole(group[name]) for name in {name for check in standing for name in judged[check]}}
-    return {check: verdicts[check] for check in standing if all(whole[name] for name in judged[check])}
+    named = {name for check in verdicts for name in judged_state.judged_tables(tables[check], lake.declarations)}
+    group = judged_state.pinned_tables(lake.catalog, named)
+    states = {name: judged_state.state_of(pinned) for name, pinned in group.items()}
+    now = {table: judged_state.judged_state(table, lake.declarations, states) for table in set(tables.values())}
+    standing = {
+        check: verdict
+        for check, verdict in verdicts.items()
+        if _stands(judged_state.known_state(verdict), now[tables[check]])
+    }
+    read = {name for check in standing for name in now[tables[check]] if name in group}
+    broken = {name for name in read if not _is_whole(group[name])}
+    return {check: verdict for check, verdict in standing.items() if not broken.intersection(now[tables[check]])}
 
 
-def _names(lake: Lake, table: str) -> Iterator[str]:
-    """The checks of a table that read its rows, and whose answer depends on the snapshots that it names alone."""
+def _of_rows_alone(lake: Lake, table: str) -> Iterator[str]:
+    """The checks of a table whose answer depends on tables alone, and is worth remembering."""
     if table in lake.declarations.mirrors:
         yield fold.NAME
-    if (declared := lake.declarations.tables.get(table)) is None:
-        return
-    for judge in (*rule_judges(declared, lake.declarations), *distribution_judges(declared, lake.declarations)):
-        if not judge.name.startswith(_NOT_KEPT):
-            yield judge.name
+    if (declared := lake.declarations.tables.get(table)) is not None:
+        yield from (judge.name for judge in rule_judges(declared, lake.declarations))
+        yield from (judge.name for judge in distribution_judges(declared, lake.declarations))
 
 
 def _passed(
@@ -100,20 +86,15 @@ def _last_word(instance: dg.DagsterInstance, check: dg.AssetCheckKey, digest: st
     return None
 
 
-def _judged(lake: Lake, table: str, verdict: dg.AssetCheckEvaluation) -> dict[str, str]:
-    """Table → the snapshot that was judged of it."""
-    named = {label: str(value.value) for label, value in verdict.metadata.items()}
-    judged = {table: named.get(_SNAPSHOT, "")}
-    judged |= {label.removeprefix(_ELSEWHERE): value for label, value in named.items() if label.startswith(_ELSEWHERE)}
-    if table in lake.declarations.mirrors:
-        judged[lake.declarations.mirrors[table].changelog.name] = named.get(fold.CHANGELOG_SNAPSHOT, "")
-    return judged
-
-
-def _stands(judged: Mapping[str, str], group: Mapping[str, Pinned]) -> bool:
-    return all(name in group and snapshot == str(group[name].snapshot_id) for name, snapshot in judged.items())
+def _stands(judged: dict[str, str], now: dict[str, str]) -> bool:
+    return bool(judged) and judged == now
 
 
 def _is_whole(pinned: Pinned) -> bool:
     """Whether storage has every file of a snapshot, in its size."""
-    return pinned.snapshot_id is not None and not list(stored_otherwise(pinned.table, {pinned.snapshot_id: ""}))
+    if pinned.snapshot_id is None:
+        return True
+    try:
+        return not list(stored_otherwise(pinned.table, {pinned.snapshot_id: ""}))
+    except OSError:  # the check that is asked then says what is wrong with the store
+        return False

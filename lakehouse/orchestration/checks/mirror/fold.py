@@ -11,7 +11,6 @@ from lakehouse.steps.cdc.verify.compare import Example
 from lakehouse.steps.cdc.verify.verify import FoldProof
 
 NAME = "mirror_is_its_changelog"
-CHANGELOG_SNAPSHOT = "changelog snapshot"
 DESCRIPTION = (
     "Folds every change of the changelog again, without Spark, and compares the outcome with the mirror's rows: "
     "values, positions, and what is remembered of each. Says which rows are missing, which should not be there and "
@@ -25,7 +24,7 @@ def fold_result(proof: FoldProof, key: dg.AssetKey) -> dg.AssetCheckResult:
     counts = proof.difference.counts
     metadata: dict[str, Any] = {
         "snapshot id": str(proof.snapshot_id or "none"),
-        CHANGELOG_SNAPSHOT: str(proof.end or "none"),
+        "changelog snapshot": str(proof.end or "none"),
         "looked at": proof.looked_at or "nothing",
         "folded from": proof.began or "nothing",
         "changes read": proof.changes,
