@@ -1,8 +1,9 @@
-"""Verdicts that stand: a check that has passed on these very tables is not asked again by `lakehouse run`.
+"""Verdicts that stand: a check that has judged these very tables is not asked again by `lakehouse run`.
 
 A snapshot never changes, so neither does what was found of its rows: as long as it is judged by the same code and the
 same declarations, and its files are there as they were written. Whether they are is asked anew each time, and so is
-every check that depends on more than tables, such as on a topic or a clock. `lakehouse audit` keeps nothing.
+every check that has failed, or that depends on more than tables, such as on a topic or a clock. A warning stands as
+a pass does, and is told again. `lakehouse audit` keeps nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,7 +39,7 @@ def kept_verdicts(
     tables = {check: lake.names.table(check.asset_key) for check in checks}
     readers = {table: set(_of_rows_alone(lake, table)) for table in set(tables.values())}
     wanted = [check for check, table in tables.items() if check.name in readers[table]]
-    verdicts = dict(_passed(instance, wanted, digest))
+    verdicts = dict(_not_failed(instance, wanted, digest))
     named = {name for check in verdicts for name in judged_state.judged_tables(tables[check], lake.declarations)}
     group = judged_state.pinned_tables(lake.catalog, named)
     states = {name: judged_state.state_of(pinned) for name, pinned in group.items()}
@@ -62,12 +63,12 @@ def _of_rows_alone(lake: Lake, table: str) -> Iterator[str]:
         yield from (judge.name for judge in distribution_judges(declared, lake.declarations))
 
 
-def _passed(
+def _not_failed(
     instance: dg.DagsterInstance, checks: list[dg.AssetCheckKey], digest: str
 ) -> Iterator[tuple[dg.AssetCheckKey, dg.AssetCheckEvaluation]]:
     for check in checks:
         evaluation = _last_word(instance, check, digest)
-        if evaluation is not None and evaluation.passed:
+        if evaluation is not None and (evaluation.passed or evaluation.severity is dg.AssetCheckSeverity.WARN):
             yield check, evaluation
 
 

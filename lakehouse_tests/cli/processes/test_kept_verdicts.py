@@ -41,14 +41,17 @@ class Judged:
         table = declare(columns, name=self.name, **{"key": ("n",), "expects": (expects,), **more})
         return Declarations({self.name: table, self.other: declare(columns, name=self.other)}, {}, {})
 
-    def judge(self, *, passed: bool = True, digest: str = "same", name: str = "unique_key") -> None:
+    def judge(
+        self, *, passed: bool = True, warns: bool = False, digest: str = "same", name: str = "unique_key"
+    ) -> None:
         declared = self.ours.declarations
         group = pinned_tables(self.lake.catalog, judged_tables(self.name, declared))
         state = judged_state(self.name, declared, {name: state_of(pinned) for name, pinned in group.items()})
 
         @dg.asset_check(asset=self.key.asset_key, name=name)
         def check() -> dg.AssetCheckResult:
-            return with_state(dg.AssetCheckResult(passed=passed), state)
+            severity = dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR
+            return with_state(dg.AssetCheckResult(passed=passed, severity=severity), state)
 
         job = dg.Definitions(asset_checks=[check], jobs=[dg.define_asset_job("j", dg.AssetSelection.checks(check))])
         assert job.resolve_job_def("j").execute_in_process(instance=self.instance, tags={JUDGED_BY_TAG: digest}).success
@@ -135,6 +138,15 @@ def test_what_failed_or_was_judged_by_other_code_is_asked_again(judged: Judged) 
     judged.judge()
     judged.judge(passed=False)
     assert judged.kept() == set()
+
+
+def test_a_known_gap_is_told_again_as_it_was(judged: Judged) -> None:
+    """Guarded mechanism: a warning that stands is a warning, and no pass."""
+    judged.judge(passed=False, warns=True)
+    verdicts = kept_verdicts(judged.ours, judged.instance, [judged.key], "same")
+    assert [(verdict.passed, verdict.severity) for verdict in verdicts.values()] == [
+        (False, dg.AssetCheckSeverity.WARN)
+    ]
 
 
 def test_a_file_that_is_gone_ends_it(judged: Judged) -> None:
