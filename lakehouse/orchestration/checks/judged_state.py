@@ -7,7 +7,7 @@ were before, they were so in between. It is no part of a verdict: where it canno
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import cast
+from typing import Any, cast
 
 import dagster as dg
 import msgspec
@@ -118,7 +118,8 @@ def _declared(name: str, declarations: Declarations) -> str:
 def _spelled(value: object) -> str:
     """In full: Arrow leaves out the middle of what is long."""
     if isinstance(value, pa.Array):
-        return f"{value.type}{value.to_pylist()}"
+        array: Any = value
+        return f"{array.type}{array.to_pylist()}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_spelled, cast('list[object]', value)))}]"
     if is_dataclass(value):
