@@ -129,7 +129,7 @@ def session_conf(settings: Settings) -> dict[str, str]:
     defaults = {
         "spark.sql.session.timeZone": "UTC",
         # Also where the server's own pattern leaves out what a catalog calls its secrets.
-        "spark.sql.redaction.options.regex": _REDACTED,
+        "spark.sql.redaction.options.regex": REDACTED,
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # mapInArrow hands over batches of this many rows. Each batch has a price in Python, so not too few.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
