@@ -5,10 +5,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from lakehouse.engines.class_path import sets_of
 from lakehouse.engines.jars import JarMismatch, fetch_jars, verified_jars
 from lakehouse.engines.java import JavaUnusable, require_java
 from lakehouse.engines.maven import REMEDY, has_maven
-from lakehouse.engines.spark.class_path import sets_of
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
 from lakehouse.settings.shipped import locked_jars

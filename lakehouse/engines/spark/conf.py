@@ -7,8 +7,8 @@ included, so that all sessions of one JVM can have catalogs of their own. No sec
 import os
 from pathlib import Path
 
+from lakehouse.engines.class_path import class_path
 from lakehouse.engines.spark.catalog import catalog_conf
-from lakehouse.engines.spark.class_path import class_path
 from lakehouse.engines.spark.given_server import EXTENSIONS, WORKER_DAEMON
 from lakehouse.settings import Platform, Settings
 from lakehouse.settings.secret import revealed

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from lakehouse.engines.class_path import class_path, sets_of
 from lakehouse.engines.jars import JarMismatch
-from lakehouse.engines.spark.class_path import class_path, sets_of
 from lakehouse.settings import CatalogSettings, Settings, load_settings
 from lakehouse.settings.state import StateFolder
 
@@ -27,7 +27,7 @@ def settings(tmp_path: Path) -> Settings:
             (jars / name).write_bytes(name.encode())
         lines = [f"{hashlib.sha256(name.encode()).hexdigest()}  {name}\n" for name in names]
         (lock / "jars.sha256").write_text("".join(lines))
-    loaded = load_settings(Path(__file__).parents[3] / "conf", {})
+    loaded = load_settings(Path(__file__).parents[2] / "conf", {})
     return loaded.model_copy(update={"conf": conf, "state": StateFolder(tmp_path / "state")})
 
 
@@ -66,5 +66,5 @@ def test_a_bundle_that_the_user_brings_is_not_brought_again(settings: Settings) 
 
 def test_a_password_that_is_not_there_is_no_matter_of_jars(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LAKE_PASSWORD", raising=False)
-    settings = load_settings(Path(__file__).parents[3] / "conf", {"LAKEHOUSE_CATALOG": "postgresql"})
+    settings = load_settings(Path(__file__).parents[2] / "conf", {"LAKEHOUSE_CATALOG": "postgresql"})
     assert sets_of(settings) == ("postgresql",)
