@@ -90,6 +90,12 @@ PANELS: dict[str, tuple[Verb, ...]] = {
             "could not run.",
         ),
         Verb(
+            "doctor",
+            "environment.doctor",
+            "Name each wrong or missing key before Spark starts: login, roles, storage, JARs, Java, Python, clock, "
+            "ports.",
+        ),
+        Verb(
             "verify",
             "environment.verify",
             "Try the promises on a catalog, a platform and a Kafka: races, kills, an ingest, a mirror, a release.",

@@ -1,6 +1,7 @@
 """Reads `conf/`: one file selects, the selected files describe, the environment overrides."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar, cast
@@ -34,6 +35,7 @@ from lakehouse.settings.plain_secret import looks_like_a_secret, names_a_secret
 from lakehouse.settings.secret import LateSecret, has_reference, without_references
 from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
+from lakehouse.settings.values import unseen
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
@@ -170,6 +172,7 @@ def _names_of_pyiceberg() -> set[str]:
 def _substituted(document: Document, path: tuple[str, ...], text: str, home: Path) -> str | SecretStr:
     text = text.replace("${home}", str(home))
     where, in_address = document.where(*path), path in _ADDRESSES
+    _refuse_unseen(where, text)
     if not in_address and path not in _SECRETS and (path[0] != "properties" or len(path) != 2):
         return _without_secret(document, path, text)
     if looks_like_a_secret(without_references(text)) or (names_a_secret(path[-1]) and not has_reference(text)):
@@ -180,6 +183,12 @@ def _substituted(document: Document, path: tuple[str, ...], text: str, home: Pat
             remedy="write ${env:NAME} or ${file:/path} in its place.",
         )
     return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else text
+
+
+def _refuse_unseen(where: str, text: str) -> None:
+    """Characters that nobody sees come by pasting; ends of lines are seen, as in a certificate."""
+    if (hidden := unseen(re.sub(r"\r?\n|\t", " ", text).strip(" "))) is not None:
+        raise SettingsError(f"{where}: this value has {hidden}.", remedy="type it, or paste it again without.")
 
 
 def _without_secret(document: Document, path: tuple[str, ...], text: str) -> str:

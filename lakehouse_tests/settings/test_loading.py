@@ -323,3 +323,17 @@ def test_a_parameter_of_the_environment_is_refused_by_its_variable(conf: Path) -
     declare_parameters(conf, "{share: 0.5}")
     message = refusal(conf, {"LAKEHOUSE__PARAMETERS__SHARE": "[1, 2]"})
     assert message.startswith("Environment variable LAKEHOUSE__PARAMETERS__SHARE: share is no text, number or flag.")
+
+
+@pytest.mark.parametrize("name", ["KAFKA__BOOTSTRAP_SERVERS", "PLATFORM__MASTER", "CATALOG__WAREHOUSE"])
+def test_a_character_that_nobody_sees_is_refused_wherever_it_was_pasted(name: str) -> None:
+    conf = Path(__file__).parents[2] / "conf"
+    with pytest.raises(SettingsError, match=rf"LAKEHOUSE__{name}.*U\+200B .* at position 3"):
+        load_settings(conf, {f"LAKEHOUSE__{name}": "lo\u200bcal"})
+
+
+def test_ends_of_lines_are_seen() -> None:
+    conf = Path(__file__).parents[2] / "conf"
+    pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+    settings = load_settings(conf, {"LAKEHOUSE__KAFKA__PROPERTIES__SSL_CA_PEM": pem})
+    assert settings.kafka.properties["ssl.ca.pem"] == pem

@@ -1,0 +1,40 @@
+"""Does Kafka answer, and are the addresses that it gives for its brokers known here?"""
+
+from collections.abc import Iterator
+
+from lakehouse.doctor.addresses import address
+from lakehouse.doctor.finding import Finding, refused, well
+from lakehouse.engines.kafka.connection import Connection
+from lakehouse.errors import LakehouseError
+from lakehouse.settings import Settings
+
+
+def brokers(settings: Settings) -> Iterator[Finding]:
+    """A cluster that is not ours to start."""
+    if settings.kafka.local:
+        return
+    try:
+        with Connection(settings.kafka) as connection:
+            known = connection.metadata().brokers.values()
+    except LakehouseError as error:
+        yield refused("kafka", error)
+        return
+    yield well("kafka", f"{len(known)} brokers answer or are named")
+    for broker in known:
+        yield from address(
+            "kafka", f"advertised.listeners of broker {broker.id}", f"kafka://{broker.host}:{broker.port}"
+        )
+
+
+def spark_connect(settings: Settings) -> Iterator[Finding]:
+    """A Connect server that is not ours to start."""
+    from lakehouse.engines.spark.connect_client import Remote
+
+    if settings.platform.mode != "connect" or settings.platform.master is not None:
+        return
+    try:
+        Remote.of(settings).require()
+    except LakehouseError as error:
+        yield refused("spark", error)
+    else:
+        yield well("spark", "the Spark Connect server answers")

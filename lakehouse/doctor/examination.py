@@ -1,0 +1,63 @@
+"""All checks in order: from what is written, over this machine, to the catalog and its storage."""
+
+from collections.abc import Iterator
+
+from lakehouse.doctor.addresses import cluster_addresses
+from lakehouse.doctor.brokers import brokers, spark_connect
+from lakehouse.doctor.finding import Check, Finding, not_asked
+from lakehouse.doctor.jar_files import jar_files
+from lakehouse.doctor.login import login
+from lakehouse.doctor.machine import disk, java, ports
+from lakehouse.doctor.python_of_workers import python_of_workers
+from lakehouse.doctor.rest_answers import RestAnswers
+from lakehouse.doctor.scratch_table import left_out, scratch_of_rest, scratch_of_sql
+from lakehouse.doctor.written_keys import identity_file, storage_extra, written_keys
+from lakehouse.settings import Settings
+
+_HERE: tuple[Check, ...] = (
+    identity_file,
+    storage_extra,
+    cluster_addresses,
+    java,
+    jar_files,
+    python_of_workers,
+    disk,
+    ports,
+    spark_connect,
+    brokers,
+)
+
+
+def examine(settings: Settings, *, read_only: bool = False) -> Iterator[Finding]:
+    """Every finding, as it is made.
+
+    Args:
+        settings: what is examined.
+        read_only: make no namespace, table or object, which otherwise are removed again.
+    """
+    secrets = list(written_keys(settings))
+    yield from secrets
+    for check in _HERE:
+        yield from check(settings)
+    if any(finding.state == "wrong" for finding in secrets):
+        yield not_asked("reach", "the catalog is not asked with a credential that is wrong already")
+        return
+    yield from _of_catalog(settings, read_only=read_only)
+
+
+def _of_catalog(settings: Settings, *, read_only: bool) -> Iterator[Finding]:
+    catalog = settings.catalog
+    answers = RestAnswers(catalog) if catalog.type == "rest" else None
+    if answers is not None:
+        findings = list(login(answers, catalog))
+        yield from findings
+        if any(finding.state == "wrong" and finding.check != "clock" for finding in findings):
+            yield not_asked("capability", "the catalog has to let us in first")
+            return
+    if read_only:
+        yield from left_out()
+    elif answers is not None:
+        yield from scratch_of_rest(answers, catalog)
+    else:
+        settings.state.make()
+        yield from scratch_of_sql(catalog)

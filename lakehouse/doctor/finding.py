@@ -1,0 +1,56 @@
+"""A finding: what was looked at, how it is, and what to do."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from lakehouse.errors import LakehouseError
+from lakehouse.settings import Settings
+
+State = Literal["well", "warning", "wrong", "not asked"]
+"""`not asked`: what it needs is missing, or was not wanted."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one thing.
+
+    Attributes:
+        check: what was looked at.
+        state: how it is.
+        message: one sentence; it holds no secret.
+        remedy: what to do, where it is not well.
+    """
+
+    check: str
+    state: State
+    message: str
+    remedy: str = ""
+
+
+Check = Callable[[Settings], Iterator[Finding]]
+
+
+def well(check: str, message: str) -> Finding:
+    """It is as it should be."""
+    return Finding(check, "well", message)
+
+
+def wrong(check: str, message: str, remedy: str) -> Finding:
+    """It will not work so."""
+    return Finding(check, "wrong", message, remedy)
+
+
+def warning(check: str, message: str, remedy: str) -> Finding:
+    """It may work, and perhaps not for long."""
+    return Finding(check, "warning", message, remedy)
+
+
+def not_asked(check: str, why: str) -> Finding:
+    """It was not looked at."""
+    return Finding(check, "not asked", why)
+
+
+def refused(check: str, error: LakehouseError) -> Finding:
+    """An error of ours, as a finding."""
+    return Finding(check, "wrong", error.message, error.remedy)

@@ -1,0 +1,71 @@
+"""What this machine has to have: Java, room on its disk, ports that are free or ours."""
+
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from lakehouse.doctor.finding import Finding, refused, warning, well, wrong
+from lakehouse.engines.java import JavaUnusable, require_java
+from lakehouse.engines.kafka.local_broker import LocalBroker
+from lakehouse.engines.spark.connect_client import Remote
+from lakehouse.settings import Settings
+
+GIB = 1024**3
+LEAST, ENOUGH = GIB, 5 * GIB  # free bytes: Spark spills and compaction writes anew
+
+
+def java(settings: Settings) -> Iterator[Finding]:
+    """Java, where Spark or a broker is ours to start."""
+    if settings.platform.master is None and not settings.kafka.local:
+        return
+    try:
+        require_java()
+    except JavaUnusable as error:
+        yield refused("java", error)
+    else:
+        yield well("java", "there is a Java that Spark can run on")
+
+
+def disk(settings: Settings) -> Iterator[Finding]:
+    """Room where the state lies."""
+    folder = settings.state.root
+    while not folder.exists():
+        folder = folder.parent
+    yield room(folder, shutil.disk_usage(folder).free)
+
+
+def room(folder: Path, free: int) -> Finding:
+    """How so much room is.
+
+    Args:
+        folder: where.
+        free: bytes.
+    """
+    message, remedy = f"{free / GIB:.1f} GiB are free at {folder}", "make room, or set LAKEHOUSE_HOME to another disk"
+    if free < LEAST:
+        return wrong("disk", f"Only {message}.", remedy)
+    return warning("disk", f"Only {message}.", remedy) if free < ENOUGH else well("disk", message)
+
+
+def ports(settings: Settings) -> Iterator[Finding]:
+    """Ports that servers of ours want."""
+    if settings.kafka.local:
+        broker = LocalBroker.of(settings)
+        port = int(settings.kafka.bootstrap_servers.rpartition(":")[2])
+        yield _port("kafka port", port, ours=broker.running(), key="bootstrap_servers in its file of conf/kafka")
+    if settings.platform.remote is not None and settings.platform.master is not None:
+        remote = Remote.of(settings)
+        if remote.here and not remote.answers(1):
+            yield _port("spark port", remote.port, ours=False, key="remote in its file of conf/platforms")
+
+
+def _port(check: str, port: int, *, ours: bool, key: str) -> Finding:
+    if ours:
+        return well(check, f"the server of ours listens on {port}")
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        taken = probe.connect_ex(("127.0.0.1", port)) == 0
+    if taken:
+        return wrong(check, f"Port {port} is taken by another program.", f"stop that, or change {key}")
+    return well(check, f"port {port} is free")

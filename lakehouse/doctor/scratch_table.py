@@ -1,0 +1,119 @@
+"""A table of our own in the catalog: may we make it, what is lent for it, and does the catalog keep the protocol?"""
+
+import secrets
+from collections.abc import Iterator
+
+import msgspec
+from requests import RequestException
+
+from lakehouse.doctor.credential import credential
+from lakehouse.doctor.finding import Finding, not_asked, refused, well, wrong
+from lakehouse.doctor.probe_object import probe_object
+from lakehouse.doctor.rest_answers import Answer, LoadedTable, RestAnswers
+from lakehouse.doctor.words import meaning
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.catalog.probe import probe
+from lakehouse.protocol.catalog.refusal import catalog_refusal
+from lakehouse.settings import CatalogSettings
+from lakehouse.settings.catalogs.properties import python_properties
+
+PREFIX = "lakehouse_doctor_"
+_MAY = {
+    "make a namespace": "grant NAMESPACE_CREATE, or CATALOG_MANAGE_CONTENT",
+    "make a table": "grant TABLE_CREATE and TABLE_WRITE_DATA, or CATALOG_MANAGE_CONTENT",
+    "drop a table": "grant TABLE_DROP, or CATALOG_MANAGE_CONTENT; drop the table that is left by hand",
+    "drop a namespace": "grant NAMESPACE_DROP, or CATALOG_MANAGE_CONTENT; drop the namespace that is left by hand",
+}
+
+
+def scratch_of_rest(answers: RestAnswers, settings: CatalogSettings) -> Iterator[Finding]:
+    """Namespace and table are made and dropped; between, the credential and the storage are looked at."""
+    namespace, table = f"{PREFIX}{secrets.token_hex(4)}", "probe"
+    if answers.has_other_login:
+        yield from capability(settings, namespace)
+        return
+    try:
+        made = answers.make_namespace(namespace)
+        if not made.ok:
+            yield _denied("make a namespace", made)
+            return
+        yield from _with_table(answers, settings, namespace, table)
+        yield from capability(settings, namespace)
+        if not (dropped := answers.drop_namespace(namespace)).ok:
+            yield _denied("drop a namespace", dropped)
+    except RequestException as error:
+        yield wrong("reach", f"The catalog stopped answering ({type(error).__name__}).", "see its own log")
+
+
+def _with_table(answers: RestAnswers, settings: CatalogSettings, namespace: str, table: str) -> Iterator[Finding]:
+    made = answers.make_table(namespace, table)
+    if not made.ok:
+        yield _denied("make a table", made)
+        return
+    yield well("roles", "the principal may make namespaces and tables")
+    try:
+        loaded = msgspec.json.decode(made.body, type=LoadedTable)
+    except msgspec.MsgspecError:
+        yield wrong("reach", "The catalog's answer about a table is none of Iceberg's.", "upgrade the catalog")
+    else:
+        yield from credential(loaded.properties, settings, loaded.metadata.location)
+        yield from probe_object(loaded.metadata.location, answers.storage(loaded))
+    if not (dropped := answers.drop_table(namespace, table)).ok:
+        yield _denied("drop a table", dropped)
+
+
+def scratch_of_sql(settings: CatalogSettings) -> Iterator[Finding]:
+    """The warehouse itself, and the protocol."""
+    yield from probe_object(settings.warehouse, python_properties(settings))
+    yield from capability(settings, f"{PREFIX}{secrets.token_hex(4)}")
+
+
+def capability(settings: CatalogSettings, namespace: str) -> Iterator[Finding]:
+    """Branches and requirements, tried on a table in a namespace that is there or is made.
+
+    Args:
+        settings: of the catalog.
+        namespace: of our own.
+    """
+    check = "capability"
+    try:
+        catalog = open_catalog(settings)
+        present = catalog.namespace_exists(namespace)
+        if not present:
+            catalog.create_namespace(namespace)
+        try:
+            probe(catalog, namespace)
+        finally:
+            if not present:
+                catalog.drop_namespace(namespace)
+    except LakehouseError as error:
+        yield refused(check, error)
+    except Exception as error:  # noqa: BLE001 - a store, a server and a driver refuse in errors of their own
+        known, ours = meaning(f"{type(error).__name__} {error}"), catalog_refusal(error, settings)
+        if known is not None:
+            yield wrong(check, known[0], known[1])
+        elif ours is not None:
+            yield refused(check, ours)
+        else:
+            yield wrong(
+                check, f"A commit failed ({type(error).__name__}).", "run `lakehouse verify --yes`, see its log"
+            )
+    else:
+        yield well(check, "the catalog keeps branches apart and checks requirements")
+
+
+def _denied(doing: str, answer: Answer) -> Finding:
+    known = meaning(answer.words)
+    check = "credential" if known and doing == "make a table" and "may not do" not in known[0] else "roles"
+    if known is not None:
+        return wrong(check, f"To {doing} failed ({answer.status}). {known[0]}", known[1])
+    return wrong(
+        check, f"To {doing} failed ({answer.status}{f', {answer.kind}' if answer.kind.isalpha() else ''}).", _MAY[doing]
+    )
+
+
+def left_out() -> Iterator[Finding]:
+    """What is said where nothing may be written."""
+    yield not_asked("probe object", "nothing may be written (--read-only)")
+    yield not_asked("capability", "nothing may be written (--read-only)")

@@ -1,0 +1,34 @@
+"""In order, and no further than makes sense."""
+
+from pathlib import Path
+
+from lakehouse.doctor import examine
+from lakehouse.settings import Settings, load_settings
+from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
+from lakehouse_tests.fixtures.spark import REPOSITORY
+
+
+def _settings(tmp_path: Path, **update: object) -> Settings:
+    return load_settings(REPOSITORY / "conf", {"LAKEHOUSE_HOME": str(tmp_path)}).model_copy(update=update)
+
+
+def test_a_credential_that_is_wrong_already_is_not_sent(tmp_path: Path) -> None:
+    with FakeCatalog() as fake:
+        catalog = fake.settings(properties={"credential": "no-colon"})
+        findings = list(examine(_settings(tmp_path, catalog=catalog)))
+        assert fake.asked == []
+    assert "credential" in {finding.check for finding in findings if finding.state == "wrong"}
+    assert findings[-1].check == "reach"
+
+
+def test_read_only_makes_nothing(tmp_path: Path) -> None:
+    with FakeCatalog() as fake:
+        findings = list(examine(_settings(tmp_path, catalog=fake.settings()), read_only=True))
+        assert {path.split("?")[0] for _, path, _ in fake.asked} == {"/v1/oauth/tokens", "/v1/config"}
+    assert [finding.state for finding in findings[-2:]] == ["not asked", "not asked"]
+
+
+def test_a_lake_on_a_laptop_is_well_but_for_its_jars(tmp_path: Path) -> None:
+    findings = list(examine(_settings(tmp_path)))
+    assert {finding.check for finding in findings if finding.state == "wrong"} <= {"jars", "disk", "kafka port"}
+    assert (findings[-1].check, findings[-1].state) == ("capability", "well")

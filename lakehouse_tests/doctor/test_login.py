@@ -1,0 +1,60 @@
+"""Answer by answer: address, clock, realm, login, warehouse."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from lakehouse.doctor.finding import Finding
+from lakehouse.doctor.login import clock, login
+from lakehouse.doctor.rest_answers import RestAnswers
+from lakehouse.settings import CatalogSettings
+from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeCatalog]:
+    with FakeCatalog() as running:
+        yield running
+
+
+def findings(settings: CatalogSettings) -> dict[str, Finding]:
+    return {finding.check: finding for finding in login(RestAnswers(settings), settings)}
+
+
+def test_all_is_well(fake: FakeCatalog) -> None:
+    states = {check: finding.state for check, finding in findings(fake.settings()).items()}
+    assert states == dict.fromkeys(["reach", "clock", "login", "warehouse"], "well")
+
+
+def test_a_wrong_realm_is_named(fake: FakeCatalog) -> None:
+    found = findings(fake.settings(realm="polaris"))
+    assert found["realm"].message == "The catalog does not know the realm polaris."
+    assert "polaris.realm-context.realms" in found["realm"].remedy
+    assert "warehouse" not in found
+
+
+def test_a_refused_credential_is_not_repeated(fake: FakeCatalog) -> None:
+    found = findings(fake.settings(properties={"credential": "ingest:hush-2"}))
+    assert found["login"].state == "wrong"
+    assert "rotated" in found["login"].remedy
+    assert "hush-2" not in str(found), "the server repeats it"
+
+
+@pytest.mark.parametrize(("seconds_behind", "side"), [(600, "ahead of"), (-600, "behind")])
+def test_a_clock_ten_minutes_off_is_named(fake: FakeCatalog, seconds_behind: int, side: str) -> None:
+    fake.seconds_behind = seconds_behind
+    found = findings(fake.settings())["clock"]
+    assert (found.state, side in found.message, "NTP" in found.remedy) == ("wrong", True, True)
+
+
+def test_a_minute_is_no_matter() -> None:
+    assert clock(59).state == clock(-59).state == "well"
+
+
+def test_nobody_there_and_no_login_given(fake: FakeCatalog) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        silent = fake.settings(uri=f"http://127.0.0.1:{taken.getsockname()[1]}")
+        assert "connection refused" in findings(silent)["reach"].message
+    assert findings(fake.settings(properties={}))["login"].message.startswith("The catalog wants a login")

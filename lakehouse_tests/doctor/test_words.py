@@ -1,0 +1,13 @@
+from lakehouse.doctor.words import meaning
+
+
+def test_a_region_that_a_store_names_is_repeated_and_nothing_else() -> None:
+    words = "AuthorizationHeaderMalformed: the region 'us-east-1' is wrong; expecting 'eu-central-1' (key AKIAHUSH)"
+    known = meaning(words)
+    assert known is not None
+    assert "eu-central-1" in known[0]
+    assert "AKIAHUSH" not in str(known)
+
+
+def test_words_without_a_meaning_are_none() -> None:
+    assert meaning("the weather is fine") is None
