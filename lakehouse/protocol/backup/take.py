@@ -1,8 +1,8 @@
 """Taking a backup of a lake in use: first the catalog as it is at one moment, then the files that it refers to.
 
-Meanwhile others publish and expire snapshots. Both may take away a file before it was linked: an older document, which
-is left out, or one that a table needs, and then all begins again from a newer catalog. So each file is linked as soon as
-it is known, the tables' documents before all else; and what was linked stays, so each try has less to do.
+Meanwhile others publish and expire snapshots. Both may take away a file before it was linked. An older document is left
+out then; without a file that a table needs, all begins again from a newer catalog. So each file is linked as soon as it
+is known, the tables' documents before all else; and what was linked stays, so each try has less to do.
 """
 
 import sqlite3
