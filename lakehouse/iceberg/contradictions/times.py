@@ -1,0 +1,27 @@
+"""Times of a metadata document that run backwards, as a writer with a slow clock leaves them."""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from lakehouse.iceberg.contradictions.words import Contradiction
+
+_TOLERATED_MS = 60_000  # between the clocks of two writers, as in Java
+
+
+def contradictions_of_times(document: Mapping[str, Any]) -> Iterator[Contradiction]:
+    """Those of each log; the document's own time is the last of both."""
+    for log in ("snapshot-log", "metadata-log"):
+        entries = document.get(log) or []
+        times = [
+            (f"{log}[{number}].timestamp-ms", entry.get("timestamp-ms", 0)) for number, entry in enumerate(entries)
+        ]
+        times.append(("last-updated-ms", document.get("last-updated-ms", 0)))
+        for (_, earlier), (place, later) in pairwise(times):
+            if later < earlier - _TOLERATED_MS:
+                yield Contradiction(
+                    f"the times in its {log} run backwards by more than a minute",
+                    remedy="nothing else is wrong in it, so no commit need be lost: set right the clock of whoever "
+                    f"wrote it, then raise `{place}`, which is {later}, to {earlier} in a copy of the file, and put "
+                    "the copy in its place",
+                )
