@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import grpc
 from grpc import StatusCode
@@ -116,7 +116,7 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
     session: SparkSession | None = None
     try:
         session = _clean_session(remote, _with_key(remote, settings.state), patience)
-        with cancelled_by_signals(session.interruptAll):
+        with cancelled_by_signals(session.interruptAll), _active(session):
             yield session
     except SparkConnectGrpcException as error:
         if not _server_is_gone(error, begun=session is not None):
@@ -129,6 +129,31 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
             _close(session, patience)
         if was_remote is None:
             os.environ.pop(_MODE, None)  # PySpark would refuse a classic session in this process from now on
+
+
+@contextmanager
+def _active(session: SparkSession) -> Generator[None]:
+    """Have a session as the thread's active one: PySpark keeps there the first that was opened, until it is closed."""
+    from pyspark.sql.connect.session import SparkSession as RemoteSession  # with it comes pandas
+
+    active = RemoteSession._active_session  # noqa: SLF001  # pyright: ignore - there is no other way to set it
+    former = getattr(active, "session", None)
+    active.session = session
+    try:
+        yield
+    finally:
+        active.session = former
+
+
+def _checkpointing(session: "RemoteSession") -> None:
+    """Let what a session has checkpointed be a frame of its own: PySpark makes it one of the active session."""
+    execute = session.client.execute_command
+
+    def execute_command(*args: Any, **named: Any) -> Any:
+        with _active(cast("SparkSession", session)):
+            return execute(*args, **named)
+
+    session.client.execute_command = execute_command  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _clean_session(remote: Remote, address: str, patience: float) -> SparkSession:
@@ -151,6 +176,7 @@ def _clean_session(remote: Remote, address: str, patience: float) -> SparkSessio
 
 def _session(remote: Remote, address: str) -> "RemoteSession":
     session = cast("RemoteSession", SparkSession.builder.remote(address).create())
+    _checkpointing(session)
     if remote.here:
         from lakehouse.engines.spark.connect_retries import (
             WhileItAnswers,  # with it comes pandas, of no use to classic Spark
