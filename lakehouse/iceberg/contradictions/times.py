@@ -8,7 +8,7 @@ _TOLERATED_MS = 60_000  # between the clocks of two writers, as in Java
 
 
 def contradictions_of_times(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each as the end of a sentence, and what can be done about it; the document's own time is the last of both logs."""
+    """Each as the end of a sentence, and what can be done about it; the document's own time ends both logs."""
     for log in ("snapshot-log", "metadata-log"):
         entries = document.get(log) or []
         times = [
