@@ -2,7 +2,6 @@
 
 import gc
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -123,20 +122,6 @@ def test_the_collector_finalizes_no_closed_session(connect_settings: Settings, m
 
 
 @pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated")  # PySpark's, when it cannot say goodbye
-def test_two_sessions_of_one_process_each_have_their_checkpoints(connect_settings: Settings) -> None:
-    """PySpark gives the later one's to the earlier, whose server side does not know them."""
-    with spark_session(connect_settings, app_name="first") as first:
-        with spark_session(connect_settings, app_name="second") as second:
-            assert RemoteSession.getActiveSession() is second
-            frames = [session.range(3).localCheckpoint() for session in (first, second, first)]
-            assert [frame.sparkSession for frame in frames] == [first, second, first]
-            assert [frame.count() for frame in frames] == [3, 3, 3]
-            with ThreadPoolExecutor(1) as pool:
-                assert pool.submit(lambda: second.range(4).localCheckpoint().count()).result() == 4
-        assert RemoteSession.getActiveSession() is first
-        assert first.range(5).localCheckpoint().count() == 5
-
-
 def test_the_server_answers_only_to_those_with_its_key(connect_settings: Settings, tmp_path: Path) -> None:
     stranger = connect_settings.model_copy(update={"state": StateFolder(tmp_path)})
     with pytest.raises(SparkConnectGrpcException, match="UNAUTHENTICATED"), spark_session(stranger, app_name="never"):
