@@ -282,9 +282,9 @@ COMMIT = (
     Mechanism(
         name="what was read is still there",
         promise="P4: A mirror publishes changes that a rollback of its changelog took back while they were read.",
-        keeps="lakehouse.protocol.commit.source:still_in_main",
+        keeps="lakehouse.protocol.leases.source:still_in_main",
         lets_pass=gives(None),
-        guard="protocol/commit/test_source.py::test_what_was_taken_back_meanwhile_is_not_published[sql_lake]",
+        guard="protocol/leases/test_source.py::test_what_was_taken_back_meanwhile_is_not_published[sql_lake]",
     ),
     Mechanism(
         name="reading a group",

@@ -15,7 +15,6 @@ from grpc import StatusCode
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 
-from lakehouse.engines.spark.active_session import active, own_checkpoints
 from lakehouse.engines.spark.given_server import is_given
 from lakehouse.engines.spark.interrupts import cancelled_by_signals
 from lakehouse.errors import LakehouseError
@@ -143,6 +142,8 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
     Raises:
         SparkUnreachable: Nobody answers there, or the server went away meanwhile.
     """
+    from lakehouse.engines.spark.client_behaviour import active  # with it comes pandas, of no use to classic Spark
+
     remote = Remote.of(settings)
     remote.require()  # PySpark itself would go on trying for ten minutes
     was_remote = os.environ.get(_MODE)
@@ -151,7 +152,7 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
     try:
         address = remote.url if remote.given else _with_key(remote, settings.state)
         session = _clean_session(remote, address, patience)
-        with cancelled_by_signals(session.interruptAll), active(session):
+        with cancelled_by_signals(session.interruptAll), active(cast("RemoteSession", session)):
             yield session
     except SparkConnectGrpcException as error:
         if remote.given and session is None and error.getGrpcStatusCode() is StatusCode.UNAUTHENTICATED:
@@ -192,12 +193,13 @@ def _clean_session(remote: Remote, address: str, patience: float) -> SparkSessio
 
 def _session(remote: Remote, address: str) -> "RemoteSession":
     session = cast("RemoteSession", SparkSession.builder.remote(address).create())
+    from lakehouse.engines.spark.client_behaviour import (  # with it comes pandas, of no use to classic Spark
+        WhileItAnswers,
+        own_checkpoints,
+    )
+
     own_checkpoints(session)
     if remote.here:
-        from lakehouse.engines.spark.connect_retries import (
-            WhileItAnswers,  # with it comes pandas, of no use to classic Spark
-        )
-
         session.client.set_retry_policies([WhileItAnswers(remote.answers)])
     return session
 

@@ -19,10 +19,10 @@ from lakehouse.declarations import MirrorTables
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Staged, publish, seal_branch
 from lakehouse.protocol.commit.publish import Condition
-from lakehouse.protocol.commit.source import still_in_main
 from lakehouse.protocol.errors import MainMoved
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.leases.lease import Lease, lease_tag, lease_until, leases, take_lease
+from lakehouse.protocol.leases.source import still_in_main
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.read_group import read_group

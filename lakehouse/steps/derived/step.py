@@ -12,9 +12,9 @@ from functools import partial
 from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.commit import publish, seal_branch
-from lakehouse.protocol.commit.source import SourceSetBack, still_in_main
 from lakehouse.protocol.errors import MainMoved, Superseded
 from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.leases.source import SourceSetBack, still_in_main
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.quantities import quantity

@@ -2,7 +2,7 @@
 
 Only `main` moves. No file goes, so a rollback can be taken back by going forward until maintenance expires what was
 left. A run that is under way loses its race by the fence, as with any other publish, and so does a reader's: see
-`lakehouse.protocol.commit.source`.
+`lakehouse.protocol.leases.source`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ import pytest
 
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import TableChange, open_catalog
-from lakehouse.protocol.commit.source import SourceSetBack, still_in_main
+from lakehouse.protocol.leases.source import SourceSetBack, still_in_main
 from lakehouse.protocol.seals.load_group import load_together
 from lakehouse.steps.maintenance.expire.consumers import can_plan
 from lakehouse.steps.maintenance.rollback.move import MainMovedMeanwhile, Move, carry_out, find_move

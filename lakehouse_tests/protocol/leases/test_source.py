@@ -9,7 +9,7 @@ import pytest
 
 from lakehouse.protocol.catalog import TableChange, ref_is, remove_snapshots, set_branch, set_tag
 from lakehouse.protocol.commit import Staged, publish
-from lakehouse.protocol.commit.source import SourceSetBack, still_in_main
+from lakehouse.protocol.leases.source import SourceSetBack, still_in_main
 from lakehouse.protocol.seals.history import MAIN, ancestry, head_of, last_seal
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.protocol.commit.test_publish import attempt
