@@ -11,6 +11,7 @@ from lakehouse.settings.models import (
     Platform,
     RegistrySettings,
     Settings,
+    WorkersSettings,
 )
 from lakehouse.settings.parameters import Parameter, Parameters, digest_of, laid_over, value_digests
 from lakehouse.settings.secret import LateSecret
@@ -28,6 +29,7 @@ __all__ = [
     "RegistrySettings",
     "Settings",
     "SettingsError",
+    "WorkersSettings",
     "digest_of",
     "laid_over",
     "load_settings",
