@@ -112,10 +112,13 @@ def _declared(name: str, declarations: Declarations) -> str:
     return _spelled(declared)
 
 
+def _values(column: Column) -> list[object]:
+    return [(check.name, check.statistics) for check in column.checks]
+
+
 def _rules(columns: Iterable[Column]) -> list[object]:
     return [
-        (column.name, column.type, column.required, column.expected, column.severity)
-        + tuple((check.name, check.statistics) for check in column.checks)
+        (column.name, column.type, column.required, column.expected, column.severity, _values(column))
         for column in columns
     ]
 

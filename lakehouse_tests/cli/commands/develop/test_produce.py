@@ -42,7 +42,7 @@ def test_lines_of_a_file_go_to_a_topic_as_it_is(
 def test_a_topic_that_no_stream_reads_is_refused_with_the_one_that_may_be_meant():
     declared = ["flight_changes", "flights", "reference"]
     refuse_unread("flights", declared)
-    with pytest.raises(UnreadTopic, match="topic fligths; the nearest topic that one reads is flights.*--unread"):
+    with pytest.raises(UnreadTopic, match=r"topic fligths; the nearest topic that one reads is flights.*--unread"):
         refuse_unread("fligths", declared)
     with pytest.raises(UnreadTopic, match="topic mine; no stream is declared"):
         refuse_unread("mine", [])
