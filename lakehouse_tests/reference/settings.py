@@ -19,6 +19,7 @@ from lakehouse.settings.models import (
     Settings,
     WorkersSettings,
 )
+from lakehouse.settings.remote_drivers import EmrServerlessSettings, GlueSettings, KubernetesSettings
 from lakehouse_tests.reference.lines import attributes, head, item, sentence, shown
 
 GIVEN = {(Platform, "name"), (Settings, "conf"), (Settings, "state")}  # by the file's name, and by the folder's
@@ -30,6 +31,9 @@ SECTIONS: dict[str, type[Section]] = {
     "`dagster` in `conf/lakehouse.yaml`": DagsterSettings,
     "A file of `conf/platforms/`": Platform,
     "`workers` in a file of `conf/platforms/`": WorkersSettings,
+    "`kubernetes` in a file of `conf/platforms/`": KubernetesSettings,
+    "`emr_serverless` in a file of `conf/platforms/`": EmrServerlessSettings,
+    "`glue` in a file of `conf/platforms/`": GlueSettings,
     "A file of `conf/catalogs/`": CatalogSettings,
     "A file of `conf/kafka/`": KafkaSettings,
     "`schema_registry` in a file of `conf/kafka/`": RegistrySettings,
