@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
 
     class _Loader(PipesContextLoader):
         @contextmanager
-        def load_context(self, params: PipesParams) -> Iterator[PipesContextData]:  # noqa: ARG002
+        def load_context(self, params: PipesParams) -> Generator[PipesContextData]:  # noqa: ARG002
             yield json.loads(folder.read(REQUEST_FILE) or b"{}")
 
     def done(pipes: PipesContext) -> bool:

@@ -17,7 +17,6 @@ class RemoteDriver(Section):
     conf: str = "/opt/lakehouse/conf"
     home: str = "/tmp/lakehouse"  # noqa: S108 - of the driver's own machine, which ends with it
     program: str
-    archive: str | None = None
     logs: str | None = Field(default=None, pattern=r"^https://\S+$")
 
 
@@ -38,6 +37,7 @@ class KubernetesSettings(RemoteDriver):
     """
 
     program: str = "local:///opt/lakehouse/remote_step.py"
+    archive: str | None = None
     image: str = Field(min_length=1)
     namespace: str = Field(default="lakehouse", pattern=_NAME)
     service_account: str = Field(default="spark", pattern=_NAME)
@@ -90,6 +90,7 @@ class GlueSettings(RemoteDriver):
 
     conf: str = "./environment/conf"
     program: str = ""
+    archive: str | None = None
     job: str = Field(pattern=r"^[A-Za-z0-9_. -]+$", max_length=255)
     region: str | None = None
     worker_type: Literal["G.1X", "G.2X", "G.4X", "G.8X"] = "G.1X"

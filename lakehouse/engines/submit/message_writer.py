@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import structlog
@@ -45,7 +45,7 @@ class FolderChannel(PipesMessageWriterChannel):
             self._sent += 1
 
     @contextmanager
-    def sending(self) -> Iterator[None]:
+    def sending(self) -> Generator[None]:
         """Send on another thread until the block is left, and then the rest.
 
         Raises:
@@ -80,7 +80,7 @@ class FolderMessageWriter(PipesMessageWriter[FolderChannel]):
 
     @contextmanager
     @override
-    def open(self, params: PipesParams) -> Iterator[FolderChannel]:
+    def open(self, params: PipesParams) -> Generator[FolderChannel]:
         channel = FolderChannel(self._folder, self._interval)
         with channel.sending():
             yield channel
