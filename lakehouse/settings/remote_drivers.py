@@ -16,7 +16,6 @@ class RemoteDriver(Section):
 
     conf: str = "/opt/lakehouse/conf"
     home: str = "/tmp/lakehouse"  # noqa: S108 - of the driver's own machine, which ends with it
-    program: str
     logs: str | None = Field(default=None, pattern=r"^https://\S+$")
 
 
@@ -27,7 +26,6 @@ class KubernetesSettings(RemoteDriver):
         conf: the folder of settings, on the driver's machine.
         home: its folder of local state; it ends with the driver.
         program: `lakehouse/remote_step/__main__.py` there.
-        archive: a packed environment that the pods fetch, where the image has none.
         logs: the address of a job's logs, with `{job}` for its name; without it, the command of `kubectl`.
         image: of driver and executors.
         namespace: where the objects are made.
@@ -37,7 +35,6 @@ class KubernetesSettings(RemoteDriver):
     """
 
     program: str = "local:///opt/lakehouse/remote_step.py"
-    archive: str | None = None
     image: str = Field(min_length=1)
     namespace: str = Field(default="lakehouse", pattern=_NAME)
     service_account: str = Field(default="spark", pattern=_NAME)
@@ -75,10 +72,8 @@ class GlueSettings(RemoteDriver):
     """Runs of an AWS Glue job: `glue` in a platform's file.
 
     Attributes:
-        conf: the folder of settings, on the driver's machine.
+        conf: the folder of settings, on the driver's machine; the job has to bring it.
         home: its folder of local state; it ends with the driver.
-        program: the job's script; the job itself names it.
-        archive: a packed environment that Spark fetches.
         logs: the address of a run's logs, with `{job}` for its id; without it, the one of CloudWatch.
         job: the name of the job, which has the role, the script and the version of Glue.
         region: of the job; without it the one of the environment.
@@ -88,9 +83,7 @@ class GlueSettings(RemoteDriver):
         execution_class: `FLEX` waits for spare capacity.
     """
 
-    conf: str = "./environment/conf"
-    program: str = ""
-    archive: str | None = None
+    conf: str
     job: str = Field(pattern=r"^[A-Za-z0-9_. -]+$", max_length=255)
     region: str | None = None
     worker_type: Literal["G.1X", "G.2X", "G.4X", "G.8X"] = "G.1X"

@@ -23,7 +23,7 @@ def loaded(folder: Path, text: str) -> object:
 
 
 def test_what_is_whole_is_taken(tmp_path: Path) -> None:
-    for section in (KUBERNETES, EMR, "glue: {job: lakehouse step}\n"):
+    for section in (KUBERNETES, EMR, "glue: {job: lakehouse step, conf: /tmp/conf}\n"):
         loaded(tmp_path, f"mode: submit\n{MESSAGES}{section}")
     loaded(tmp_path, f"mode: driver\n{MESSAGES}{KUBERNETES}")
 
@@ -37,7 +37,7 @@ def test_what_is_whole_is_taken(tmp_path: Path) -> None:
         (f"mode: classic\nmaster: local[1]\n{KUBERNETES}", "takes one of master, kubernetes"),
         (f"mode: submit\n{MESSAGES}kubernetes: {{image: i, namespace: Lake House}}\n", "kubernetes.namespace"),
         (f"mode: submit\n{MESSAGES}{EMR.replace('arn:', 'urn:')}", "emr_serverless.role"),
-        (f"mode: submit\n{MESSAGES}glue: {{job: j, number_of_workers: 1}}\n", "glue.number_of_workers"),
+        (f"mode: submit\n{MESSAGES}glue: {{job: j, conf: c, number_of_workers: 1}}\n", "glue.number_of_workers"),
         ("mode: submit\nmaster: k8s://https://host\n", "section kubernetes"),
     ],
 )

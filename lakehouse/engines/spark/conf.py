@@ -88,7 +88,7 @@ def process_conf(settings: Settings) -> dict[str, str]:
     return _merged(defaults, fixed_conf(platform))
 
 
-def service_conf(settings: Settings, archive: str | None) -> dict[str, str]:
+def service_conf(settings: Settings, archive: str | None = None) -> dict[str, str]:
     """What a driver that a service starts for us is started with. Master, JARs and sizes are that service's affair.
 
     It goes through the service's own interface, where others may read it: there is no secret in it.

@@ -52,7 +52,7 @@ class GlueJobs:
         if (present := self.find(token)) is not None:
             return present
         section = self._section
-        conf = service_conf(self._settings, section.archive)
+        conf = service_conf(self._settings)
         started = asked(
             self._client.start_job_run,
             JobName=section.job,

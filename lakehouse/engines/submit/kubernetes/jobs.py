@@ -68,7 +68,7 @@ class KubernetesJobs:
     def start(self, token: LaunchToken, folder: str) -> str:
         """Make the application; one that is there is this token's."""
         arguments = driver_arguments(self._settings, self._section, folder)
-        conf = service_conf(self._settings, self._section.archive)
+        conf = service_conf(self._settings)
         with suppress(AlreadyThere):
             self._api.create(API, spark_application(self._section, token, arguments, conf, pyspark.__version__))
         return name_of(token)

@@ -21,7 +21,7 @@ PLATFORM = {
     "mode": "submit",
     "messages": "s3://bucket/steps",
     "stop_timeout_seconds": 5,
-    "glue": {"job": JOB, "region": "eu-central-1", "archive": "s3://bucket/code/environment.tar.gz"},
+    "glue": {"job": JOB, "region": "eu-central-1", "conf": "/tmp/conf"},
     "conf": {"spark.executor.memoryOverhead": "2g"},
 }
 
@@ -64,7 +64,7 @@ def test_a_run_says_whose_it_is(service: Stubber, jobs: GlueJobs) -> None:
     service.add_response("start_job_run", {"JobRunId": "jr_1"}, expected)
     assert jobs.start(TOKEN, FOLDER) == "jr_1"
     properties = sent[0]["Arguments"]["--conf"].split(" --conf ")
-    assert "spark.archives=s3://bucket/code/environment.tar.gz#environment" in properties
+    assert any(option.startswith("spark.sql.extensions=org.apache.iceberg") for option in properties)
     assert "spark.executor.memoryOverhead=2g" in properties
 
 
