@@ -9,8 +9,11 @@ from lakehouse.settings.models import (
     AutomationSettings,
     CatalogSettings,
     DagsterSettings,
+    EmrServerlessSettings,
+    GlueSettings,
     IngestSettings,
     KafkaSettings,
+    KubernetesSettings,
     MaintenanceSettings,
     MskIamSettings,
     Platform,
@@ -19,7 +22,6 @@ from lakehouse.settings.models import (
     Settings,
     WorkersSettings,
 )
-from lakehouse.settings.remote_drivers import EmrServerlessSettings, GlueSettings, KubernetesSettings
 from lakehouse_tests.reference.lines import attributes, head, item, sentence, shown
 
 GIVEN = {(Platform, "name"), (Settings, "conf"), (Settings, "state")}  # by the file's name, and by the folder's

@@ -3,7 +3,7 @@
 import json
 
 from lakehouse.settings import Settings
-from lakehouse.settings.remote_drivers import RemoteDriver
+from lakehouse.settings.models import RemoteDriver
 
 FOLDER, ENVIRON = "--folder", "--environ"
 SPARK = "4.1"  # the minor version that our code, PySpark and the JARs are of

@@ -8,7 +8,7 @@ import pytest
 from lakehouse.engines.submit.job_folder import JobFolder, folder_at, folder_of, newest_folder, storage_of
 from lakehouse.engines.submit.remote_jobs import LaunchToken
 from lakehouse.settings import Platform, Settings
-from lakehouse.settings.remote_drivers import KubernetesSettings
+from lakehouse.settings.models import KubernetesSettings
 from lakehouse_tests.fixtures.spark import settings_of
 
 

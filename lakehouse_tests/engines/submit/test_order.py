@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lakehouse.engines.submit.order import ENVIRON, FOLDER, driver_arguments
 from lakehouse.settings import Platform
-from lakehouse.settings.remote_drivers import KubernetesSettings
+from lakehouse.settings.models import KubernetesSettings
 from lakehouse_tests.fixtures.spark import settings_of
 
 

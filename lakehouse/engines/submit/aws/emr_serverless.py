@@ -9,7 +9,7 @@ from lakehouse.engines.submit.aws.client import asked, aws_client
 from lakehouse.engines.submit.order import driver_arguments
 from lakehouse.engines.submit.remote_jobs import JobCost, JobState, LaunchToken
 from lakehouse.settings import Settings
-from lakehouse.settings.remote_drivers import EmrServerlessSettings
+from lakehouse.settings.models import EmrServerlessSettings
 
 _ENDED = {"SUCCESS", "FAILED", "CANCELLED"}
 _AT_WORK = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED"]

@@ -15,7 +15,7 @@ from lakehouse.engines.submit.aws.client import asked, aws_client
 from lakehouse.engines.submit.order import driver_arguments
 from lakehouse.engines.submit.remote_jobs import JobCost, JobState, LaunchToken
 from lakehouse.settings import Settings
-from lakehouse.settings.remote_drivers import GlueSettings
+from lakehouse.settings.models import GlueSettings
 
 TOKEN = "--lakehouse-token"  # noqa: S105 - the name of an argument
 _ENDED = {"STOPPED", "SUCCEEDED", "FAILED", "TIMEOUT", "ERROR", "EXPIRED"}

@@ -24,7 +24,7 @@ from lakehouse.engines.submit.kubernetes.spark_application import (
 from lakehouse.engines.submit.order import driver_arguments
 from lakehouse.engines.submit.remote_jobs import JobCost, JobState, LaunchToken
 from lakehouse.settings import Settings
-from lakehouse.settings.remote_drivers import KubernetesSettings
+from lakehouse.settings.models import KubernetesSettings
 
 _PODS = "api/v1/pods"
 # What the operator calls an attempt that does nothing any more.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakehouse.engines.submit.remote_jobs import LaunchToken
-from lakehouse.settings.remote_drivers import KubernetesSettings
+from lakehouse.settings.models import KubernetesSettings
 
 API, KIND = "apis/spark.apache.org/v1/sparkapplications", "SparkApplication"
 TOKEN, STEP, EXECUTION, TRY = (f"lakehouse/{name}" for name in ("token", "step", "execution", "try"))

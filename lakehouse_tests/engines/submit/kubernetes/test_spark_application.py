@@ -5,7 +5,7 @@ import pytest
 
 from lakehouse.engines.submit.kubernetes.spark_application import label_of, name_of, spark_application
 from lakehouse.engines.submit.remote_jobs import LaunchToken
-from lakehouse.settings.remote_drivers import KubernetesSettings
+from lakehouse.settings.models import KubernetesSettings
 from lakehouse_tests.fixtures.kubernetes_api import validate_application
 
 TOKEN = LaunchToken("ingest_birds", "00000000-0000-4000-8000-000000000001", 2)

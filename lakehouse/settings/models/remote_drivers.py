@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from lakehouse.settings.section import Section
+from lakehouse.settings.models.section import Section
 
 _NAME = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 _ROLE = r"^arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+$"

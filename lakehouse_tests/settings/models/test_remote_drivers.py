@@ -17,7 +17,7 @@ def loaded(folder: Path, text: str) -> object:
     (folder / "lakehouse.yaml").write_text("platform: mine\ncatalog: local\nkafka: local\n")
     for kind in ("catalogs", "kafka"):
         if not (folder / kind).exists():
-            (folder / kind).symlink_to(Path(__file__).parents[2] / "conf" / kind)
+            (folder / kind).symlink_to(Path(__file__).parents[3] / "conf" / kind)
     (folder / "platforms" / "mine.yaml").write_text(text)
     return load_settings(folder, {}).platform
 
