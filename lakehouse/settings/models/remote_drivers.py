@@ -14,7 +14,7 @@ _OBJECT = r"^s3://[^\s/]+/\S+$"
 class RemoteDriver(Section):
     """What every such driver finds on its machine."""
 
-    conf: str = "/opt/lakehouse/conf"
+    conf: str
     home: str = "/tmp/lakehouse"  # noqa: S108 - of the driver's own machine, which ends with it
     logs: str | None = Field(default=None, pattern=r"^https://\S+$")
 
@@ -34,6 +34,7 @@ class KubernetesSettings(RemoteDriver):
         secrets: names of secrets whose keys become variables of the driver.
     """
 
+    conf: str = "/opt/lakehouse/conf"
     program: str = "local:///opt/lakehouse/remote_step.py"
     image: str = Field(min_length=1)
     namespace: str = Field(default="lakehouse", pattern=_NAME)
@@ -83,7 +84,6 @@ class GlueSettings(RemoteDriver):
         execution_class: `FLEX` waits for spare capacity.
     """
 
-    conf: str
     job: str = Field(pattern=r"^[A-Za-z0-9_. -]+$", max_length=255)
     region: str | None = None
     worker_type: Literal["G.1X", "G.2X", "G.4X", "G.8X"] = "G.1X"
