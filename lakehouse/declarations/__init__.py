@@ -13,6 +13,7 @@ from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS
 from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.declarations.policies.dropping import DropDuplicates
+from lakehouse.declarations.policies.evolution import Evolution
 from lakehouse.declarations.policies.expectation import (
     Drift,
     Expectation,
@@ -75,6 +76,7 @@ __all__ = [
     "Dms",
     "Drift",
     "DropDuplicates",
+    "Evolution",
     "Expectation",
     "Expire",
     "Flat",

@@ -21,6 +21,7 @@ ErrorClass = Literal[
     "no_schema_id",
     "unknown_schema",
     "schema_unusable",
+    "table_stopped",
 ]
 
 
