@@ -20,7 +20,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = {
     "dev": [ROOT / "lakehouse" / "orchestration" / "web"],
     "demo": [ROOT / "lakehouse" / "demo"],
-    "aws": [ROOT / "lakehouse" / "engines" / "kafka" / "security" / "msk_iam.py"],
+    "aws": [
+        ROOT / "lakehouse" / "engines" / "kafka" / "security" / "msk_iam.py",
+        ROOT / "lakehouse" / "engines" / "submit" / "aws",
+    ],
 }
 # What is loaded by a name, and not by an import of ours: by whom.
 BY_NAME = {

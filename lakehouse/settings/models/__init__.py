@@ -5,6 +5,12 @@ from lakehouse.settings.models.catalog import CatalogSettings
 from lakehouse.settings.models.kafka import KafkaSettings, MskIamSettings, RegistrySettings
 from lakehouse.settings.models.limits import IngestSettings, MaintenanceSettings
 from lakehouse.settings.models.platform import Platform, WorkersSettings
+from lakehouse.settings.models.remote_drivers import (
+    EmrServerlessSettings,
+    GlueSettings,
+    KubernetesSettings,
+    RemoteDriver,
+)
 from lakehouse.settings.models.section import Section
 from lakehouse.settings.models.settings import Settings
 
@@ -12,12 +18,16 @@ __all__ = [
     "AutomationSettings",
     "CatalogSettings",
     "DagsterSettings",
+    "EmrServerlessSettings",
+    "GlueSettings",
     "IngestSettings",
     "KafkaSettings",
+    "KubernetesSettings",
     "MaintenanceSettings",
     "MskIamSettings",
     "Platform",
     "RegistrySettings",
+    "RemoteDriver",
     "Section",
     "Settings",
     "WorkersSettings",
