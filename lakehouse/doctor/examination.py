@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from lakehouse.doctor.addresses import cluster_addresses
-from lakehouse.doctor.brokers import brokers, spark_connect
-from lakehouse.doctor.finding import Check, Finding, not_asked
-from lakehouse.doctor.jar_files import jar_files
-from lakehouse.doctor.login import login
-from lakehouse.doctor.machine import disk, java, ports
-from lakehouse.doctor.python_of_workers import python_of_workers
-from lakehouse.doctor.rest_answers import RestAnswers
-from lakehouse.doctor.scratch_table import left_out, scratch_of_rest, scratch_of_sql
-from lakehouse.doctor.written_keys import identity_file, storage_extra, written_keys
+from lakehouse.doctor.catalog.login import login
+from lakehouse.doctor.catalog.rest_answers import RestAnswers
+from lakehouse.doctor.catalog.scratch_table import left_out, scratch_of_rest, scratch_of_sql
+from lakehouse.doctor.catalog.written_keys import identity_file, storage_extra, written_keys
+from lakehouse.doctor.finding import Check, Diagnosis, not_asked
+from lakehouse.doctor.machine.addresses import cluster_addresses
+from lakehouse.doctor.machine.brokers import brokers, spark_connect
+from lakehouse.doctor.machine.capacity import disk, java, ports
+from lakehouse.doctor.machine.jar_files import jar_files
+from lakehouse.doctor.machine.python_of_workers import python_of_workers
 from lakehouse.settings import Settings
 
 _HERE: tuple[Check, ...] = (
@@ -28,7 +28,7 @@ _HERE: tuple[Check, ...] = (
 )
 
 
-def examine(settings: Settings, *, read_only: bool = False) -> Iterator[Finding]:
+def examine(settings: Settings, *, read_only: bool = False) -> Iterator[Diagnosis]:
     """Every finding, as it is made.
 
     Args:
@@ -45,7 +45,7 @@ def examine(settings: Settings, *, read_only: bool = False) -> Iterator[Finding]
     yield from _of_catalog(settings, read_only=read_only)
 
 
-def _of_catalog(settings: Settings, *, read_only: bool) -> Iterator[Finding]:
+def _of_catalog(settings: Settings, *, read_only: bool) -> Iterator[Diagnosis]:
     catalog = settings.catalog
     answers = RestAnswers(catalog) if catalog.type == "rest" else None
     if answers is not None:

@@ -12,7 +12,7 @@ State = Literal["well", "warning", "wrong", "not asked"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What was found of one thing.
 
     Attributes:
@@ -28,29 +28,29 @@ class Finding:
     remedy: str = ""
 
 
-Check = Callable[[Settings], Iterator[Finding]]
+Check = Callable[[Settings], Iterator[Diagnosis]]
 
 
-def well(check: str, message: str) -> Finding:
+def well(check: str, message: str) -> Diagnosis:
     """It is as it should be."""
-    return Finding(check, "well", message)
+    return Diagnosis(check, "well", message)
 
 
-def wrong(check: str, message: str, remedy: str) -> Finding:
+def wrong(check: str, message: str, remedy: str) -> Diagnosis:
     """It will not work so."""
-    return Finding(check, "wrong", message, remedy)
+    return Diagnosis(check, "wrong", message, remedy)
 
 
-def warning(check: str, message: str, remedy: str) -> Finding:
+def warning(check: str, message: str, remedy: str) -> Diagnosis:
     """It may work, and perhaps not for long."""
-    return Finding(check, "warning", message, remedy)
+    return Diagnosis(check, "warning", message, remedy)
 
 
-def not_asked(check: str, why: str) -> Finding:
+def not_asked(check: str, why: str) -> Diagnosis:
     """It was not looked at."""
-    return Finding(check, "not asked", why)
+    return Diagnosis(check, "not asked", why)
 
 
-def refused(check: str, error: LakehouseError) -> Finding:
+def refused(check: str, error: LakehouseError) -> Diagnosis:
     """An error of ours, as a finding."""
-    return Finding(check, "wrong", error.message, error.remedy)
+    return Diagnosis(check, "wrong", error.message, error.remedy)

@@ -10,7 +10,7 @@ from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
 
 if TYPE_CHECKING:
-    from lakehouse.doctor import Finding
+    from lakehouse.doctor import Diagnosis
 
 _STYLES = {"well": "green", "warning": "yellow", "wrong": "bold red", "not asked": "dim"}
 
@@ -46,7 +46,7 @@ def doctor(
         raise typer.Exit(PROMISE_BROKEN)
 
 
-def _show(context: Context, findings: "list[Finding]", *, as_json: bool) -> None:
+def _show(context: Context, findings: "list[Diagnosis]", *, as_json: bool) -> None:
     if as_json:
         well = not any(finding.state == "wrong" for finding in findings)
         print_json({"well": well, "findings": [asdict(finding) for finding in findings]})

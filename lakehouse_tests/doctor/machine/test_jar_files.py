@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from lakehouse.doctor.jar_files import jar_files, twice, versions
+from lakehouse.doctor.machine.jar_files import jar_files, twice, versions
 from lakehouse.settings import load_settings
 from lakehouse_tests.fixtures.spark import REPOSITORY
 

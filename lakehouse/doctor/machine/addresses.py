@@ -8,14 +8,14 @@ import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from lakehouse.doctor.finding import Finding, wrong
+from lakehouse.doctor.finding import Diagnosis, wrong
 from lakehouse.settings import Settings
 
 _NODE_PORTS = range(30000, 32768)
 _CLUSTER = (".svc", ".cluster.local")
 
 
-def cluster_addresses(settings: Settings) -> Iterator[Finding]:
+def cluster_addresses(settings: Settings) -> Iterator[Diagnosis]:
     """Those of the catalog, of Spark Connect, and of Kafka."""
     catalog, remote = settings.catalog, settings.platform.remote_address
     if catalog.type == "rest":
@@ -26,7 +26,7 @@ def cluster_addresses(settings: Settings) -> Iterator[Finding]:
         yield from address("kafka", "bootstrap_servers", f"kafka://{server.strip()}")
 
 
-def address(check: str, key: str, url: str) -> Iterator[Finding]:
+def address(check: str, key: str, url: str) -> Iterator[Diagnosis]:
     """What is wrong with one address; nothing if it is no cluster's, or is known here.
 
     Args:

@@ -1,6 +1,6 @@
 import pytest
 
-from lakehouse.doctor.brokers import brokers, spark_connect
+from lakehouse.doctor.machine.brokers import brokers, spark_connect
 from lakehouse.engines.kafka.connection import Connection
 from lakehouse.settings import KafkaSettings, Platform, load_settings
 from lakehouse_tests.fixtures.spark import REPOSITORY

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from lakehouse.doctor.finding import Finding, not_asked, warning, well, wrong
-from lakehouse.doctor.identity import identity
+from lakehouse.doctor.catalog.identity import identity
+from lakehouse.doctor.finding import Diagnosis, not_asked, warning, well, wrong
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.catalogs.keys import DELEGATION
 from lakehouse.settings.catalogs.vended import STRAY_EXPIRY, Vended, sas_facts, vended
@@ -12,7 +12,7 @@ from lakehouse.settings.catalogs.vended import STRAY_EXPIRY, Vended, sas_facts, 
 _SHORTEST = 300  # seconds: clients renew five minutes before the end
 
 
-def credential(properties: Mapping[str, str], settings: CatalogSettings, location: str) -> Iterator[Finding]:
+def credential(properties: Mapping[str, str], settings: CatalogSettings, location: str) -> Iterator[Diagnosis]:
     """What the catalog gave for a table, and whether both clients will ask for it.
 
     Args:
@@ -38,7 +38,7 @@ def credential(properties: Mapping[str, str], settings: CatalogSettings, locatio
     yield _expiry(lent)
 
 
-def _none_lent(settings: CatalogSettings, location: str) -> Iterator[Finding]:
+def _none_lent(settings: CatalogSettings, location: str) -> Iterator[Diagnosis]:
     if settings.access == "vended":
         yield wrong(
             "credential",
@@ -52,7 +52,7 @@ def _none_lent(settings: CatalogSettings, location: str) -> Iterator[Finding]:
         yield not_asked("credential", "the catalog lends none; clients need keys of their own")
 
 
-def _expiry(lent: Vended) -> Finding:
+def _expiry(lent: Vended) -> Diagnosis:
     names = ", ".join(lent.names)
     if lent.ends is None:
         return wrong(
@@ -75,7 +75,7 @@ def _expiry(lent: Vended) -> Finding:
     return well("expiry", message)
 
 
-def location_form(location: str, properties: Mapping[str, str]) -> Iterator[Finding]:
+def location_form(location: str, properties: Mapping[str, str]) -> Iterator[Diagnosis]:
     """Azure's old scheme: `wasb` speaks to the blob endpoint, which knows no directories.
 
     Args:
@@ -96,7 +96,7 @@ def location_form(location: str, properties: Mapping[str, str]) -> Iterator[Find
         yield warning("location", f"The table lies at {scheme}://, Azure's old scheme.", remedy)
 
 
-def region(properties: Mapping[str, str], settings: CatalogSettings) -> Iterator[Finding]:
+def region(properties: Mapping[str, str], settings: CatalogSettings) -> Iterator[Diagnosis]:
     """The region of a bucket: as the file says it, and as the catalog does.
 
     Args:

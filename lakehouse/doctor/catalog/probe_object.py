@@ -9,8 +9,8 @@ from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.io.fsspec import FsspecFileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from lakehouse.doctor.finding import Finding, well, wrong
-from lakehouse.doctor.words import meaning
+from lakehouse.doctor.catalog.words import meaning
+from lakehouse.doctor.finding import Diagnosis, well, wrong
 from lakehouse.protocol.catalog.safe_properties import without_code
 
 _BYTES = b"written by lakehouse doctor; it may be deleted\n"
@@ -26,7 +26,7 @@ class _OtherBytes(Exception):
     """What was read is not what was written."""
 
 
-def probe_object(location: str, properties: Mapping[str, str]) -> Iterator[Finding]:
+def probe_object(location: str, properties: Mapping[str, str]) -> Iterator[Diagnosis]:
     """Try the four operations below a location; what was written is deleted, where that is possible.
 
     Args:
@@ -61,7 +61,7 @@ def _require(as_written: bool) -> None:  # noqa: FBT001 - it reads as a sentence
         raise _OtherBytes
 
 
-def _refusal(doing: str, location: str, error: Exception) -> Finding:
+def _refusal(doing: str, location: str, error: Exception) -> Diagnosis:
     known = meaning(f"{type(error).__name__} {error}")
     what = f"An object below {location}: to {doing} it failed"
     if known is not None:
@@ -70,7 +70,7 @@ def _refusal(doing: str, location: str, error: Exception) -> Finding:
     return wrong("probe object", f"{what} ({reason}).", _MAY[doing])
 
 
-def _removed(io: FileIO, path: str) -> Iterator[Finding]:
+def _removed(io: FileIO, path: str) -> Iterator[Diagnosis]:
     try:
         io.delete(path)
     except Exception as error:  # noqa: BLE001 - as above

@@ -1,13 +1,13 @@
-"""Answer by answer: address, clock, realm, login, warehouse."""
+"""RestAnswer by answer: address, clock, realm, login, warehouse."""
 
 import socket
 from collections.abc import Iterator
 
 import pytest
 
-from lakehouse.doctor.finding import Finding
-from lakehouse.doctor.login import clock, login
-from lakehouse.doctor.rest_answers import RestAnswers
+from lakehouse.doctor.catalog.login import clock, login
+from lakehouse.doctor.catalog.rest_answers import RestAnswers
+from lakehouse.doctor.finding import Diagnosis
 from lakehouse.settings import CatalogSettings
 from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
 
@@ -18,7 +18,7 @@ def fake() -> Iterator[FakeCatalog]:
         yield running
 
 
-def findings(settings: CatalogSettings) -> dict[str, Finding]:
+def findings(settings: CatalogSettings) -> dict[str, Diagnosis]:
     return {finding.check: finding for finding in login(RestAnswers(settings), settings)}
 
 

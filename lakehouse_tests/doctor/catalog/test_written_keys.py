@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.doctor.written_keys import credential_form, identity_file, storage_extra, written_keys
+from lakehouse.doctor.catalog.written_keys import credential_form, identity_file, storage_extra, written_keys
 from lakehouse.settings import CatalogSettings, Settings, SettingsError, load_settings
 
-CONF = Path(__file__).parents[2] / "conf"
+CONF = Path(__file__).parents[3] / "conf"
 
 
 def on_gcs(**keys: object) -> Settings:

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from lakehouse.doctor.finding import Finding, refused, warning, well, wrong
+from lakehouse.doctor.finding import Diagnosis, refused, warning, well, wrong
 from lakehouse.engines.java import JavaUnusable, require_java
 from lakehouse.engines.kafka.local_broker import LocalBroker
 from lakehouse.engines.spark.connect_client import Remote
@@ -15,7 +15,7 @@ GIB = 1024**3
 LEAST, ENOUGH = GIB, 5 * GIB  # free bytes: Spark spills and compaction writes anew
 
 
-def java(settings: Settings) -> Iterator[Finding]:
+def java(settings: Settings) -> Iterator[Diagnosis]:
     """Java, where Spark or a broker is ours to start."""
     if settings.platform.master is None and not settings.kafka.local:
         return
@@ -27,7 +27,7 @@ def java(settings: Settings) -> Iterator[Finding]:
         yield well("java", "there is a Java that Spark can run on")
 
 
-def disk(settings: Settings) -> Iterator[Finding]:
+def disk(settings: Settings) -> Iterator[Diagnosis]:
     """Room where the state lies."""
     folder = settings.state.root
     while not folder.exists():
@@ -35,7 +35,7 @@ def disk(settings: Settings) -> Iterator[Finding]:
     yield room(folder, shutil.disk_usage(folder).free)
 
 
-def room(folder: Path, free: int) -> Finding:
+def room(folder: Path, free: int) -> Diagnosis:
     """How so much room is.
 
     Args:
@@ -48,7 +48,7 @@ def room(folder: Path, free: int) -> Finding:
     return warning("disk", f"Only {message}.", remedy) if free < ENOUGH else well("disk", message)
 
 
-def ports(settings: Settings) -> Iterator[Finding]:
+def ports(settings: Settings) -> Iterator[Diagnosis]:
     """Ports that servers of ours want."""
     if settings.kafka.local:
         broker = LocalBroker.of(settings)
@@ -60,7 +60,7 @@ def ports(settings: Settings) -> Iterator[Finding]:
             yield _port("spark port", remote.port, ours=False, key="remote in its file of conf/platforms")
 
 
-def _port(check: str, port: int, *, ours: bool, key: str) -> Finding:
+def _port(check: str, port: int, *, ours: bool, key: str) -> Diagnosis:
     if ours:
         return well(check, f"the server of ours listens on {port}")
     with socket.socket() as probe:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import msgspec
 import requests
 
-from lakehouse.doctor.finding import Finding, not_asked, well
+from lakehouse.doctor.finding import Diagnosis, not_asked, well
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.catalogs.vended import Vended, sas_facts
 
@@ -21,7 +21,7 @@ class _TokenInfo(msgspec.Struct):
     scope: str = ""
 
 
-def identity(lent: Vended, properties: Mapping[str, str], settings: CatalogSettings) -> Iterator[Finding]:
+def identity(lent: Vended, properties: Mapping[str, str], settings: CatalogSettings) -> Iterator[Diagnosis]:
     """Whose it is, and what it opens.
 
     Args:
@@ -38,7 +38,7 @@ def identity(lent: Vended, properties: Mapping[str, str], settings: CatalogSetti
             yield of_azure(properties[lent.names[0]])
 
 
-def of_azure(token: str) -> Finding:
+def of_azure(token: str) -> Diagnosis:
     """By the SAS itself.
 
     Args:
@@ -49,7 +49,7 @@ def of_azure(token: str) -> Finding:
     return well(_CHECK, f"the SAS is {owner}; it opens {sas.resource} with the permissions {sas.permissions}")
 
 
-def of_google(token: str, address: str = GOOGLE) -> Finding:
+def of_google(token: str, address: str = GOOGLE) -> Diagnosis:
     """By Google's `tokeninfo`; of a token that was narrowed to a bucket it may say nothing.
 
     Args:
@@ -66,7 +66,7 @@ def of_google(token: str, address: str = GOOGLE) -> Finding:
     return well(_CHECK, f"the token is of {known.email or 'a service account'}; scope {known.scope or 'unsaid'}")
 
 
-def of_aws(properties: Mapping[str, str], settings: CatalogSettings) -> Finding:
+def of_aws(properties: Mapping[str, str], settings: CatalogSettings) -> Diagnosis:
     """By `GetCallerIdentity`, which needs no permission. `AWS_ENDPOINT_URL_STS` names a store's own STS.
 
     Args:
@@ -83,7 +83,7 @@ def of_aws(properties: Mapping[str, str], settings: CatalogSettings) -> Finding:
     return _caller(properties, settings.region or properties.get("client.region", "us-east-1"))
 
 
-def _caller(properties: Mapping[str, str], region: str) -> Finding:
+def _caller(properties: Mapping[str, str], region: str) -> Diagnosis:
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.session import Session

@@ -7,7 +7,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from lakehouse.doctor.finding import Finding, refused, well, wrong
+from lakehouse.doctor.finding import Diagnosis, refused, well, wrong
 from lakehouse.engines.class_path import class_path
 from lakehouse.engines.jars import JarMismatch
 from lakehouse.settings import Settings
@@ -16,7 +16,7 @@ _RUNTIME = re.compile(r"iceberg-spark-runtime-(\d+\.\d+)_2\.\d+-.*\.jar")
 _PACKAGES = "spark.jars.packages"
 
 
-def jar_files(settings: Settings) -> Iterator[Finding]:
+def jar_files(settings: Settings) -> Iterator[Diagnosis]:
     """Where Spark's JVM is ours to start."""
     if settings.platform.master is None:
         return
@@ -32,7 +32,7 @@ def jar_files(settings: Settings) -> Iterator[Finding]:
     yield from versions(runtimes, metadata.version("pyspark"))
 
 
-def twice(runtimes: list[Path], packages: str) -> Iterator[Finding]:
+def twice(runtimes: list[Path], packages: str) -> Iterator[Diagnosis]:
     """Iceberg's runtime is loaded once: of two, one class may come from either.
 
     Args:
@@ -52,7 +52,7 @@ def twice(runtimes: list[Path], packages: str) -> Iterator[Finding]:
         )
 
 
-def versions(runtimes: list[Path], spark: str) -> Iterator[Finding]:
+def versions(runtimes: list[Path], spark: str) -> Iterator[Diagnosis]:
     """Iceberg's runtime is made for the Spark that is installed.
 
     Args:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import msgspec
 from requests import RequestException
 
-from lakehouse.doctor.credential import credential
-from lakehouse.doctor.finding import Finding, not_asked, refused, well, wrong
-from lakehouse.doctor.probe_object import probe_object
-from lakehouse.doctor.rest_answers import Answer, LoadedTable, RestAnswers
-from lakehouse.doctor.words import meaning
+from lakehouse.doctor.catalog.credential import credential
+from lakehouse.doctor.catalog.probe_object import probe_object
+from lakehouse.doctor.catalog.rest_answers import LoadedTable, RestAnswer, RestAnswers
+from lakehouse.doctor.catalog.words import meaning
+from lakehouse.doctor.finding import Diagnosis, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.catalog.probe import probe
@@ -27,7 +27,7 @@ _MAY = {
 }
 
 
-def scratch_of_rest(answers: RestAnswers, settings: CatalogSettings) -> Iterator[Finding]:
+def scratch_of_rest(answers: RestAnswers, settings: CatalogSettings) -> Iterator[Diagnosis]:
     """Namespace and table are made and dropped; between, the credential and the storage are looked at."""
     namespace, table = f"{PREFIX}{secrets.token_hex(4)}", "probe"
     if answers.has_other_login:
@@ -46,7 +46,7 @@ def scratch_of_rest(answers: RestAnswers, settings: CatalogSettings) -> Iterator
         yield wrong("reach", f"The catalog stopped answering ({type(error).__name__}).", "see its own log")
 
 
-def _with_table(answers: RestAnswers, settings: CatalogSettings, namespace: str, table: str) -> Iterator[Finding]:
+def _with_table(answers: RestAnswers, settings: CatalogSettings, namespace: str, table: str) -> Iterator[Diagnosis]:
     made = answers.make_table(namespace, table)
     if not made.ok:
         yield _denied("make a table", made)
@@ -63,13 +63,13 @@ def _with_table(answers: RestAnswers, settings: CatalogSettings, namespace: str,
         yield _denied("drop a table", dropped)
 
 
-def scratch_of_sql(settings: CatalogSettings) -> Iterator[Finding]:
+def scratch_of_sql(settings: CatalogSettings) -> Iterator[Diagnosis]:
     """The warehouse itself, and the protocol."""
     yield from probe_object(settings.warehouse, python_properties(settings))
     yield from capability(settings, f"{PREFIX}{secrets.token_hex(4)}")
 
 
-def capability(settings: CatalogSettings, namespace: str) -> Iterator[Finding]:
+def capability(settings: CatalogSettings, namespace: str) -> Iterator[Diagnosis]:
     """Branches and requirements, tried on a table in a namespace that is there or is made.
 
     Args:
@@ -103,7 +103,7 @@ def capability(settings: CatalogSettings, namespace: str) -> Iterator[Finding]:
         yield well(check, "the catalog keeps branches apart and checks requirements")
 
 
-def _denied(doing: str, answer: Answer) -> Finding:
+def _denied(doing: str, answer: RestAnswer) -> Diagnosis:
     known = meaning(answer.words)
     check = "credential" if known and doing == "make a table" and "may not do" not in known[0] else "roles"
     if known is not None:
@@ -113,7 +113,7 @@ def _denied(doing: str, answer: Answer) -> Finding:
     )
 
 
-def left_out() -> Iterator[Finding]:
+def left_out() -> Iterator[Diagnosis]:
     """What is said where nothing may be written."""
     yield not_asked("probe object", "nothing may be written (--read-only)")
     yield not_asked("capability", "nothing may be written (--read-only)")

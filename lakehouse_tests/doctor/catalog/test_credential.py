@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from lakehouse.doctor.credential import credential, location_form, region
-from lakehouse.doctor.finding import Finding
+from lakehouse.doctor.catalog.credential import credential, location_form, region
+from lakehouse.doctor.finding import Diagnosis
 from lakehouse.settings import CatalogSettings
 
 SAS = "sv=2024-08-04&sr=d&sp=rwdl&skoid=oid-1&sktid=tenant-1&sig=hush"
@@ -21,7 +21,7 @@ def in_seconds(seconds: float) -> str:
     return str(int((time.time() + seconds) * 1000))
 
 
-def findings(lent: dict[str, str], settings: CatalogSettings, location: str = ABFSS) -> dict[str, Finding]:
+def findings(lent: dict[str, str], settings: CatalogSettings, location: str = ABFSS) -> dict[str, Diagnosis]:
     return {finding.check: finding for finding in credential(lent, settings, location)}
 
 

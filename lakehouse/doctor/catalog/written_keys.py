@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from lakehouse.doctor.finding import Finding, not_asked, well, wrong
+from lakehouse.doctor.finding import Diagnosis, not_asked, well, wrong
 from lakehouse.settings import CatalogSettings, Settings, SettingsError
 from lakehouse.settings.catalogs.properties import python_properties
 
 IDENTITY_FILE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 
-def written_keys(settings: Settings) -> Iterator[Finding]:
+def written_keys(settings: Settings) -> Iterator[Diagnosis]:
     """The catalog's secrets can be read, and its credential has two parts."""
     try:
         properties = python_properties(settings.catalog)
@@ -26,7 +26,7 @@ def written_keys(settings: Settings) -> Iterator[Finding]:
         yield credential_form(credential)
 
 
-def credential_form(credential: str) -> Finding:
+def credential_form(credential: str) -> Diagnosis:
     """A credential is `id:secret` (OAuth2, RFC 6749 section 2.3.1); its value is not repeated."""
     client, colon, secret = credential.partition(":")
     if client and colon and secret:
@@ -39,7 +39,7 @@ def credential_form(credential: str) -> Finding:
     )
 
 
-def identity_file(settings: Settings) -> Iterator[Finding]:
+def identity_file(settings: Settings) -> Iterator[Diagnosis]:
     """Google's identity file is of the project that the catalog's file names, where clients use it."""
     catalog = settings.catalog
     path = os.environ.get(IDENTITY_FILE)
@@ -48,7 +48,7 @@ def identity_file(settings: Settings) -> Iterator[Finding]:
     yield _identity(catalog, Path(path))
 
 
-def _identity(catalog: CatalogSettings, path: Path) -> Finding:
+def _identity(catalog: CatalogSettings, path: Path) -> Diagnosis:
     try:
         written = cast("object", json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
@@ -70,7 +70,7 @@ def _identity(catalog: CatalogSettings, path: Path) -> Finding:
     )
 
 
-def storage_extra(settings: Settings) -> Iterator[Finding]:
+def storage_extra(settings: Settings) -> Iterator[Diagnosis]:
     """Addresses of Azure are readable by Hadoop's old names too; which are risky is said with the credential."""
     if settings.catalog.file_storage != "adls":
         return

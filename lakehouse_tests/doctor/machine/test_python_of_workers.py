@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.doctor.python_of_workers import of_archive, of_interpreter, python_of_workers
+from lakehouse.doctor.machine.python_of_workers import of_archive, of_interpreter, python_of_workers
 from lakehouse.settings import Platform, WorkersSettings, load_settings
 from lakehouse_tests.fixtures.spark import REPOSITORY
 

@@ -5,8 +5,8 @@ from http import HTTPStatus
 
 from requests import RequestException
 
-from lakehouse.doctor.finding import Finding, not_asked, refused, well, wrong
-from lakehouse.doctor.rest_answers import Answer, RestAnswers
+from lakehouse.doctor.catalog.rest_answers import RestAnswer, RestAnswers
+from lakehouse.doctor.finding import Diagnosis, not_asked, refused, well, wrong
 from lakehouse.protocol.catalog.refusal import CatalogUnreachable, address_of, catalog_refusal
 from lakehouse.settings import CatalogSettings
 
@@ -15,7 +15,7 @@ MOST_AHEAD = 60
 _NOT_LET_IN = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
-def login(answers: RestAnswers, settings: CatalogSettings) -> Iterator[Finding]:
+def login(answers: RestAnswers, settings: CatalogSettings) -> Iterator[Diagnosis]:
     """Ask one thing after the other, up to the first that is wrong."""
     if answers.has_other_login:
         yield not_asked("login", "requests are signed, or a class of your own logs in; what follows does so by it")
@@ -31,7 +31,7 @@ def login(answers: RestAnswers, settings: CatalogSettings) -> Iterator[Finding]:
         yield _silent(error, settings)
 
 
-def _of_token(answer: Answer, settings: CatalogSettings) -> Iterator[Finding]:
+def _of_token(answer: RestAnswer, settings: CatalogSettings) -> Iterator[Diagnosis]:
     yield well("reach", f"the catalog at {address_of(settings)} answers")
     yield from _clock(answer)
     if answer.ok:
@@ -62,7 +62,7 @@ def _of_token(answer: Answer, settings: CatalogSettings) -> Iterator[Finding]:
         yield wrong("login", f"The token endpoint answered {answer.status}.", "see the catalog's own log")
 
 
-def _of_config(answer: Answer, settings: CatalogSettings, *, clock: bool) -> Iterator[Finding]:
+def _of_config(answer: RestAnswer, settings: CatalogSettings, *, clock: bool) -> Iterator[Diagnosis]:
     if clock:
         yield well("reach", f"the catalog at {address_of(settings)} answers")
         yield from _clock(answer)
@@ -94,7 +94,7 @@ def _of_config(answer: Answer, settings: CatalogSettings, *, clock: bool) -> Ite
         yield wrong("reach", f"The catalog answered {answer.status}.", "see its own log")
 
 
-def _realm(answer: Answer, settings: CatalogSettings) -> Finding | None:
+def _realm(answer: RestAnswer, settings: CatalogSettings) -> Diagnosis | None:
     """Polaris, `RealmContextFilter`: 404 with this type, whatever is asked."""
     if answer.kind != "MissingOrInvalidRealm":
         return None
@@ -106,12 +106,12 @@ def _realm(answer: Answer, settings: CatalogSettings) -> Finding | None:
     )
 
 
-def _clock(answer: Answer) -> Iterator[Finding]:
+def _clock(answer: RestAnswer) -> Iterator[Diagnosis]:
     if answer.seconds_ahead is not None:
         yield clock(answer.seconds_ahead)
 
 
-def clock(seconds_ahead: float) -> Finding:
+def clock(seconds_ahead: float) -> Diagnosis:
     """How our clock is against the catalog's.
 
     Args:
@@ -125,7 +125,7 @@ def clock(seconds_ahead: float) -> Finding:
     )
 
 
-def _silent(error: RequestException, settings: CatalogSettings) -> Finding:
+def _silent(error: RequestException, settings: CatalogSettings) -> Diagnosis:
     known = catalog_refusal(error, settings)
     if known is None:
         known = CatalogUnreachable(

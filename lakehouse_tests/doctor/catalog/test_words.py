@@ -1,4 +1,4 @@
-from lakehouse.doctor.words import meaning
+from lakehouse.doctor.catalog.words import meaning
 
 
 def test_a_region_that_a_store_names_is_repeated_and_nothing_else() -> None:

@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from lakehouse.doctor.finding import Finding, not_asked, well, wrong
+from lakehouse.doctor.finding import Diagnosis, not_asked, well, wrong
 from lakehouse.engines.spark.conf import is_local
 from lakehouse.settings import Settings
 
@@ -16,7 +16,7 @@ _KEYS = ("spark.pyspark.python", "spark.executorEnv.PYSPARK_PYTHON")
 _CHECK = "python on workers"
 
 
-def python_of_workers(settings: Settings) -> Iterator[Finding]:
+def python_of_workers(settings: Settings) -> Iterator[Diagnosis]:
     """By the interpreter that the platform's file or `PYSPARK_PYTHON` names, or by the archive that is unpacked."""
     conf, platform = settings.platform.conf, settings.platform
     workers = platform.workers
@@ -32,7 +32,7 @@ def python_of_workers(settings: Settings) -> Iterator[Finding]:
         yield not_asked(_CHECK, "which Python workers start is known only there; `lakehouse verify` runs on it")
 
 
-def of_interpreter(path: str, *, here: bool) -> Finding:
+def of_interpreter(path: str, *, here: bool) -> Diagnosis:
     """The version of an interpreter.
 
     Args:
@@ -49,7 +49,7 @@ def of_interpreter(path: str, *, here: bool) -> Finding:
     return _compared(path, match[1] if match else "of an unknown version")
 
 
-def of_archive(path: Path) -> Iterator[Finding]:
+def of_archive(path: Path) -> Iterator[Diagnosis]:
     """The version of a packed environment (venv-pack, conda-pack), by its folder `lib/pythonX.Y`."""
     if not path.is_file():
         yield not_asked(_CHECK, f"{path} is not on this machine")
@@ -62,7 +62,7 @@ def of_archive(path: Path) -> Iterator[Finding]:
     yield wrong(_CHECK, f"{path} holds no environment of Python.", "pack it by venv-pack from the environment of here")
 
 
-def _compared(where: str, version: str) -> Finding:
+def _compared(where: str, version: str) -> Diagnosis:
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     if version == ours:
         return well(_CHECK, f"{where} is Python {version}, as here")

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from lakehouse.doctor.addresses import address
-from lakehouse.doctor.finding import Finding, refused, well
+from lakehouse.doctor.finding import Diagnosis, refused, well
+from lakehouse.doctor.machine.addresses import address
 from lakehouse.engines.kafka.connection import Connection
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
 
 
-def brokers(settings: Settings) -> Iterator[Finding]:
+def brokers(settings: Settings) -> Iterator[Diagnosis]:
     """A cluster that is not ours to start."""
     if settings.kafka.local:
         return
@@ -26,7 +26,7 @@ def brokers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def spark_connect(settings: Settings) -> Iterator[Finding]:
+def spark_connect(settings: Settings) -> Iterator[Diagnosis]:
     """A Connect server that is not ours to start."""
     from lakehouse.engines.spark.connect_client import Remote
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.doctor.finding import Finding
-from lakehouse.doctor.login import login
-from lakehouse.doctor.rest_answers import RestAnswers
-from lakehouse.doctor.scratch_table import capability, scratch_of_rest, scratch_of_sql
+from lakehouse.doctor.catalog.login import login
+from lakehouse.doctor.catalog.rest_answers import RestAnswers
+from lakehouse.doctor.catalog.scratch_table import capability, scratch_of_rest, scratch_of_sql
+from lakehouse.doctor.finding import Diagnosis
 from lakehouse.settings import CatalogSettings
 from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
 
@@ -31,7 +31,7 @@ def fake(tmp_path: Path) -> Iterator[FakeCatalog]:
         yield running
 
 
-def findings(settings: CatalogSettings) -> dict[str, Finding]:
+def findings(settings: CatalogSettings) -> dict[str, Diagnosis]:
     answers = RestAnswers(settings)
     assert not [finding for finding in login(answers, settings) if finding.state == "wrong"]
     return {finding.check: finding for finding in scratch_of_rest(answers, settings)}

@@ -1,6 +1,6 @@
 import pytest
 
-from lakehouse.doctor.addresses import address, cluster_addresses
+from lakehouse.doctor.machine.addresses import address, cluster_addresses
 from lakehouse.settings import load_settings
 from lakehouse_tests.fixtures.spark import REPOSITORY
 

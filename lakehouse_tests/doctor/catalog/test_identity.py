@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakehouse.doctor.identity import of_aws, of_azure, of_google
+from lakehouse.doctor.catalog.identity import of_aws, of_azure, of_google
 from lakehouse.settings import CatalogSettings
 
 _ARN = "arn:aws:sts::123456789012:assumed-role/lake/polaris"

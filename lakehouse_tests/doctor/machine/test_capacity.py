@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.doctor.machine import GIB, disk, java, ports, room
+from lakehouse.doctor.machine.capacity import GIB, disk, java, ports, room
 from lakehouse.settings import load_settings
 from lakehouse_tests.fixtures.spark import REPOSITORY
 

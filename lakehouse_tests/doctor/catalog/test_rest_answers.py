@@ -1,4 +1,4 @@
-from lakehouse.doctor.rest_answers import RestAnswers
+from lakehouse.doctor.catalog.rest_answers import RestAnswers
 from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import yaml
 
-from lakehouse.doctor.finding import Finding, State, well, wrong
+from lakehouse.doctor.finding import Diagnosis, State, well, wrong
 
 # Group → version → how it is, and what to write. Apache's operator 1.0, Kubeflow's 2.5, Strimzi 1.0.
 _OLD: Mapping[str, Mapping[str, tuple[State, str]]] = {
@@ -16,7 +16,7 @@ _OLD: Mapping[str, Mapping[str, tuple[State, str]]] = {
 }
 
 
-def manifest_versions(folder: Path) -> Iterator[Finding]:
+def manifest_versions(folder: Path) -> Iterator[Diagnosis]:
     """Every manifest below a folder whose version is removed or about to be.
 
     Args:
@@ -30,7 +30,7 @@ def _files(folder: Path) -> Iterable[Path]:
     return (path for path in folder.rglob("*") if path.suffix in {".yaml", ".yml"})
 
 
-def _of_file(path: Path) -> Iterator[Finding]:
+def _of_file(path: Path) -> Iterator[Diagnosis]:
     try:
         documents = cast("list[object]", list(yaml.safe_load_all(path.read_text(encoding="utf-8"))))
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -44,4 +44,4 @@ def _of_file(path: Path) -> Iterator[Finding]:
             state, new = old
             gone = "is served no more" if state == "wrong" else "will not be served for long"
             message = f"{path}: {keys.get('kind')} has apiVersion {group}/{version}, which {gone}."
-            yield Finding("manifests", state, message, f"write {group}/{new}, and upgrade the operator's CRDs")
+            yield Diagnosis("manifests", state, message, f"write {group}/{new}, and upgrade the operator's CRDs")

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.doctor import probe_object as module
-from lakehouse.doctor.probe_object import probe_object
+from lakehouse.doctor.catalog import probe_object as module
+from lakehouse.doctor.catalog.probe_object import probe_object
 
 
 def test_what_is_written_is_deleted(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class LoadedTable(msgspec.Struct, rename="kebab"):
 
 
 @dataclass(frozen=True)
-class Answer:
+class RestAnswer:
     """An answer that is none of those that were hoped for, or the body of one that is.
 
     Attributes:
@@ -112,7 +112,7 @@ class RestAnswers:
         """Whether requests are signed, or a class of the user's logs in: then only PyIceberg can ask."""
         return any(key.split(".")[0] == "auth" or key in _OTHER_LOGINS for key in self._properties)
 
-    def log_in(self) -> Answer | None:
+    def log_in(self) -> RestAnswer | None:
         """Ask for a token by client credentials; None if none is wanted.
 
         Raises:
@@ -138,7 +138,7 @@ class RestAnswers:
             self._session.headers["Authorization"] = f"Bearer {token}"
         return answer
 
-    def configure(self) -> Answer:
+    def configure(self) -> RestAnswer:
         """Ask for the catalog's configuration, and take its prefix over.
 
         Raises:
@@ -150,24 +150,24 @@ class RestAnswers:
             try:
                 config = msgspec.json.decode(answer.body, type=_Config)
             except msgspec.MsgspecError:
-                return Answer(int(HTTPStatus.NOT_FOUND), "no catalog", "", b"", answer.seconds_ahead)
+                return RestAnswer(int(HTTPStatus.NOT_FOUND), "no catalog", "", b"", answer.seconds_ahead)
             self._prefix = config.overrides.get("prefix", config.defaults.get("prefix", ""))
         return answer
 
-    def make_namespace(self, name: str) -> Answer:
+    def make_namespace(self, name: str) -> RestAnswer:
         """Create a namespace."""
         return self._ask("POST", "namespaces", {"namespace": [name], "properties": {}})
 
-    def drop_namespace(self, name: str) -> Answer:
+    def drop_namespace(self, name: str) -> RestAnswer:
         """Drop it; it has to be empty."""
         return self._ask("DELETE", f"namespaces/{quote(name)}")
 
-    def make_table(self, namespace: str, name: str) -> Answer:
+    def make_table(self, namespace: str, name: str) -> RestAnswer:
         """Create a table of one column, and ask for a credential of it."""
         path = f"namespaces/{quote(namespace)}/tables"
         return self._ask("POST", path, {"name": name, "schema": _SCHEMA}, self._delegation)
 
-    def drop_table(self, namespace: str, name: str) -> Answer:
+    def drop_table(self, namespace: str, name: str) -> RestAnswer:
         """Drop it; its files stay, if the catalog does not remove them."""
         return self._ask("DELETE", f"namespaces/{quote(namespace)}/tables/{quote(name)}?purgeRequested=false")
 
@@ -181,7 +181,7 @@ class RestAnswers:
         path: str,
         body: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> RestAnswer:
         prefix = f"{quote(self._prefix)}/" if self._prefix else ""
         url = f"{self._uri}/v1/{prefix}{path}"
         data = None if body is None else msgspec.json.encode(body)
@@ -189,7 +189,7 @@ class RestAnswers:
         return _answer(self._session.request(method, url, data=data, headers=sent, timeout=_PATIENCE))
 
 
-def _answer(response: requests.Response) -> Answer:
+def _answer(response: requests.Response) -> RestAnswer:
     kind = words = ""
     if not response.ok:
         try:
@@ -202,7 +202,7 @@ def _answer(response: requests.Response) -> Answer:
                 if isinstance(body.error, str)
                 else (body.error.type, body.error.message)
             )
-    return Answer(response.status_code, kind, words, response.content, _ahead(response))
+    return RestAnswer(response.status_code, kind, words, response.content, _ahead(response))
 
 
 def _ahead(response: requests.Response) -> float | None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.doctor.manifests import manifest_versions
+from lakehouse.doctor.machine.manifests import manifest_versions
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""This machine, and the servers that it has to reach."""
