@@ -55,7 +55,7 @@ def odd_values(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"`{key}` is missing, which version {version} of the format requires"
     yield from odd_parts(document, _DOCUMENT, "")
     references = document.get("refs")
-    if not isinstance(references, dict | None):
+    if not isinstance(references, dict) and "refs" in document:
         yield "`refs` is no object"
         return
     for name, reference in (references or {}).items():
@@ -86,6 +86,8 @@ def odd_parts(parent: Any, kinds: _Kinds, path: str) -> Iterator[str]:
         return
     for key, kind in kinds.items():
         value = parent.get(key)
+        if value is None and kind == _TEXTS and key in parent:
+            yield f"`{path}{key}` is null, and has to be {_WORDS[kind]}"
         if value is not None and not _fits(value, kind):
             yield f"`{path}{key}` is {_shown(value)}, and has to be {_WORDS[kind]}"
 
