@@ -43,8 +43,9 @@ _LOGS: Mapping[str, _Kinds] = {
 FIELD: _Kinds = {"id": _INT, "name": _TEXT, "required": _FLAG}
 PARTITION_FIELD: _Kinds = {"source-id": _INT, "field-id": _INT, "name": _TEXT, "transform": _TEXT}
 SORT_FIELD: _Kinds = {"source-id": _INT, "transform": _TEXT}
-# Version of the format → what its documents have to have.
-_REQUIRED = {"table-uuid": 2, "last-sequence-number": 2, "next-row-id": 3}
+# Version of the format → what its documents have to have. A missing last-sequence-number is 0: PyIceberg leaves it out
+# where it upgrades a table from format 1, and reads it so; below the number of a snapshot it is a contradiction.
+_REQUIRED = {"table-uuid": 2, "next-row-id": 3}
 
 
 def odd_values(document: Mapping[str, Any]) -> Iterator[str]:

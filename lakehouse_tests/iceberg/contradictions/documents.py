@@ -249,9 +249,7 @@ MUTATIONS: dict[str, Mutation] = {
     ),
     "unsorted order 1": Mutation(_put("sort-orders", 1, "fields", value=[]), "sort order 1 has 0 fields"),
     "no uuid": Mutation(_without("table-uuid"), "`table-uuid` is missing", versions=(2,)),
-    "no sequence number": Mutation(
-        _without("last-sequence-number"), "`last-sequence-number` is missing", versions=(2,)
-    ),
+    "no sequence number": Mutation(_without("last-sequence-number"), "and the last is 0", versions=(2,)),
     "lower sequence number": Mutation(_put("last-sequence-number", value=1), "and the last is 1", versions=(2,)),
     "sequence number in format 1": Mutation(
         _put("snapshots", "?", "sequence-number", value=3), "and the last is 0", versions=(1,)
