@@ -1,4 +1,4 @@
-"""A step by `spark-submit`: Dagster is killed, or its driver; what it lands is there once."""
+"""A step by `spark-submit`: Dagster is killed, its driver, or a worker; what it lands is there once."""
 
 import os
 import signal
@@ -16,6 +16,7 @@ from lakehouse.engines.submit.job_folder import JobFolder, newest_folder
 from lakehouse.proofs.audit import audit_stream
 from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.fixtures.spark import PLATFORM
+from lakehouse_tests.fixtures.standalone_cluster import RPC_SECRET, standalone_cluster
 from lakehouse_tests.orchestration.assets.house import House, house, materializations
 
 __all__ = ["house"]
@@ -89,5 +90,29 @@ def test_what_is_killed_is_found_and_finished_once(
     platform.write_text(yaml.safe_dump(PLATFORM))
     assert house.run("raw.birds", "quarantine.birds").success
     assert house.lake().arrow("raw.birds").num_rows == 15
+    proof = audit_stream(house.lake().catalog, "birds", ("raw.birds", "quarantine.birds"))
+    assert proof.holds, proof.findings
+
+
+def test_a_killed_worker_is_replaced_by_another(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_RPC_SECRET", RPC_SECRET)
+    house.birds(10)
+    with standalone_cluster(tmp_path / "cluster") as cluster:
+        (house.conf / "platforms" / "test.yaml").write_text(yaml.safe_dump(cluster.platform("submit")))
+
+        def replace_worker() -> None:
+            reports, deadline = folder_of_run(house, FIRST), time.monotonic() + 200
+            while not any("created table" in line for line in reports.messages()):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            cluster.kill_workers()
+            cluster.start_worker()
+
+        killer = threading.Thread(target=replace_worker)
+        killer.start()
+        assert materialize(house, FIRST) == (True, {"raw.birds", "quarantine.birds"})
+        killer.join()
+    assert len(list((tmp_path / "cluster").glob("worker-*.log"))) == 2
+    assert house.lake().arrow("raw.birds").num_rows == 10
     proof = audit_stream(house.lake().catalog, "birds", ("raw.birds", "quarantine.birds"))
     assert proof.holds, proof.findings

@@ -14,10 +14,11 @@ _UNSORTED = 0
 
 
 class _Field(NamedTuple):
-    """A field of a schema, at any depth: its full name, and how the JSON says it."""
+    """A field of a schema, at any depth: its full name, how the JSON says it, and whether a row has it once."""
 
     path: str
     json: _Json
+    single: bool = True
 
 
 def contradictions_of_columns(document: _Json) -> Iterator[str]:
@@ -57,7 +58,7 @@ def _doubled(what: str, kind: str, ids: Iterable[Any]) -> Iterator[str]:
             yield f"{count} {what} have the {kind} {value}"
 
 
-def _fields(parent: _Json, path: str) -> Iterator[_Field]:
+def _fields(parent: _Json, path: str, *, single: bool = True) -> Iterator[_Field]:
     """All fields below a schema or a type, as Iceberg counts them: elements, keys and values have ids as well."""
     match parent.get("type"):
         case "struct":
@@ -68,10 +69,11 @@ def _fields(parent: _Json, path: str) -> Iterator[_Field]:
             children = [(_element(parent, "key"), "key"), (_element(parent, "value"), "value")]
         case _:
             return
+    single = single and parent.get("type") == "struct"
     for field, name in children:
-        yield _Field(f"{path}{name}", field)
+        yield _Field(f"{path}{name}", field, single)
         if isinstance(inner := field.get("type"), dict):
-            yield from _fields(inner, f"{path}{name}.")
+            yield from _fields(inner, f"{path}{name}.", single=single)
 
 
 def _element(parent: _Json, part: str) -> _Json:
@@ -85,9 +87,19 @@ def _of_schema(schema: _Json, last: int | None) -> Iterator[str]:
         yield from odd_parts(field.json, FIELD, f"{where}, field {field.path}: ")
     yield from (f"{where}: {words}" for words in _doubled("fields", "id", (field.json.get("id") for field in fields)))
     yield from (f"{where}: {words}" for words in _doubled("fields", "name", (field.path for field in fields)))
+    yield from _of_key(where, schema, {field.json.get("id"): field for field in fields})
     highest = max(fields, key=lambda field: field.json.get("id") or 0, default=None)
     if highest is not None and last is not None and (highest.json.get("id") or 0) > last:
         yield f"{where} has field {highest.path} with the id {highest.json['id']}, and `last-column-id` is {last}"
+
+
+def _of_key(where: str, schema: _Json, fields: Mapping[Any, _Field]) -> Iterator[str]:
+    for field_id in schema.get("identifier-field-ids") or ():
+        field = fields.get(field_id)
+        if field is None:
+            yield f"{where}: its key has field {field_id}, which is not in it"
+        elif not field.json.get("required") or field.json.get("type") in ("float", "double") or not field.single:
+            yield f"{where}: its key has field {field.path}, which is optional, a float or no single value"
 
 
 def _of_spec(
@@ -103,8 +115,9 @@ def _of_spec(
     named = {field.path: column_id for column_id, field in current.items()}
     for field in fields:
         name, source = field.get("name"), field.get("source-id")
-        yield from _of_source(where, field, columns, last)
-        if source is not None and named.get(name, source) != source:
+        yield from _of_source(where, field, columns, current, last)
+        # Of what is not written by any more, the column may have been dropped, and another one have its name.
+        if columns is not None and not _is_void(field) and source is not None and named.get(name, source) != source:
             yield f"{where}: field {name} is of column {source}, and column {named[name]} has that name"
 
 
@@ -115,24 +128,33 @@ def _of_order(order: _Json, columns: Mapping[Any, _Field] | None, last: int | No
     if bool(fields) == (order_id == _UNSORTED):
         yield f"{where} has {len(fields)} fields: {_UNSORTED} is the order of tables without one, and of no others"
     for field in fields:
-        yield from _of_source(where, field, columns, last)
+        yield from _of_source(where, field, columns, {}, last)
 
 
-def _of_source(where: str, field: _Json, columns: Mapping[Any, _Field] | None, last: int | None) -> Iterator[str]:
+def _of_source(
+    where: str, field: _Json, columns: Mapping[Any, _Field] | None, current: Mapping[Any, _Field], last: int | None
+) -> Iterator[str]:
     """The column that a field is made of: of what is written by now it must be there, of others it may be dropped."""
     source, transform = field.get("source-id"), parse_transform(str(field.get("transform")))
-    if source is None or isinstance(transform, VoidTransform):  # how format 1 keeps the place of a field that is gone
+    if source is None or _is_void(field):
         return
-    if columns is None:
-        if last is not None and source > last:
-            yield f"{where} is made of column {source}, and `last-column-id` is {last}"
-        return
-    if source not in columns:
+    if columns is not None and source not in columns:
         yield f"{where} is made of column {source}, which no schema has by now"
+    if columns is None and last is not None and source > last:
+        yield f"{where} is made of column {source}, and `last-column-id` is {last}"
+    if (column := (columns or current).get(source)) is None:
         return
-    kind = _primitive(columns[source].json)
+    if isinstance(column.json.get("type"), dict) or not column.single:
+        yield f"{where} is made of column {column.path}, which has no single value"
+        return
+    kind = _primitive(column.json)
     if kind is not None and not isinstance(transform, UnknownTransform) and not transform.can_transform(kind):
-        yield f"{where} is made by {transform} of column {columns[source].path}, which is {kind}"
+        yield f"{where} is made by {transform} of column {column.path}, which is {kind}"
+
+
+def _is_void(field: _Json) -> bool:
+    """Format 1 keeps so the place of a field that is gone."""
+    return isinstance(parse_transform(str(field.get("transform"))), VoidTransform)
 
 
 def _primitive(field: _Json) -> PrimitiveType | None:

@@ -43,8 +43,9 @@ _LOGS: Mapping[str, _Kinds] = {
 FIELD: _Kinds = {"id": _INT, "name": _TEXT, "required": _FLAG}
 PARTITION_FIELD: _Kinds = {"source-id": _INT, "field-id": _INT, "name": _TEXT, "transform": _TEXT}
 SORT_FIELD: _Kinds = {"source-id": _INT, "transform": _TEXT}
-# Version of the format → what its documents have to have.
-_REQUIRED = {"table-uuid": 2, "last-sequence-number": 2, "next-row-id": 3}
+# Version of the format → what its documents have to have. A missing last-sequence-number is 0: PyIceberg leaves it out
+# where it upgrades a table from format 1, and reads it so; below the number of a snapshot it is a contradiction.
+_REQUIRED = {"table-uuid": 2, "next-row-id": 3}
 
 
 def odd_values(document: Mapping[str, Any]) -> Iterator[str]:
@@ -55,7 +56,7 @@ def odd_values(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"`{key}` is missing, which version {version} of the format requires"
     yield from odd_parts(document, _DOCUMENT, "")
     references = document.get("refs")
-    if not isinstance(references, dict | None):
+    if not isinstance(references, dict) and "refs" in document:
         yield "`refs` is no object"
         return
     for name, reference in (references or {}).items():
@@ -86,6 +87,8 @@ def odd_parts(parent: Any, kinds: _Kinds, path: str) -> Iterator[str]:
         return
     for key, kind in kinds.items():
         value = parent.get(key)
+        if value is None and kind == _TEXTS and key in parent:
+            yield f"`{path}{key}` is null, and has to be {_WORDS[kind]}"
         if value is not None and not _fits(value, kind):
             yield f"`{path}{key}` is {_shown(value)}, and has to be {_WORDS[kind]}"
 

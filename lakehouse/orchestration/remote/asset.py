@@ -23,6 +23,7 @@ from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.run_context import execution_of
 from lakehouse.settings import Settings
 
+_LONGEST_SILENCE = 600.0  # seconds without an answer of the service
 _LONGEST_END = 120.0  # seconds from a driver's last message to its end: its cost is known then
 _END = '"kind": "end"'
 _wait = time.sleep
@@ -134,10 +135,22 @@ class _Watched:
         return [msgspec.convert(message, Answer) for message in handler.get_custom_messages()]
 
     def _await(self, job: str, handler: PipesMessageHandler) -> None:
-        """Until it has ended; what it has said is taken at its word also where it takes long to go."""
+        """Until it has ended; what it has said is taken at its word also where it takes long to go.
+
+        A service that does not answer for a while ends no job: it goes on without us, and so do its messages.
+        """
         closed_at: float | None = None
+        silent_at: float | None = None
         while True:
-            self._state = self._jobs.state(job)
+            try:
+                self._state = self._jobs.state(job)
+                silent_at = None
+            except LakehouseError as error:
+                if silent_at is None:
+                    self._context.log.warning(f"the driver {self._folder.token} is out of sight: {error}")
+                silent_at = silent_at or time.monotonic()
+                if time.monotonic() - silent_at > _LONGEST_SILENCE:
+                    raise
             if self._state.phase == "ended":
                 return
             if handler.received_closed_message:
@@ -147,7 +160,12 @@ class _Watched:
             _wait(self._jobs.look_seconds)
 
     def _note_cost(self, job: str) -> None:
-        amounts = self._jobs.cost(job).metadata()
+        """What was published stays so where nobody says what it has cost."""
+        amounts: dict[str, float] = {}
+        try:
+            amounts = self._jobs.cost(job).metadata()
+        except LakehouseError as error:
+            self._context.log.warning(f"nobody says what the driver {self._folder.token} has used: {error}")
         self.metadata = {name: dg.MetadataValue.float(amount) for name, amount in amounts.items()}
         logs = self._jobs.logs(job)
         self.metadata["driver's logs"] = (

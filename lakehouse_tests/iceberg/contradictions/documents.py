@@ -224,15 +224,32 @@ MUTATIONS: dict[str, Mutation] = {
     "partition of another column's name": Mutation(
         _put("partition-specs", -1, "fields", 0, "name", value="id"), "and column 1 has that name"
     ),
+    "old spec that cannot be": Mutation(
+        _put("partition-specs", 1, "fields", 0, value={**SPECS[2]["fields"][0], "source-id": 1}),
+        "made by day of column id",
+    ),
+    "spec of a list": Mutation(
+        _put("partition-specs", -1, "fields", 0, "source-id", value=8), "tags.element, which has no single value"
+    ),
+    "spec of a struct": Mutation(
+        _put("partition-specs", -1, "fields", 0, "source-id", value=4), "place, which has no single value"
+    ),
+    "key of no field": Mutation(
+        _put("schemas", "?", "identifier-field-ids", value=[99]), "key has field 99, which is not in it"
+    ),
+    "key that may be null": Mutation(
+        _put("schemas", "?", "identifier-field-ids", value=[3]), "key has field seen, which is optional"
+    ),
+    "no references": Mutation(_put("refs", value=None), "`refs` is no object"),
+    "no properties": Mutation(_put("properties", value=None), "`properties` is null"),
+    "summary of nothing": Mutation(_put("snapshots", "?", "summary", value=None), "`snapshot"),
     "order of a dropped column": Mutation(_put("default-sort-order-id", value=1), "column 2, which no schema"),
     "sorted order 0": Mutation(
         _put("sort-orders", 0, "fields", value=deepcopy(ORDER["fields"])), "sort order 0 has 1 fields"
     ),
     "unsorted order 1": Mutation(_put("sort-orders", 1, "fields", value=[]), "sort order 1 has 0 fields"),
     "no uuid": Mutation(_without("table-uuid"), "`table-uuid` is missing", versions=(2,)),
-    "no sequence number": Mutation(
-        _without("last-sequence-number"), "`last-sequence-number` is missing", versions=(2,)
-    ),
+    "no sequence number": Mutation(_without("last-sequence-number"), "and the last is 0", versions=(2,)),
     "lower sequence number": Mutation(_put("last-sequence-number", value=1), "and the last is 1", versions=(2,)),
     "sequence number in format 1": Mutation(
         _put("snapshots", "?", "sequence-number", value=3), "and the last is 0", versions=(1,)
@@ -263,19 +280,30 @@ MUTATIONS: dict[str, Mutation] = {
 }
 
 
+def _dropped_and_added_again(d: Json) -> None:
+    """An old spec, and a place that format 1 keeps in the newest, are of a column whose name another one has now."""
+    d["schemas"][-1]["fields"].append({"id": 12, "name": "name", "required": False, "type": "string"})
+    d["last-column-id"] = 12
+    d["partition-specs"][-1]["fields"].append({"name": "name", "transform": "void", "source-id": 2, "field-id": 1000})
+
+
 def spared(seed: int, version: int) -> Json:
     """A document with all that Java reads, though it looks like a contradiction."""
     chance, whole = random.Random(seed), document(seed, version)
     allowed: list[Callable[[Json], object]] = [
-        lambda d: d["refs"].pop("main"),  # the current snapshot is main
-        lambda d: d.pop("refs"),
-        lambda d: d.update({"last-updated-ms": d["snapshot-log"][-1]["timestamp-ms"] - 30_000, "metadata-log": []}),
+        lambda d: d.get("refs", {}).pop("main", None),  # the current snapshot is main
+        lambda d: d.pop("refs", None),
+        lambda d: d.update({"last-updated-ms": d["snapshots"][-1]["timestamp-ms"] - 30_000, "metadata-log": []}),
         lambda d: d["snapshots"][-1].update({"schema-id": 77}),  # cleaned up since
-        lambda d: d["snapshots"].reverse(),
+        lambda d: d["schemas"][-1].update({"identifier-field-ids": [1]}),
+        lambda d: d["snapshots"][0].pop("summary"),
+        lambda d: d.update({"statistics": [], "partition-statistics": []}),
+        _dropped_and_added_again,
         lambda d: d.update({"what-comes-later": {"x": [1]}}),
         lambda d: d["snapshot-log"].clear(),
         lambda d: d["properties"].update({"write.metadata.previous-versions-max": "many"}),
     ]
-    for edit in chance.sample(allowed, 3):
+    for edit in chance.sample(allowed, 6):
         edit(whole)
+    whole["snapshots"].reverse()
     return whole

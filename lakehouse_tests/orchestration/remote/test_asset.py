@@ -19,6 +19,7 @@ from lakehouse.engines.submit import spark_submit
 from lakehouse.engines.submit.job_folder import JobFolder, newest_folder
 from lakehouse.engines.submit.remote_jobs import JobCost, JobState
 from lakehouse.engines.submit.spark_submit import SparkSubmitJobs
+from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.remote import asset as remote
 from lakehouse.orchestration.remote.asset import remote_asset
@@ -291,3 +292,37 @@ def test_a_materialization_says_what_it_cost_and_where_logs_are(
     assert (metadata["vCPU hours"].value, metadata["memory GB hours"].value) == (0.25, 1.0)
     assert metadata["driver's logs"] == dg.MetadataValue.url("https://logs.example.com/1")
     assert metadata["rows"].value == 3
+
+
+class _Away(SparkSubmitJobs):
+    """As a service that does not answer now and then, and never says what anything has cost."""
+
+    asked = 0
+
+    def state(self, job: str) -> JobState:
+        """Every second time."""
+        _Away.asked += 1
+        if _Away.asked % 2:
+            raise LakehouseError("The service is away.", remedy="wait.")
+        return super().state(job)
+
+    def cost(self, job: str) -> JobCost:
+        """Never."""
+        raise LakehouseError(f"The service is away, and {job} is not known.", remedy="wait.")
+
+
+def test_a_service_that_is_away_for_a_while_ends_no_job(
+    settings: Settings, driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "remote_jobs", _Away)
+    driver(f"time.sleep(0.3)\n{textwrap.dedent(REPORT)}")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = run(settings, instance)
+        lines = [entry.user_message for entry in instance.all_logs(result.run_id)]
+    assert result.success, "what was published is reported"
+    assert launches(tmp_path) == 1
+    assert sum("is out of sight: The service is away." in line for line in lines) >= 1
+    assert any("nobody says what the driver" in line for line in lines)
+    monkeypatch.setattr(remote, "_LONGEST_SILENCE", -1.0)
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert not run(settings, instance).success

@@ -15,6 +15,7 @@ _ENDED = {"SUCCESS", "FAILED", "CANCELLED"}
 _AT_WORK = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED"]
 _PYTHON = "./environment/bin/python"
 _LONGEST_NAME = 256
+_LOOKS_FOR_COST = 6
 
 
 class EmrServerlessJobs:
@@ -89,9 +90,14 @@ class EmrServerlessJobs:
             time.sleep(self.look_seconds / 5)
 
     def cost(self, job: str) -> JobCost:
-        """What is billed, or else what was used; the service says it some seconds after the end."""
-        run = self._run(job)
-        used = run.get("billedResourceUtilization") or run.get("totalResourceUtilization") or {}
+        """What is billed, or else what was used; the service says it some seconds after the end, and is waited for."""
+        used: dict[str, float] = {}
+        for _ in range(_LOOKS_FOR_COST):
+            run = self._run(job)
+            used = run.get("billedResourceUtilization") or run.get("totalResourceUtilization") or {}
+            if used or run["state"] not in _ENDED:
+                break
+            time.sleep(self.look_seconds)
         return JobCost(vcpu_hours=used.get("vCPUHour"), memory_gb_hours=used.get("memoryGBHour"))
 
     def logs(self, job: str) -> str:

@@ -160,6 +160,7 @@ def test_a_cancelled_job_is_waited_for(service: Stubber, jobs: EmrServerlessJobs
 def test_it_says_what_it_is_billed_for_and_where_its_logs_are(service: Stubber, jobs: EmrServerlessJobs) -> None:
     used = {"vCPUHour": 0.5, "memoryGBHour": 2.25, "storageGBHour": 0.0}
     billed = {"vCPUHour": 0.6, "memoryGBHour": 2.5, "storageGBHour": 0.0}
+    service.add_response("get_job_run", run("SUCCESS"), ASKED)  # it is said some seconds after the end
     service.add_response("get_job_run", run("SUCCESS", totalResourceUtilization=used), ASKED)
     assert jobs.cost("job-1") == JobCost(vcpu_hours=0.5, memory_gb_hours=2.25)
     both = run("SUCCESS", totalResourceUtilization=used, billedResourceUtilization=billed)
