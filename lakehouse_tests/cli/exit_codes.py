@@ -127,6 +127,7 @@ EXIT_CODES: Mapping[str, Row] = {
     "dev": Row("--port 0", _, 2, 2, 2, _, _),
     "up": Row("", _, _, _, 2, _, _),
     "down": Row("", _, 0, 0, 2, 0, 0),
+    "infer": Row("flights", _, 2, _, 2, _, _),
     "produce": Row("flights --unread --file {lines}", "nosuch", 2, _, 2, _, _),
     "jars": Row("", _, _, _, 2, _, _),
     "infer": Row("flights", _, 2, _, 2, _, _),

@@ -166,4 +166,4 @@ def test_errors_alone_are_2_and_stand_beside_findings(lake: Computed) -> None:
     both = audit(lake)
     assert both.exit_code == 1, both.output
     assert f"snapshot {foreign} (append" in both.output
-    assert f"NOT PROVEN: {C}: " in both.output
+    assert f"NOT PROVEN: {C} " in both.output
