@@ -38,6 +38,7 @@ KAFKA_LEADER_EPOCHS: Final = "kafka.leader_epochs"
 KAFKA_JOINED: Final = "kafka.joined"
 CHANGES_OPERATIONS: Final = "changes.operations"
 FORMAT_SCHEMAS: Final = "format.schemas"
+FORMAT_KNOWN_SCHEMAS: Final = "format.known_schemas"
 FORMAT_EXTRA_FIELDS: Final = "format.extra_fields"
 QUALITY_RULES: Final = "quality.rules"  # of derived tables, and of what assets write, as well
 REFUSED_ERROR: Final = "refused.error"

@@ -35,6 +35,7 @@ SURFACE = [
     "Manifests",
     "Mirror",
     "Orphans",
+    "Protobuf",
     "Raw",
     "References",
     "Release",

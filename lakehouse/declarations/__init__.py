@@ -29,7 +29,8 @@ from lakehouse.declarations.policies.maintenance import (
     Orphans,
     Statistics,
 )
-from lakehouse.declarations.policies.record_format import Avro, Raw, RecordFormat
+from lakehouse.declarations.policies.protobuf_format import Protobuf
+from lakehouse.declarations.policies.record_format import Avro, Encoded, Raw, RecordFormat, names_schema
 from lakehouse.declarations.policies.rewrite import Rewrite
 from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.registry.broken import BrokenDeclaration
@@ -69,6 +70,7 @@ __all__ = [
     "Derived",
     "Dms",
     "Drift",
+    "Encoded",
     "Expectation",
     "Expire",
     "Flat",
@@ -80,6 +82,7 @@ __all__ = [
     "MirrorTables",
     "Orphans",
     "Partitions",
+    "Protobuf",
     "Raw",
     "RecordFormat",
     "References",
@@ -105,6 +108,7 @@ __all__ = [
     "kind_of",
     "load_declarations",
     "load_sound",
+    "names_schema",
     "partition_spec",
     "plan",
     "quarantine_table",

@@ -8,7 +8,7 @@ from typing import Literal
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_stream_name, check_topic_name, table_identifier
 from lakehouse.declarations.policies.change_format import ChangeFormat
-from lakehouse.declarations.policies.record_format import Avro, Raw, RecordFormat
+from lakehouse.declarations.policies.record_format import Encoded, Raw, RecordFormat
 from lakehouse.declarations.policies.trigger import Trigger
 
 MAX_QUARANTINE_RECORDS = 20
@@ -115,8 +115,8 @@ class Stream:
         name: names the Dagster asset group, the pool and the quarantine table.
         topic: the Kafka topic.
         route: `ToTable` or `ByField`; `BySource` for changes.
-        format: how records are encoded: `"json"`, `Avro(…)` or `Raw()`; a stream of changes is made from its
-            changelogs, with their format.
+        format: how records are encoded: `"json"`, `Avro(…)`, `Protobuf(…)` or `Raw()`; a stream of changes is made
+            from its changelogs, with their format.
         start: where it begins the first time.
         max_quarantine_share: a run with a larger share of unacceptable records, and with more of them than
             `max_quarantine_records`, fails before it publishes anything; with 0 it fails at the first one. Below 1 it
@@ -146,9 +146,10 @@ class Stream:
         """
         check_stream_name(self.name)
         check_topic_name(self.name, self.topic)
-        if self.format != "json" and not isinstance(self.format, Raw | Avro) and not self.changes:
+        if self.format != "json" and not isinstance(self.format, Encoded) and not self.changes:
             raise DeclarationError(
-                f"Stream {self.name}: unknown format '{self.format}'.", remedy='write "json", Avro(…) or Raw().'
+                f"Stream {self.name}: unknown format '{self.format}'.",
+                remedy='write "json", Avro(…), Protobuf(…) or Raw().',
             )
         if not 0 <= self.max_quarantine_share <= 1:
             raise DeclarationError(

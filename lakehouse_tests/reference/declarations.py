@@ -9,7 +9,7 @@ from lakehouse_tests.reference.lines import attributes, head, item, sentence, sh
 
 SECTIONS = {
     "Tables": ("Table",),
-    "Streams": ("Stream", "ToTable", "ByField", "BySource", "Start", "Trigger", "Avro", "Raw"),
+    "Streams": ("Stream", "ToTable", "ByField", "BySource", "Start", "Trigger", "Avro", "Protobuf", "Raw"),
     "Changes": ("Changelog", "Mirror", "Debezium", "Dms", "Flat"),
     "Derived tables": ("Derived", "ByDay", "ByMonth", "ByValue"),
     "Expectations": ("Rows", "References", "Drift", "SampleOf", "SameValues", "Histogram"),

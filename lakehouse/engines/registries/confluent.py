@@ -1,14 +1,13 @@
 """A registry of Confluent's kind, by Confluent's own client: Confluent's, Apicurio's `ccompat`, Karapace, Redpanda."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from lakehouse.errors import LakehouseError
+from lakehouse.engines.registries.registered_schema import RegisteredSchema, RegistryUnavailable, no_answer
 from lakehouse.settings import RegistrySettings
 
 if TYPE_CHECKING:
@@ -16,26 +15,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 MOST_REFERENCES = 100
-_NOT_FOUND = 404
-
-
-class RegistryUnavailable(LakehouseError):
-    """The registry gives no answer, or not to us; nothing was published."""
-
-
-@dataclass(frozen=True)
-class RegisteredSchema:
-    """A schema as the registry has it.
-
-    Attributes:
-        kind: `AVRO`, `PROTOBUF` or `JSON`.
-        text: of the schema.
-        references: texts of the schemas that it refers to, each after those that it needs itself.
-    """
-
-    kind: str
-    text: str
-    references: tuple[str, ...] = ()
+_MISSING = range(40400, 40500)
 
 
 class ConfluentRegistry:
@@ -80,9 +60,9 @@ class ConfluentRegistry:
             answer = self._ask(f"schema {schema_id}", lambda: client.get_schema_by_guid(schema_id))
         if answer is None:
             return None
-        references: dict[tuple[str, int], str] = {}
+        references: dict[str, str] = {}
         self._collect(answer, references)
-        schema = RegisteredSchema(answer.schema_type or "AVRO", answer.schema_str or "", tuple(references.values()))
+        schema = RegisteredSchema(answer.schema_type or "AVRO", answer.schema_str or "", tuple(references.items()))
         self._known[schema_id] = schema
         return schema
 
@@ -96,36 +76,55 @@ class ConfluentRegistry:
         version = self._ask(f"subject {subject}", lambda: client.get_latest_version(subject))
         return None if version is None else version.schema_id
 
-    def register(self, subject: str, text: str) -> int:
-        """Register an Avro schema under a subject, and return its id; the same one where it is there already.
+    def register(self, subject: str, text: str, kind: str = "AVRO", needed: Sequence[tuple[str, str]] = ()) -> int:
+        """Register a schema under a subject, and return its id; the same one where it is there already.
+
+        Args:
+            subject: its name.
+            text: of the schema.
+            kind: `AVRO`, `PROTOBUF` or `JSON`.
+            needed: name and text of the schemas that it refers to, each after those that it needs itself. Each is
+                registered under its name.
 
         Raises:
             RegistryUnavailable: the registry gives no answer, or refuses, as it does where versions are incompatible.
         """
-        from confluent_kafka.schema_registry import Schema
+        from confluent_kafka.schema_registry import Schema, SchemaReference
 
         client = self._client
-        answer = self._ask(f"subject {subject}", lambda: client.register_schema(subject, Schema(text, "AVRO")))
+        references: list[SchemaReference] = []
+        for name, needed_text in needed:
+            needed_schema = Schema(needed_text, kind, list(references))
+            what = f"subject {name}"
+            self._ask(what, lambda n=name, s=needed_schema: client.register_schema(n, s))
+            version = self._ask(what, lambda n=name, s=needed_schema: client.lookup_schema(n, s))
+            if version is None:
+                raise self._unavailable(what, "it is not there after it was registered")
+            references.append(SchemaReference(name, name, version.version))
+        schema = Schema(text, kind, references)
+        answer = self._ask(f"subject {subject}", lambda: client.register_schema(subject, schema))
         if answer is None:
             raise self._unavailable(f"subject {subject}", "404")
         return answer
 
-    def _collect(self, schema: "Schema", references: dict[tuple[str, int], str]) -> None:
+    def _collect(self, schema: "Schema", references: dict[str, str]) -> None:
         """The schemas that one refers to, depth first; in a circle, which no registry takes, each once."""
         client = self._client
         for reference in schema.references or []:
-            subject, version = str(reference.subject), int(reference.version or 1)
-            if (subject, version) in references or len(references) >= MOST_REFERENCES:
+            name, subject, version = str(reference.name), str(reference.subject), int(reference.version or 1)
+            if name in references or len(references) >= MOST_REFERENCES:
                 continue
-            references[subject, version] = ""
+            references[name] = ""
             answer = self._ask(
-                f"version {version} of subject {subject}", lambda s=subject, v=version: client.get_version(s, v)
+                f"version {version} of subject {subject}",
+                # A subject that was deleted since is there for those who refer to it.
+                lambda s=subject, v=version: client.get_version(s, v, deleted=True),
             )
-            if answer is None:
-                continue
-            self._collect(answer.schema, references)
-            del references[subject, version]  # so that it comes after those that it needs
-            references[subject, version] = answer.schema.schema_str or ""
+            if answer is not None:
+                self._collect(answer.schema, references)
+            del references[name]  # so that it comes after those that it needs
+            if answer is not None:
+                references[name] = answer.schema.schema_str or ""
 
     def _ask(self, what: str, question: Callable[[], _Answer]) -> _Answer | None:
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -133,7 +132,8 @@ class ConfluentRegistry:
         try:
             return question()
         except SchemaRegistryError as error:
-            if error.http_status_code == _NOT_FOUND:
+            # A server that has nothing under this address says 404 as well, and it is no registry that says so.
+            if error.error_code in _MISSING:
                 return None
             raise self._unavailable(what, f"HTTP {error.http_status_code}: {error.error_message}") from None
         except Exception as error:  # noqa: BLE001 # whatever its HTTP client raises; its text may hold an address with a password
@@ -142,7 +142,4 @@ class ConfluentRegistry:
     def _unavailable(self, what: str, why: str) -> RegistryUnavailable:
         parts = urlsplit(self._settings.url)
         where = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
-        return RegistryUnavailable(
-            f"The schema registry {where} does not say what {what} is ({why}).",
-            remedy="see whether it runs and lets you in, then run again: nothing was published, and nothing is lost.",
-        )
+        return no_answer(where, what, why)

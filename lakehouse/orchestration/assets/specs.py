@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from dagster import AssetKey, AssetSpec
 
-from lakehouse.declarations import Avro, ChangeFormat, MirrorTables, Raw, RecordFormat, Stream, Table
+from lakehouse.declarations import Avro, ChangeFormat, MirrorTables, Protobuf, Raw, RecordFormat, Stream, Table
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import table_metadata
@@ -108,6 +108,9 @@ def format_version(form: RecordFormat | ChangeFormat) -> object:
     match form:
         case Avro():
             return ("avro", form.text, form.registry)
+        case Protobuf():
+            content = hashlib.sha256(form.descriptor_set or b"").hexdigest()
+            return ("protobuf", form.sources, content, form.message, form.registry)
         case Raw():
             return "raw"
         case _:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
-from lakehouse.declarations import Declarations, Stream
+from lakehouse.declarations import Declarations, Stream, names_schema
 from lakehouse.engines.kafka import TopicState, first_oversized, read_topic, sample_record_bytes
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
@@ -42,6 +42,7 @@ from lakehouse.steps.ingest.record_limit import record_limit
 from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_older, reason_of
 from lakehouse.steps.ingest.report import IngestReport, WriteResult
 from lakehouse.steps.ingest.staged_audit import require_staged
+from lakehouse.steps.ingest.workers.registered import remembered_ids
 from lakehouse.steps.ingest.workers.work import IngestWork
 from lakehouse.steps.ingest.write_result import stage_tables
 
@@ -107,7 +108,7 @@ def ingest(step: IngestStep) -> IngestReport:
     except BatchRefused as refusal:
         keep_newest(step, bases, statement, refusal)
         raise
-    staged = seal_all(step, bases, statement, verdicts(step, landed))
+    staged = seal_all(step, bases, statement, verdicts(step, landed, bases))
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
@@ -193,7 +194,7 @@ def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None
     ).after(plan.previous)
 
 
-def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]:
+def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -> dict[str, dict[str, str]]:
     """Table → what its seal says beside Kafka's part, so that a check can report it without reading a row.
 
     Key `quality.rules`: JSON, rule → severity and how many records broke it. What broke a blocking rule, or could not
@@ -201,7 +202,8 @@ def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]
 
     Key `changes.operations`, in a stream of changes: JSON, changelog → operation → rows of this step.
 
-    Keys `format.schemas` and `format.extra_fields`, where there are any: JSON, schema id or field → records.
+    Keys `format.schemas` and `format.extra_fields`, where there are any: JSON, schema id or field → records. Key
+    `format.known_schemas`: the ids of these records and of those before, for the next run to begin with.
     """
     by_table: dict[str, dict[str, dict[str, str | int]]] = {
         step.stream.quarantine_table: {
@@ -213,9 +215,11 @@ def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]
         by_table[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
         for rule, times in landed.warnings.get(name, {}).items():
             by_table[name][rule] = {"severity": "warning", "broken": times}
-    shared: dict[str, Mapping[str, Any]] = {
+    known = remembered_ids(bases, landed.schemas) if names_schema(step.stream.format) else []
+    shared: dict[str, Any] = {
         **({seal_keys.CHANGES_OPERATIONS: landed.operations} if step.stream.changes else {}),
         **({seal_keys.FORMAT_SCHEMAS: landed.schemas} if landed.schemas else {}),
+        **({seal_keys.FORMAT_KNOWN_SCHEMAS: known} if known else {}),
         **({seal_keys.FORMAT_EXTRA_FIELDS: landed.extra} if landed.extra else {}),
     }
     keys = {key: msgspec.json.encode(value, order="sorted").decode() for key, value in shared.items()}

@@ -38,7 +38,7 @@ def test_references_come_before_those_that_need_them(schema_registry: RegistrySe
         "outer", Schema(outer, "AVRO", [of_inner, SchemaReference("Middle", "middle", 1)])
     )
     found = ConfluentRegistry(schema_registry).schema(schema_id)
-    assert found == RegisteredSchema("AVRO", outer, (inner, middle))
+    assert found == RegisteredSchema("AVRO", outer, (("Inner", inner), ("Middle", middle)))
 
 
 def test_a_registry_that_is_down_is_named_without_its_password() -> None:

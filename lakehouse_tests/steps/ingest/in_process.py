@@ -97,7 +97,7 @@ class InProcess:
         landed = add_up(work, set(), reports)
         for name, files in landed.files.items():
             stage_files(self.catalog, bases[name], step.attempt, files)
-        publish(self.catalog, seal_all(step, bases, state(planned, landed), verdicts(step, landed)))
+        publish(self.catalog, seal_all(step, bases, state(planned, landed), verdicts(step, landed, bases)))
 
     def find(self, wanted: Spans | None = None, reason: str = "") -> Reprocess:
         """What reprocessing would mean now."""

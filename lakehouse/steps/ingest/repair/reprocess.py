@@ -64,7 +64,7 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) 
         ).decode(),
         seal_keys.REPROCESS_REASON: selected.reason,
     }
-    extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(step, landed).items()}
+    extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(step, landed, bases).items()}
     staged = seal_all(step, bases, statement, extra_keys, kind=KIND_REPROCESS)
     require_staged(step.catalog, staged, replace(statement, tallies=landed.tallies))
     _require_left(step, quarantine, staged, selected)

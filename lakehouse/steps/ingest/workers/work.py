@@ -13,7 +13,7 @@ from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import Declarations, Stream, Table, iceberg_schema
 from lakehouse.engines.kafka.statement import Counts
 from lakehouse.engines.kafka.tally import Tally, added
-from lakehouse.formats.avro import RegistrySchemas
+from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.settings import KafkaSettings
@@ -62,7 +62,7 @@ def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, 
     work = replace(work, schemas=lookup.first(work.stream, work.bases))
     while (result := _pass(spark, kafka, work, min_partitions=min_partitions)).unresolved:
         _remove(work, result)
-        work = replace(work, schemas=lookup.more(work.schemas or RegistrySchemas(), result.unresolved))
+        work = replace(work, schemas=lookup.more(work.schemas or lookup.nothing, result.unresolved))
     return result
 
 
