@@ -80,6 +80,7 @@ def build_defs(
     declarations = load_sound(settings.declarations, demo=settings.demo)
     streams, mirrors = declarations.streams.values(), declarations.mirrors.values()
     tables = list(declarations.tables.values())
+    maintained = tables if settings.dagster.maintenance_assets else []
     # All checks and nothing else: in a run of assets, a check is skipped where its asset had nothing new.
     prove = dg.define_asset_job(
         PROVE_JOB,
@@ -97,7 +98,7 @@ def build_defs(
             if table.name not in OWN_TABLES  # our own records are no assets
             and (checks_of_table := table_checks(table, declarations, names)) is not None
         ),
-        *(maintenance_checks(table, declarations, names) for table in tables),
+        *(maintenance_checks(table, declarations, names) for table in maintained),
     ]
     stopped = stopped_tables(declarations, _keys(user_definitions), names)
     options = SensorOptions.of(settings)
@@ -124,7 +125,7 @@ def build_defs(
                 )
                 for release in declarations.releases.values()
             ),
-            *(maintenance_asset(table, declarations, names) for table in tables),
+            *(maintenance_asset(table, declarations, names) for table in maintained),
             *([spark_server(names)] if on_server else []),
             *stopped_assets(stopped),
         ],
@@ -134,11 +135,17 @@ def build_defs(
             *(lag_sensor(stream, stream_keys(stream, declarations, names), names, options) for stream in streams),
             *(mirror_sensor(tables, mirror_keys(tables, names), names, options) for tables in mirrors),
             journal_sensor(names, options.status),
-            upkeep_sensor(
-                tables,
-                names,
-                every_seconds=settings.maintenance.every_seconds,
-                status=options.maintenance_status,
+            *(
+                [
+                    upkeep_sensor(
+                        maintained,
+                        names,
+                        every_seconds=settings.maintenance.every_seconds,
+                        status=options.maintenance_status,
+                    )
+                ]
+                if maintained
+                else []
             ),
             *([follows] if (follows := following_sensor(declarations, names, options.status)) else []),
         ],

@@ -76,8 +76,8 @@ def test_the_demo_is_complete() -> None:
     writers = {*(f"stream_{stream}" for stream in streams), "mirror_flights", *derived, "release_analytics"}
     assert pools == {*writers, "maintenance"}, "who maintains a table takes turns with who writes it"
     checks = {key.to_user_string() for key in defs.resolve_asset_graph().asset_check_keys}
-    of_stream = ("exactly_once", "contract_rules", "freshness_and_lag")
-    assert len([c for c in checks if c.split(":")[0] in landed and c.split(":")[1] in of_stream]) == 9 + 6 + 6
+    of_stream = ("exactly_once", "contract_rules", "freshness_and_lag", "retention_forecast")
+    assert len([c for c in checks if c.split(":")[0] in landed and c.split(":")[1] in of_stream]) == 9 + 6 + 6 + 6
     assert "mirror/flights:mirror_is_its_changelog" in checks
     assert "raw/weather:contract_rules" in checks
     assert "quarantine/flights:exactly_once" in checks
@@ -210,6 +210,17 @@ def test_ours_merge_with_a_project_that_has_an_executor_a_spark_and_a_lake_of_it
     assert needed - {"io_manager"} == {"tables", "lake_spark"}
     with pytest.raises(ResourceKeysInvalid, match="sparks"):
         build_defs(load_settings(conf, {}), resource_keys={"sparks": "x"})
+
+
+def test_the_assets_of_maintenance_can_be_folded_away(conf: Path) -> None:
+    """Guarded mechanism: one setting takes them, their checks and their sensor out of Dagster, and nothing else."""
+    whole = build_defs(load_settings(conf, {}))
+    folded = build_defs(load_settings(conf, {"LAKEHOUSE__DAGSTER__MAINTENANCE_ASSETS": "false"}))
+    dg.Definitions.validate_loadable(folded)
+    before, after = whole.resolve_asset_graph(), folded.resolve_asset_graph()
+    assert {key.path[0] for key in before.get_all_asset_keys() - after.get_all_asset_keys()} == {"maintenance"}
+    assert not [check for check in after.asset_check_keys if check.asset_key.path[0] == "maintenance"]
+    assert {sensor.name for sensor in whole.sensors or []} - {s.name for s in folded.sensors or []} == {"upkeep"}
 
 
 def test_a_prefix_stands_before_every_asset_of_ours(conf: Path) -> None:

@@ -57,6 +57,8 @@ def imported(files: Iterable[Path]) -> set[str]:
     known = packages_distributions()
     names = {name for file in files for name in modules(file)}
     ours = {"lakehouse", "lakehouse_tests", "benchmarks"}
+    # Several distributions put modules into `google`; of these we use one.
+    known["google"] = ["protobuf"]
     return {canonicalize_name(known[name][0]) for name in names - ours - sys.stdlib_module_names}
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from lakehouse.cli import app
+from lakehouse_tests.cli.whole_command import whole_command
 
 ROOT = Path(__file__).parents[1]
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
@@ -65,7 +64,7 @@ def test_every_command_that_is_named_is_one_with_these_options(page: Path) -> No
     unknown: list[str] = []
     for line in _COMMAND.findall(page.read_text(encoding="utf-8")):
         words = line.split("  ")[0].split("#")[0].split()
-        command: Any = typer.main.get_command(app)
+        command: Any = whole_command()
         while words and hasattr(command, "commands"):
             command = command.commands.get(words.pop(0).split("|")[0])
         options = command.params if command else ()

@@ -24,6 +24,7 @@ SURFACE = [
     "Derived",
     "Dms",
     "Drift",
+    "DropDuplicates",
     "Expire",
     "Flat",
     "Histogram",

@@ -1,47 +1,31 @@
-"""The command itself: its common options, and the one list of its verbs."""
+"""The command itself: its common options, and its verbs, of which it imports only the one that is asked for."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lakehouse.cli.commands.develop.dev import dev
-from lakehouse.cli.commands.develop.down import down
-from lakehouse.cli.commands.develop.init import init
-from lakehouse.cli.commands.develop.jars import jars
-from lakehouse.cli.commands.develop.produce import produce
-from lakehouse.cli.commands.develop.simulate import simulate
-from lakehouse.cli.commands.develop.up import up
-from lakehouse.cli.commands.look.catalog import catalog
-from lakehouse.cli.commands.look.log import log
-from lakehouse.cli.commands.look.status import status
-from lakehouse.cli.commands.look.tables import tables
-from lakehouse.cli.commands.maintain.backup import backup, restore
-from lakehouse.cli.commands.maintain.housekeep import housekeep
-from lakehouse.cli.commands.maintain.lease import lease
-from lakehouse.cli.commands.maintain.maintain import maintain
-from lakehouse.cli.commands.maintain.retire import checkpoint, retire
-from lakehouse.cli.commands.prove.audit import audit
-from lakehouse.cli.commands.prove.replay import replay
-from lakehouse.cli.commands.repair.accept_loss import accept_loss
-from lakehouse.cli.commands.repair.adopt import adopt
-from lakehouse.cli.commands.repair.rebuild import rebuild
-from lakehouse.cli.commands.repair.reprocess import reprocess
-from lakehouse.cli.commands.repair.rollback import forward, rollback
-from lakehouse.cli.commands.run.apply import apply
-from lakehouse.cli.commands.run.derive import derive
-from lakehouse.cli.commands.run.plan import plan
-from lakehouse.cli.commands.run.release import release
-from lakehouse.cli.commands.run.run import run
 from lakehouse.cli.context import Context
 from lakehouse.cli.errors import OneLinePerError
+from lakehouse.cli.lazy_verb import LazyVerb
 from lakehouse.cli.logs import configure_logs
+from lakehouse.cli.verbs import PANELS
 from lakehouse.settings.distribution import refuse_namesake, version
+
+
+class Verbs(OneLinePerError):
+    """The group of all verbs."""
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        for panel, verbs in PANELS.items():
+            for verb in verbs:
+                self.add_command(LazyVerb(verb, panel))
+
 
 app = typer.Typer(
     name="lakehouse",
-    cls=OneLinePerError,
+    cls=Verbs,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="What a person does to a running lakehouse. "
@@ -71,19 +55,3 @@ def common(
     refuse_namesake()
     configure_logs(verbose=verbose)
     ctx.obj = Context(conf, verbose=verbose)
-
-
-PANELS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Run": (run, derive, release, plan, apply),
-    "Look": (status, tables, log, catalog),
-    "Prove": (audit, replay),
-    "Repair": (accept_loss, adopt, reprocess, rebuild, rollback, forward),
-    "Maintain": (maintain, housekeep, lease, checkpoint, retire, backup, restore),
-    "Develop": (init, dev, up, down, produce, simulate, jars),
-}
-for panel, verbs in PANELS.items():
-    for verb in verbs:
-        if isinstance(verb, typer.Typer):
-            app.add_typer(verb, rich_help_panel=panel)
-        else:
-            app.command(rich_help_panel=panel)(verb)

@@ -12,6 +12,7 @@ from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, O
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS
 from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
+from lakehouse.declarations.policies.dropping import DropDuplicates
 from lakehouse.declarations.policies.expectation import (
     Drift,
     Expectation,
@@ -70,6 +71,7 @@ __all__ = [
     "Derived",
     "Dms",
     "Drift",
+    "DropDuplicates",
     "Encoded",
     "Expectation",
     "Expire",

@@ -12,7 +12,7 @@ import pyspark.sql.types as spark
 from lakehouse.declarations.columns.column import Column, PanderaSchema, columns_of
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import table_identifier
-from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium
+from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Flat
 from lakehouse.declarations.policies.maintenance import Maintenance
 from lakehouse.declarations.policies.special_values import SpecialValues, check_special_values
 from lakehouse.declarations.policies.trigger import Trigger
@@ -110,9 +110,18 @@ class Changelog:
             raise DeclarationError(
                 f"{self.name}: '{self.format}' is no format of changes.", remedy="write Debezium(), Dms() or Flat()."
             )
+        if isinstance(self.format, Flat) and self.format.plain_key and len(self.key) != 1:
+            raise DeclarationError(
+                f"{self.name}: a plain Kafka key is one value, and the key has {len(self.key)} columns.",
+                remedy="name one column, or leave plain_key out, where the Kafka key is a JSON object.",
+            )
         if self.null_keys not in ("quarantine", "equal"):
             raise DeclarationError(
                 f"{self.name}: null_keys is '{self.null_keys}'.", remedy="write 'quarantine' or 'equal'."
+            )
+        if self.retention is not None and self.retention <= timedelta(0):
+            raise DeclarationError(
+                f"{self.name}: a retention must be longer than nothing.", remedy="write a timedelta."
             )
         check_special_values(self.name, self.special_values, self.columns, self.key)
         _ = self.table  # checks key, partitioning and properties
@@ -166,7 +175,6 @@ class Changelog:
             description=f"Every change: {self.description}",
             owner=self.owner,
             partitioning=self.partitioning,
-            retention=self.retention,
             properties=self.properties,
             maintenance=self.maintenance,
             coordinates=True,

@@ -7,11 +7,14 @@ from functools import cached_property
 from typing import Literal
 
 import pyspark.sql.types as spark
+from pandera.api.checks import Check
 from pyiceberg.transforms import BucketTransform
 
 from lakehouse.declarations.columns.column import COORDINATES, Column, PanderaSchema, columns_of
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import COORDINATE_NAMES, table_identifier
+from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.policies.dropping import DropDuplicates, check_dropping
 from lakehouse.declarations.policies.expectation import Expectation, References
 from lakehouse.declarations.policies.expectation_rules import check_own_side
 from lakehouse.declarations.policies.maintenance import Maintenance
@@ -20,6 +23,7 @@ from lakehouse.declarations.storage.properties import check_properties
 
 WriteMode = Literal["append", "merge", "overwrite"]
 _LAYOUT = ("partitioning", "sort_order")
+_LEAST_FRESH = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,15 +35,18 @@ class Table:
         schema: a pandera model (or schema) with columns, documentation and rules; or columns, for tables of our own.
         description: what one row is.
         owner: who answers for it.
-        key: the columns that identify a row; all required.
+        key: the columns that identify a row; all required. They are the table's identifier fields, for every engine.
         partitioning: such as `month(time_hour)`, `bucket(16, id)`, `truncate(4, code)` or `origin`.
         sort_order: such as `time_hour`, `id desc nulls last`.
         write_mode: how its writer changes it.
-        retention: how long rows are kept; forever if None.
         runtime_date_column: the date column that carries the runtime date, for derived tables.
+        fresh_within: how old its newest materialization may become: Dagster's own FreshnessPolicy.
         properties: further Iceberg table properties.
         maintenance: how it is maintained.
         expects: what is checked beyond the rules of its columns: references, distributions, conversions.
+        duplicates: which records of its stream are dropped because they are there already.
+        keep: column → pandera check; a record of its stream whose value does not pass is dropped, and counted. A null
+            passes.
         coordinates: whether it ends with the Kafka coordinates; set for every table that a stream writes.
     """
 
@@ -51,11 +58,13 @@ class Table:
     partitioning: tuple[str, ...] = ()
     sort_order: tuple[str, ...] = ()
     write_mode: WriteMode = "append"
-    retention: timedelta | None = None
     runtime_date_column: str | None = None
+    fresh_within: timedelta | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
     maintenance: Maintenance = field(default_factory=Maintenance)
     expects: tuple[Expectation, ...] = ()
+    duplicates: DropDuplicates | None = None
+    keep: Mapping[str, Check] = field(default_factory=dict[str, Check])
     coordinates: bool = False
 
     def __post_init__(self) -> None:
@@ -76,15 +85,17 @@ class Table:
             raise DeclarationError(
                 f"{self.name}: unknown write mode '{self.write_mode}'.", remedy="write append, merge or overwrite."
             )
-        if self.retention is not None and self.retention <= timedelta(0):
+        if self.fresh_within is not None and self.fresh_within < _LEAST_FRESH:
             raise DeclarationError(
-                f"{self.name}: a retention must be longer than nothing.", remedy="write a timedelta."
+                f"{self.name}: fresh_within is {self.fresh_within}, and Dagster looks once a minute.",
+                remedy="write a timedelta of at least a minute.",
             )
         self._check_key()
         self._check_layout()
         self._check_runtime_date()
         self._check_expectations()
         self._check_maintenance()
+        check_dropping(self.name, self.own_columns, self.key, self.duplicates, self.keep)
         check_properties(self)
 
     @property
@@ -149,6 +160,7 @@ class Table:
             raise DeclarationError(f"{self.name}, key: a column is named twice.", remedy="name it once.")
 
     def _check_layout(self) -> None:
+        iceberg_schema(self)  # refuses what no column can be
         sort_terms(self)
         for term in partition_terms(self):
             # A day shows all of a date, and a month or year shows part of it: only a hash shows nothing.

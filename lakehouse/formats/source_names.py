@@ -18,6 +18,7 @@ pc: Any = pyarrow.compute  # its functions are made at import, unknown to type c
 # for each, in the name that the parser is given and in the messages that it reads.
 _STAND_INS = {code: chr(0xF000 + code) for code in (*range(0x20), ord('"'), ord("\\"))}
 _ORIGINALS = {ord(letter): chr(code) for code, letter in _STAND_INS.items()}
+_NOT_STANDING_IN = chr(0xF0FF)
 _STRING = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?', re.DOTALL)
 
 
@@ -47,23 +48,32 @@ def original_name(text: str) -> str:
 
 
 class QuotedNames:
-    """Names that the parser does not take, in messages and in what is said of them."""
+    """Names that the parser does not take, in messages and in what is said of them.
+
+    A message may have a member that is itself called as what stands for a name: it is given yet another.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = {name: parser_name(name) for name in names if parser_name(name) != name}
+        quoted = {name: parser_name(name) for name in names if parser_name(name) != name}
+        self._marks = [b"\\", *(stand_in.encode() for stand_in in quoted.values())]
+        self._names = quoted | {stand_in: stand_in + _NOT_STANDING_IN for stand_in in quoted.values()}
         self._originals = {stand_in: name for name, stand_in in self._names.items()}
 
     def hide(self, values: pa.BinaryArray) -> pa.BinaryArray:
         """Messages with the parser's names in the place of these; nearly always the messages themselves."""
-        if not self._names or not bool(pc.any(pc.match_substring(values, b"\\")).as_py()):
+        if not self._names or not any(pc.any(pc.match_substring(values, mark)).as_py() for mark in self._marks):
             return values
         return pa.array([self.hidden(value) for value in values.to_pylist()], values.type)
 
     def hidden(self, value: bytes | None) -> bytes | None:
         """The same for one message or key."""
-        if not self._names or value is None or b"\\" not in value:
+        if not self._names or value is None or not any(mark in value for mark in self._marks):
             return value
         return _STRING.sub(partial(_member, self._names), value)
+
+    def written(self, name: str) -> str:
+        """What stands in messages for a name of the parser's."""
+        return self._originals.get(name, name)
 
     def shown(self, errors: Mapping[int, RecordError]) -> dict[int, RecordError]:
         """What is wrong with messages, by the names that they have."""

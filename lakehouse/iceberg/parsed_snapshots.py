@@ -31,7 +31,7 @@ def parsed_snapshots(documents: Sequence[dict[str, Any]]) -> list[Snapshot]:
 def _parse(document: dict[str, Any]) -> Snapshot:
     snapshot_id = document.get("snapshot-id", -1)
     known = _parsed.get(snapshot_id)
-    if known is not None and known[0] == document:
+    if known is not None and (known[0] is document or known[0] == document):
         return known[1]
     snapshot = Snapshot.model_validate(document)
     _parsed[snapshot_id] = (document, snapshot)

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, ByteSize, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from lakehouse.settings.database_address import require_database_address
 from lakehouse.settings.parameters import Parameter, problem_of
 from lakehouse.settings.plain_secret import hidden
 from lakehouse.settings.secret import revealed
@@ -82,8 +83,15 @@ class CatalogSettings(Section):
 
     @property
     def address(self) -> str:
-        """The address in the clear; secrets are looked up here, so keep it out of messages."""
-        return revealed(self.uri)
+        """The address in the clear; secrets are looked up here, so keep it out of messages.
+
+        Raises:
+            SettingsError: a secret cannot be looked up, or it is no address of a database where one is needed.
+        """
+        address = revealed(self.uri)
+        if self.type == "sql":
+            require_database_address(address, self.name)
+        return address
 
     @field_validator("uri")
     @classmethod
@@ -267,10 +275,13 @@ class DagsterSettings(Section):
     Attributes:
         asset_key_prefix: what stands before the names of tables in asset keys, with slashes: `corp/lake` makes
             `raw.flights` the asset `corp/lake/raw/flights`. To Dagster it is another asset then, without the history.
+        maintenance_assets: whether Dagster shows an asset `maintenance/<table>` for each table, with its checks.
+            Without them nothing is maintained by itself; `lakehouse maintain` does it all the same.
         keep_runs_days: runs that ended longer ago are deleted with their events; their commits stay in the audit log.
     """
 
     asset_key_prefix: str = Field(default="", pattern=r"^([A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*)?$")
+    maintenance_assets: bool = True
     keep_runs_days: int = Field(default=7, ge=1)
 
 

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-import typer
-
-from lakehouse.cli.main import app
+from lakehouse_tests.cli.whole_command import whole_command
 
 
 class Trouble(Enum):
@@ -104,6 +102,7 @@ EXIT_CODES: Mapping[str, Row] = {
     "apply": Row("", _, 0, 2, 2, 2, 0),
     "status": Row("", _, 2, 2, 2, 2, 0),
     "tables": Row("", _, 2, 2, 2, 2, 0),
+    "metrics": Row("", _, 2, 2, 2, 2, 0),
     "log": Row("", "--table no.such", 0, 2, 2, 0, 0),
     "catalog env": Row("", "nosuch", 0, 0, 2, 0, 0),
     "audit": Row("", "nosuch", 0, 2, 2, 2, 2),
@@ -129,13 +128,14 @@ EXIT_CODES: Mapping[str, Row] = {
     "down": Row("", _, 0, 0, 2, 0, 0),
     "produce": Row("flights --unread --file {lines}", "nosuch", 2, _, 2, _, _),
     "jars": Row("", _, _, _, 2, _, _),
+    "verify": Row("--yes", _, 2, 2, 2, _, _),
     "simulate changes": Row("--days 1", _, 2, _, 2, _, _),
 }
 
 
 def verbs() -> Iterator[tuple[str, Any]]:
     """All verbs that the command has, by name."""
-    yield from _below(typer.main.get_command(app), ())
+    yield from _below(whole_command(), ())
 
 
 def _below(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
-import typer
 from typer.testing import CliRunner
 
-from lakehouse.cli.main import PANELS, app
+from lakehouse.cli.main import app
+from lakehouse.cli.verbs import PANELS
+from lakehouse_tests.cli.whole_command import whole_command
 
 HELP = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120"}).output
 
@@ -15,25 +16,24 @@ HELP = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120"}).output
 def test_each_verb_is_in_a_panel_and_says_what_it_does_in_a_sentence() -> None:
     assert [panel for panel in PANELS if f" {panel} ─" not in HELP] == []
     for verb in (verb for verbs in PANELS.values() for verb in verbs):
-        name = getattr(verb, "__name__", "").replace("_", "-") or verb.info.name
-        assert f"│ {name} " in HELP
+        assert f"│ {verb.name} " in HELP
 
 
 REPORTS = {
     *("run", "derive", "release show", "release list", "release rollback", "plan", "apply"),
     *("status", "tables", "log", "catalog env", "audit", "replay", "accept-loss", "adopt", "reprocess", "rebuild"),
     *("maintain", "housekeep", "lease take", "lease list", "lease release", "checkpoint", "retire"),
-    *("backup", "restore", "rollback", "forward"),
+    *("backup", "restore", "rollback", "forward", "verify"),
 }
 
 
-def test_what_reports_something_can_print_json_and_only_what_starts_or_sends_cannot() -> None:
-    command = typer.main.get_command(app)
+def test_what_reports_something_can_print_json_and_only_what_starts_or_sends_or_has_a_format_cannot() -> None:
+    command = whole_command()
     options = {
         " ".join(path): {word for option in verb.params for word in option.opts} for path, verb in _verbs(command)
     }
     assert {name for name, words in options.items() if "--json" in words} == REPORTS
-    assert options.keys() - REPORTS == {"dev", "up", "down", "produce", "simulate changes", "jars", "init"}
+    assert options.keys() - REPORTS == {"dev", "up", "down", "produce", "simulate changes", "jars", "init", "metrics"}
 
 
 def _verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -56,6 +56,15 @@ def test_an_error_speaks_of_what_the_message_says() -> None:
     assert ["`unit price`" in error.message for error in errors.values()] == [True, True]
 
 
+def test_a_member_called_as_what_stands_for_a_quote_is_no_column() -> None:
+    decoder = JsonDecoder(SCHEMA, {"price": 'the "price"'})
+    stand_in = parser_name('the "price"')
+    values = [{"number": 1, stand_in: 5}, {"number": 2, 'the "price"': 3, stand_in: 4}]
+    spellings = [json.dumps(value, ensure_ascii=plain).encode() for value in values for plain in (True, False)]
+    decoded = decoder.decode(pa.array(spellings, pa.binary()))
+    assert [row["price"] for row in decoded.batch.to_pylist()] == [None, None, 3, 3]
+
+
 def test_a_field_that_routes_may_be_a_column_of_another_name() -> None:
     schema = pa.schema([("number", pa.int64()), ("kind", pa.string())])
     aliases = {"a": {"number": QUOTED, "kind": "the kind"}, "b": {}}

@@ -141,7 +141,7 @@ INGEST = (
         promise="P1: A topic that was made anew waits unread, and looks read, until it is as long as the one before.",
         keeps="lakehouse.steps.ingest.plan:require_same_log",
         lets_pass=gives(None),
-        guard="orchestration/resources/test_stream_status.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
+        guard="steps/ingest/test_standing.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
     ),
     Mechanism(
         name="loss of unread offsets",
@@ -154,9 +154,37 @@ INGEST = (
         name="adopting skips nothing",
         promise="P1: Adopting rows moves a stream past offsets that nobody has read, and no line of the loss ledger "
         "says so.",
-        keeps="lakehouse.steps.ingest.repair.adoption:_require_none_skipped",
+        keeps="lakehouse.steps.ingest.repair.go_on:require_none_skipped",
         lets_pass=gives(None),
         guard="steps/ingest/repair/test_adoption_skips.py::test_another_topic_is_read_from_its_beginning",
+    ),
+    Mechanism(
+        name="files that a sink has announced",
+        promise="P1: A stream goes on from a sink's group, past records that are in no snapshot of its table.",
+        keeps="lakehouse.steps.ingest.repair.connect_sink:_announces",
+        lets_pass=gives(False),
+        guard="steps/ingest/repair/test_connect_sink.py::test_files_that_no_snapshot_lists",
+    ),
+    Mechanism(
+        name="rows of another writer",
+        promise="P1: Rows without coordinates come or go, and the proof does not see it.",
+        keeps="lakehouse.proofs.audit.stream:_judge_without",
+        lets_pass=gives(()),
+        guard="steps/ingest/repair/test_adopted_writer.py::test_rows_that_name_no_record_are_counted_and_stay",
+    ),
+    Mechanism(
+        name="records dropped by rule",
+        promise="P1: A declared rule drops records, and the seal does not count them by partition.",
+        keeps="lakehouse.proofs.audit.chain_findings:_judge_dropped",
+        lets_pass=gives(()),
+        guard=_CHAIN + "test_what_a_declared_rule_drops_is_tallied",
+    ),
+    Mechanism(
+        name="files with duplicates",
+        promise="P1: A record that is counted as a duplicate is in its table all the same.",
+        keeps="lakehouse.steps.ingest.duplicates.drop:_may_hold",
+        lets_pass=gives(False),
+        guard="steps/ingest/duplicates/test_drop.py::test_files_that_may_hold_a_duplicate_are_written_anew",
     ),
     Mechanism(
         name="loss ledger",

@@ -70,6 +70,20 @@ MAINTENANCE = (
         guard="protocol/cleanup/test_store_clock.py::test_a_clock_beside_the_stores[90-True]",
     ),
     Mechanism(
+        name="age before count",
+        promise="P5: A count that nobody asked for ends time travel long before the age that readers are told.",
+        keeps="lakehouse.steps.maintenance.expire.snapshot_selection:_by_policy",
+        lets_pass=lambda original: lambda main, now, policy: original(main, now, replace(policy, max_snapshots=50)),
+        guard=_DECIDE + "test_a_count_that_nobody_asked_for_never_cuts_below_the_age",
+    ),
+    Mechanism(
+        name="age in a publish",
+        promise="P5: A publish forgets snapshots that are younger than the age that readers are told.",
+        keeps="lakehouse.protocol.commit.trim:_younger",
+        lets_pass=lambda original: lambda newest_first, least, since_ms: original(newest_first, least, None),
+        guard="protocol/commit/test_trimmed_by_age.py::test_without_a_count_nothing_goes_that_is_younger_than_the_age",
+    ),
+    Mechanism(
         name="tag of a beginning",
         promise="P5: A publish trims the snapshot with which a mirror began.",
         keeps="lakehouse.steps.cdc.plan.initial_tag:hold_initial",

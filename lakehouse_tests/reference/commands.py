@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import typer
-
-from lakehouse.cli.main import app
 from lakehouse_tests.cli.exit_codes import EXIT_CODES, Trouble
+from lakehouse_tests.cli.whole_command import whole_command
 from lakehouse_tests.reference.lines import head, item, sentence, wrapped
 
 _CODES = {
@@ -24,7 +22,7 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    root: Any = typer.main.get_command(app)
+    root: Any = whole_command()
     yield from head("Commands", "What `lakehouse --help` says, and the help of each command.")
     yield from ("", *wrapped(root.help), "", "Before the command:", "")
     yield from _options(root)

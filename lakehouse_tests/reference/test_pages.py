@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.cli.main import PANELS
+from lakehouse.cli.verbs import PANELS
 from lakehouse_tests.reference import checks, declarations
 from lakehouse_tests.reference.lines import COMMAND, attributes
 from lakehouse_tests.reference.pages import FOLDER, PAGES
@@ -21,7 +21,7 @@ def test_everything_that_users_declare_is_there() -> None:
 
 def test_every_command_is_there() -> None:
     text = (FOLDER / "commands.md").read_text(encoding="utf-8")
-    verbs = [getattr(verb, "__name__", "").replace("_", "-") or verb.info.name for v in PANELS.values() for verb in v]
+    verbs = [verb.name for verbs in PANELS.values() for verb in verbs]
     assert [verb for verb in verbs if f"### `lakehouse {verb}`" not in text] == []
 
 

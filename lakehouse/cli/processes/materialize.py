@@ -27,6 +27,7 @@ from lakehouse.orchestration.resources.maintenance_metadata import GROUP, is_mai
 from lakehouse.orchestration.run_context import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
 from lakehouse.protocol.errors import CommitError
 from lakehouse.quantities import quantity
+from lakehouse.settings import Settings
 
 MOST_ROUNDS = 1000
 
@@ -125,7 +126,13 @@ def _dagster(context: Context) -> Generator[tuple[dg.Definitions, dg.DagsterInst
             name_missing_settings(context, instance, home.path)
         if ended := end_dead_runs(instance, context.settings.state, unmarked=False):
             say(context, f"ended {quantity(len(ended), 'run')} of killed processes")
-        yield dg.Definitions.merge(build_defs(context.settings), progress), instance
+        yield dg.Definitions.merge(build_defs(_with_maintenance(context.settings)), progress), instance
+
+
+def _with_maintenance(settings: Settings) -> Settings:
+    """The same, with the assets of maintenance: a person who asks for it gets it, also where Dagster hides them."""
+    dagster = settings.dagster.model_copy(update={"maintenance_assets": True})
+    return settings.model_copy(update={"dagster": dagster})
 
 
 def _log(context: Context, lake: Lake, instance: dg.DagsterInstance) -> None:

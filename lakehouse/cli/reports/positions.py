@@ -11,12 +11,12 @@ from lakehouse.cli.servers import local_broker
 from lakehouse.declarations import Declarations, Stream
 from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, read_topic
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.orchestration.resources.stream_status import Standing
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.read_group import Pinned
 from lakehouse.steps.cdc.status import MirrorStanding, mirror_standing
 from lakehouse.steps.ingest.refusals import IngestRefused
+from lakehouse.steps.ingest.standing import Standing
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def stream_states(
     answers = ask_broker and (broker is None or broker.running())
     states: list[StreamState] = []
     for stream in declarations.streams.values():
-        statement = _statement(stream, group)
+        statement = statement_of(stream, group)
         position = dict(sorted(statement.end.items())) if statement else None
         unread, problem = None, None
         if answers:
@@ -114,7 +114,8 @@ def show_problems(context: Context, states: list[StreamState]) -> None:
             context.out.print(state.problem, style="red", highlight=False, markup=False, soft_wrap=True)
 
 
-def _statement(stream: Stream, group: Mapping[str, Pinned]) -> KafkaStatement | None:
+def statement_of(stream: Stream, group: Mapping[str, Pinned]) -> KafkaStatement | None:
+    """What the newest seal of a stream says of Kafka; None before the first run, and where the seal is broken."""
     try:
         sealed = group[stream.quarantine_table].sealed if stream.quarantine_table in group else None
     except SealBroken:  # told of the table itself

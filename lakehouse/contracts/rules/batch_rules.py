@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
+from pandera.api.checks import Check
 
 from lakehouse.contracts.rules.compile import compile_check
 from lakehouse.contracts.rules.condition import Condition
@@ -96,6 +97,25 @@ def compile_rules(table: HasColumns) -> Rules:
             rule = BatchRule(column.name, _name(check), condition, column.sensitive)
             (warning if _only_warns(column, check) else blocking).append(rule)
     return Rules(tuple(blocking), tuple(warning), tuple(c.name for c in table.columns if c.expected))
+
+
+def compile_filter(table: HasColumns, keep: Mapping[str, Check]) -> tuple[BatchRule, ...]:
+    """The declared conditions under which a record is kept.
+
+    Raises:
+        UnknownRule: A check cannot be judged record by record.
+    """
+    kinds = arrow_schema(table)
+    sensitive = {column.name for column in table.columns if column.sensitive}
+    return tuple(
+        BatchRule(
+            name,
+            _name(check),
+            compile_check(f"{table.name}.{name}", check, kinds.field(name).type),
+            name in sensitive,
+        )
+        for name, check in keep.items()
+    )
 
 
 def _only_warns(column: Column, check: Any) -> bool:

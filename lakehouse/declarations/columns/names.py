@@ -26,6 +26,7 @@ RESERVED_NAMES = frozenset(
 )
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A name becomes a folder, and with others a step's name; file systems end at 255 bytes, catalogs at 255 characters.
 LONGEST_NAME = 100
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -38,14 +39,23 @@ def table_identifier(name: str) -> tuple[str, str]:
         DeclarationError: the name is not of that form.
     """
     parts = identifier_of(name)
-    if len(parts) != 2 or not all(_IDENTIFIER.fullmatch(part) for part in parts):
+    if len(parts) != 2 or not all(_TABLE.fullmatch(part) for part in parts):
         raise DeclarationError(
-            f"'{_shortened(name)}' cannot name a table.",
-            remedy="write namespace.table, both of letters, digits and underscores, beginning with a letter.",
+            f"'{_shortened(name)}' cannot name a table{_why(name, len(parts))}.",
+            remedy="write namespace.table, both of letters, digits and underscores, beginning with no digit.",
         )
     for part in parts:
         _check_length(part, "a namespace or table")
     return parts[0], parts[1]
+
+
+def _why(name: str, parts: int) -> str:
+    """What of a name some catalogs would allow, and why it is not to be had here."""
+    if parts > 2 and all(name.split(".")):
+        return ": a namespace within a namespace is nothing that Hive or Glue has, and seals name tables by two parts"
+    if "-" in name:
+        return ": no name of a Dagster step has a dash, and most engines would want it quoted"
+    return ""
 
 
 def check_stream_name(name: str) -> None:

@@ -6,7 +6,7 @@ positions: raise it by one when the source starts counting anew (another cluster
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 from lakehouse.declarations.columns.error import DeclarationError
 
@@ -83,7 +83,8 @@ class Flat:
     """Flattened records: the row's columns beside some that tell of the change.
 
     Attributes:
-        operation: field of the operation.
+        operation: field of the operation; None: each record with a value is the row as it is now, as in a compacted
+            topic, and one without deletes it.
         operations: what its values mean; any other value goes to quarantine.
         position: one or two whole-number fields, commit position first; none: the Kafka offset is the position, which
             is right where every key keeps to its partition and the topic is written in order.
@@ -93,9 +94,10 @@ class Flat:
         unavailable: text that stands for a value that was not sent.
         epoch: goes in front of every position.
         ignored: fields that are left out on purpose.
+        plain_key: the Kafka key is the value of the one key column itself, text or number, and no JSON object.
     """
 
-    operation: str = "__op"
+    operation: str | None = "__op"
     operations: Mapping[str, Operation] = field(default_factory=lambda: dict(FLAT_OPERATIONS))
     position: tuple[str, ...] = ("__source_lsn",)
     deleted: str | None = None
@@ -104,6 +106,20 @@ class Flat:
     unavailable: str = "__debezium_unavailable_value"
     epoch: int = 0
     ignored: tuple[str, ...] = ()
+    plain_key: bool = False
+
+    @classmethod
+    def upserts(cls, *, plain_key: bool = False, source_time: str | None = None, ignored: tuple[str, ...] = ()) -> Self:
+        """A compacted topic: the last value of each key is its row, and a tombstone deletes it.
+
+        The order is that of the offsets, so each key has to keep to its partition, as Kafka's own partitioners see to.
+
+        Args:
+            plain_key: as the attribute.
+            source_time: field of the source's time.
+            ignored: fields that are left out on purpose.
+        """
+        return cls(operation=None, position=(), plain_key=plain_key, source_time=source_time, ignored=ignored)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""

@@ -41,7 +41,7 @@ class Expire:
     Attributes:
         max_snapshot_age: older ones go.
         min_snapshots_to_keep: the newest ones, which stay whatever their age.
-        max_snapshots: beyond so many, the oldest go whatever their age.
+        max_snapshots: beyond so many, the oldest go whatever their age; None never cuts below `max_snapshot_age`.
         at_least: fewer than so many are not worth a commit.
         lease_for: how long a mirror's or a derived table's hold on its input lasts without being renewed.
         lease_grace: how long after its end a lease is dropped; None warns of it and never drops it.
@@ -49,7 +49,7 @@ class Expire:
 
     max_snapshot_age: timedelta = 5 * DAY
     min_snapshots_to_keep: int = 20
-    max_snapshots: int = 50
+    max_snapshots: int | None = None
     at_least: int = 10
     lease_for: timedelta = 7 * DAY
     lease_grace: timedelta | None = None
@@ -65,7 +65,7 @@ class Expire:
             max_snapshot_age=may.some_time(),
             # The newest snapshot after a rewrite is maintenance's own: with one, only that would be left.
             min_snapshots_to_keep=may.whole(2),
-            max_snapshots=may.whole(self.min_snapshots_to_keep, also=" (min_snapshots_to_keep)"),
+            max_snapshots=may.whole(self.min_snapshots_to_keep, also=" (min_snapshots_to_keep)") | may.NONE,
             at_least=may.whole(1),
             lease_for=may.some_time(),
             lease_grace=may.time() | may.NONE,
@@ -212,6 +212,7 @@ def maintenance_properties(policy: Maintenance) -> dict[str, str]:
             policy.expire.max_snapshot_age // timedelta(milliseconds=1)
         )
         properties["history.expire.min-snapshots-to-keep"] = str(policy.expire.min_snapshots_to_keep)
-        # Publishing trims entries too, where nobody maintains. What it trims no expiry can free: so at twice as many.
-        properties[KEEP_SNAPSHOTS] = str(2 * policy.expire.max_snapshots)
+        if policy.expire.max_snapshots is not None:
+            # Publishing trims entries too, where nobody maintains. What it trims no expiry can free: so at twice that.
+            properties[KEEP_SNAPSHOTS] = str(2 * policy.expire.max_snapshots)
     return properties

@@ -190,6 +190,13 @@ def _joined(declarations: Declarations) -> Declarations:
             stream, declarations.tables[stream.tables[0]].owner
         )
         declarations.files[stream.quarantine_table] = file
+    for name, table in declared.items():
+        if (table.duplicates or table.keep) and name.casefold() not in writers:
+            raise Contradiction(
+                f"{declarations.files[name]}: {name} declares what is dropped of its stream, and no stream writes it.",
+                remedy="leave `duplicates` and `keep` out, or name the table in a stream.",
+                tables=[name],
+            )
     check_derived(declarations.derived, declarations)
     check_releases(declarations.releases, declarations)
     check_expectations(declarations)

@@ -19,16 +19,18 @@ from pyiceberg.table.update.sorting import UpdateSortOrder
 from pyiceberg.types import PrimitiveType
 from typing_extensions import override
 
-from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.columns.schemas import iceberg_schema, identifier_columns
 from lakehouse.declarations.schema_changes.changes import (
     AddColumn,
     Change,
     ColumnChange,
     DocumentColumn,
+    IdentifyRows,
     RelaxColumn,
     Repartition,
     Resort,
     SetProperty,
+    UnsetProperty,
     UpgradeFormat,
     WidenColumn,
 )
@@ -41,16 +43,16 @@ from lakehouse.retry import OTHERS_FIRST, pause
 _TRIES = 10
 
 
-def plan(table: Table, catalog: Catalog) -> TablePlan:
-    """Load a table, if it exists, and compare it with its declaration.
+def plan(table: Table, catalog: Catalog, *, adopting: bool = False) -> TablePlan:
+    """Load a table, if it exists, and compare it with its declaration; `adopting` as in `diff`.
 
     Raises:
         WouldLoseData: see `diff`.
     """
     try:
-        return diff(table, catalog.load_table(table.identifier))
+        return diff(table, catalog.load_table(table.identifier), adopting=adopting)
     except NoSuchTableError:
-        return diff(table, None)
+        return diff(table, None, adopting=adopting)
 
 
 def apply(planned: TablePlan, catalog: Catalog) -> IcebergTable:
@@ -73,7 +75,7 @@ def apply(planned: TablePlan, catalog: Catalog) -> IcebergTable:
             if tries_left == 0 or planned.base is None or catalog.table_exists(planned.identifier):
                 raise
         pause(2 * OTHERS_FIRST)
-        planned = plan(planned.table, catalog)
+        planned = plan(planned.table, catalog, adopting=planned.adopting)
     raise AssertionError("unreachable")
 
 
@@ -92,7 +94,7 @@ def _create(table: Table, catalog: Catalog) -> IcebergTable:
     catalog.create_namespace_if_not_exists(namespace)
     return catalog.create_table(
         table.identifier,
-        schema=iceberg_schema(table),
+        schema=iceberg_schema(table, identifier_columns(table)),
         partition_spec=partition_spec(table),
         sort_order=sort_order(table),
         properties={"format-version": FORMAT_VERSION, **table_properties(table)},
@@ -103,7 +105,7 @@ def _change(transaction: Transaction, changes: tuple[Change, ...]) -> None:
     # Format before columns, columns before the layout that may be built on them.
     if any(isinstance(change, UpgradeFormat) for change in changes):
         transaction.upgrade_table_version(int(FORMAT_VERSION))  # pyright: ignore[reportArgumentType]
-    columns = [change for change in changes if isinstance(change, ColumnChange)]
+    columns = [change for change in changes if isinstance(change, ColumnChange | IdentifyRows)]
     if columns:
         with transaction.update_schema() as schema:
             for change in columns:
@@ -116,10 +118,12 @@ def _change(transaction: Transaction, changes: tuple[Change, ...]) -> None:
     properties = {change.key: change.after for change in changes if isinstance(change, SetProperty)}
     if properties:
         transaction.set_properties(properties)
+    if unset := [change.key for change in changes if isinstance(change, UnsetProperty)]:
+        transaction.remove_properties(*unset)
 
 
 @singledispatch
-def _change_column(change: ColumnChange, _: UpdateSchema) -> None:
+def _change_column(change: ColumnChange | IdentifyRows, _: UpdateSchema) -> None:
     raise NotImplementedError(change)
 
 
@@ -146,6 +150,11 @@ def _(change: RelaxColumn, schema: UpdateSchema) -> None:
 @_change_column.register
 def _(change: DocumentColumn, schema: UpdateSchema) -> None:
     schema.update_column(change.path, doc=change.doc)
+
+
+@_change_column.register
+def _(change: IdentifyRows, schema: UpdateSchema) -> None:
+    schema.set_identifier_fields(*change.after)
 
 
 class _UpdateSortOrder(UpdateSortOrder):

@@ -111,6 +111,28 @@ class SetProperty:
 
 
 @dataclass(frozen=True)
+class UnsetProperty:
+    """A table property of an earlier declaration."""
+
+    key: str
+    before: str
+
+    def __str__(self) -> str:
+        return f"unset {self.key} (was {self.before!r})"
+
+
+@dataclass(frozen=True)
+class IdentifyRows:
+    """The identifier fields: which columns name a row, for every engine."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"identify rows by {', '.join(self.after) or 'nothing'} (was {', '.join(self.before) or 'nothing'})"
+
+
+@dataclass(frozen=True)
 class UpgradeFormat:
     """Iceberg format 1 becomes 2, which branches and row deletes need."""
 
@@ -119,4 +141,4 @@ class UpgradeFormat:
 
 
 ColumnChange = AddColumn | WidenColumn | RelaxColumn | DocumentColumn
-Change = CreateTable | ColumnChange | Repartition | Resort | SetProperty | UpgradeFormat
+Change = CreateTable | ColumnChange | IdentifyRows | Repartition | Resort | SetProperty | UnsetProperty | UpgradeFormat

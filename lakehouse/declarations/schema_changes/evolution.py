@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyiceberg import types as iceberg
 from pyiceberg.schema import Schema
 
+from lakehouse.declarations.schema_changes.adopted_coordinates import ADOPT, RENAME, is_coordinate
 from lakehouse.declarations.schema_changes.changes import (
     AddColumn,
     ColumnChange,
@@ -75,7 +76,7 @@ def _struct(declared: iceberg.StructType, stored: iceberg.StructType, parent: Pa
         elif column.required:
             differences.refuse(
                 f"column {dotted(path)} is new and required, and rows that are there have no value for it",
-                "declare it nullable=True.",
+                ADOPT if is_coordinate(path) else "declare it nullable=True.",
             )
         else:
             differences.changes.append(AddColumn(path, column.field_type, column.doc, previous))
@@ -129,7 +130,7 @@ def _type(declared: iceberg.IcebergType, stored: iceberg.IcebergType, path: Path
             differences.refuse(
                 f"column {dotted(path)} is {shown(stored)} in the table and {shown(declared)} in the declaration, "
                 "which cannot hold all its values",
-                f"declare {shown(stored)}, or add a column of another name.",
+                RENAME if is_coordinate(path) else f"declare {shown(stored)}, or add a column of another name.",
             )
 
 

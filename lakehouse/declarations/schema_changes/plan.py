@@ -6,13 +6,18 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import VoidTransform
 
-from lakehouse.declarations.columns.schemas import iceberg_schema
+from lakehouse.declarations.columns.schemas import iceberg_schema, identifier_columns
+from lakehouse.declarations.policies.maintenance import KEEP_SNAPSHOTS
+from lakehouse.declarations.schema_changes.adopted_coordinates import with_optional_coordinates
 from lakehouse.declarations.schema_changes.changes import (
     Change,
     CreateTable,
+    IdentifyRows,
+    RelaxColumn,
     Repartition,
     Resort,
     SetProperty,
+    UnsetProperty,
     UpgradeFormat,
 )
 from lakehouse.declarations.schema_changes.evolution import Problem, compare
@@ -48,11 +53,13 @@ class TablePlan:
         table: the declaration.
         base: the table as it was loaded, or None if it does not exist.
         changes: in the order in which they are made; together in one commit.
+        adopting: whether a person takes the table over from another writer.
     """
 
     table: Table
     base: IcebergTable | None
     changes: tuple[Change, ...]
+    adopting: bool = False
 
     @property
     def identifier(self) -> tuple[str, str]:
@@ -64,22 +71,25 @@ class TablePlan:
         return bool(self.changes)
 
 
-def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
+def diff(table: Table, stored: IcebergTable | None, *, adopting: bool = False) -> TablePlan:
     """Compare a declaration with its table.
 
     Args:
         table: the declaration, with coordinates if a stream writes it.
         stored: the table, or None if it does not exist.
+        adopting: whether a person takes the table over from another writer: it then gets the Kafka coordinates.
 
     Raises:
         WouldLoseData: the table cannot become what is declared; names every column and remedy.
     """
     schema = iceberg_schema(table)
     if stored is None:
-        return TablePlan(table, None, (CreateTable(len(schema.fields)),))
+        return TablePlan(table, None, (CreateTable(len(schema.fields)),), adopting)
     metadata = stored.metadata
     if reason := unwritable_version(metadata.format_version):
         raise WouldLoseData(table.name, (Problem(reason, DOWNGRADE),))
+    if table.coordinates:
+        schema = with_optional_coordinates(schema, metadata.schema(), adopting=adopting)
     differences = compare(schema, metadata.schema())
     if differences.problems:
         # What is to be done for a table in general would break a mirror.
@@ -89,10 +99,19 @@ def diff(table: Table, stored: IcebergTable | None) -> TablePlan:
     if metadata.format_version < int(FORMAT_VERSION):
         changes.append(UpgradeFormat())
     changes.extend(differences.changes)
+    changes.extend(_identify(table, metadata, changes))
     changes.extend(_repartition(table, metadata))
     changes.extend(_resort(table, metadata))
     changes.extend(_properties(table, stored))
-    return TablePlan(table, stored, tuple(changes))
+    return TablePlan(table, stored, tuple(changes), adopting)
+
+
+def _identify(table: Table, metadata: TableMetadata, changes: list[Change]) -> list[Change]:
+    """The key as identifier fields. Those of a table without a key are somebody's, and only lose what may be null."""
+    stored = tuple(sorted(metadata.schema().identifier_field_names()))
+    relaxed = {".".join(change.path) for change in changes if isinstance(change, RelaxColumn)}
+    declared = identifier_columns(table) if table.key else tuple(name for name in stored if name not in relaxed)
+    return [IdentifyRows(stored, declared)] if sorted(declared) != list(stored) else []
 
 
 def _repartition(table: Table, metadata: TableMetadata) -> list[Change]:
@@ -124,8 +143,12 @@ def _properties(table: Table, stored: IcebergTable) -> list[Change]:
     declared = table_properties(table)
     if is_outside_warehouse(stored.catalog, stored.metadata_location):
         declared[DELETE_OLD_METADATA] = "false"  # as the catalog commits it; another lakehouse may need them
-    return [
+    changes: list[Change] = [
         SetProperty(key, stored.properties.get(key), value)
         for key, value in declared.items()
         if stored.properties.get(key) != value
     ]
+    count = stored.properties.get(KEEP_SNAPSHOTS)
+    if count is not None and KEEP_SNAPSHOTS not in declared and table.maintenance.expire is not None:
+        changes.append(UnsetProperty(KEEP_SNAPSHOTS, count))  # it would go on to cut below the declared age
+    return changes

@@ -92,6 +92,8 @@ def partition_terms(table: HasLayout) -> tuple[Term, ...]:
     Raises:
         DeclarationError: a text cannot be read, or does not fit the columns.
     """
+    if not table.partitioning:
+        return ()
     schema = iceberg_schema(table)
     terms = tuple(_term(table, text, schema, "partitioning") for text in table.partitioning)
     columns = {column.name.casefold() for column in table.columns}
@@ -135,6 +137,8 @@ def sort_terms(table: HasLayout) -> tuple[SortTerm, ...]:
     Raises:
         DeclarationError: a text cannot be read, or does not fit the columns.
     """
+    if not table.sort_order:
+        return ()
     schema = iceberg_schema(table)
     terms: list[SortTerm] = []
     for text in table.sort_order:

@@ -14,6 +14,7 @@ from lakehouse.declarations.storage.layout import HasLayout
 from lakehouse.iceberg.locations import PATH_PROPERTIES, is_cut
 
 FORMAT_VERSION = "2"
+_VERSION = "format-version"
 
 _HYGIENE = {
     "write.format.default": "parquet",
@@ -33,7 +34,7 @@ _HYGIENE = {
 }
 _METRICS = "write.metadata.metrics.column."
 # What the rest of the house relies on; a declaration may add properties, but not these.
-_NOT_FOR_DECLARATIONS = ("format-version", "write.wap.enabled", "write.format.default", "comment")
+_NOT_FOR_DECLARATIONS = ("write.wap.enabled", "write.format.default", "comment", "owner")
 
 
 class HasProperties(HasLayout, Protocol):
@@ -72,12 +73,12 @@ class HasProperties(HasLayout, Protocol):
 
 def table_properties(table: HasProperties) -> dict[str, str]:
     """Return the properties that the table should have (its format version is not among them)."""
-    properties = {**_HYGIENE, "comment": table.description, "lakehouse.owner": table.owner}
+    properties = {**_HYGIENE, "comment": table.description, "owner": table.owner, "lakehouse.owner": table.owner}
     if table.key:
         properties["lakehouse.key"] = ",".join(table.key)
     properties.update(path_properties(table))
     properties.update(_maintained(table))
-    properties.update(table.properties)
+    properties.update({key: value for key, value in table.properties.items() if key != _VERSION})
     properties.update(_metrics(table))
     return properties
 
@@ -88,6 +89,7 @@ def check_properties(table: HasProperties) -> None:
     Raises:
         DeclarationError: there is one.
     """
+    check_format_version(table)
     for key in table.properties:
         if key in _NOT_FOR_DECLARATIONS or key.startswith(("lakehouse.", *_owned_metrics(table))):
             raise DeclarationError(
@@ -103,6 +105,29 @@ def check_properties(table: HasProperties) -> None:
             f"{table.name}: the property {key} is set by its maintenance as well.",
             remedy="remove it, and say it in maintenance=Maintenance(…); docs/reference/maintenance.md tells where.",
         )
+
+
+def check_format_version(table: HasProperties) -> None:
+    """Refuse a format version that no step could write.
+
+    Raises:
+        DeclarationError: says why, and what would have to be.
+    """
+    version = table.properties.get(_VERSION, FORMAT_VERSION)
+    if version == FORMAT_VERSION:
+        return
+    if version == "1":
+        reason = "a table of version 1 has neither branches with retention nor row deletes, which steps need"
+    elif version == "3":
+        reason = (
+            "steps commit through PyIceberg, and up to 0.12 it writes neither manifests nor manifest lists of version 3"
+        )
+    else:
+        reason = "Iceberg has no such version that is known here"
+    raise DeclarationError(
+        f"{table.name}: the format version '{version}' cannot be declared: {reason}.",
+        remedy=f"declare {FORMAT_VERSION}, or leave it out; version 3 can be declared once PyIceberg writes it.",
+    )
 
 
 def _maintained(table: HasProperties) -> dict[str, str]:

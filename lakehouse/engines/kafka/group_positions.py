@@ -1,4 +1,4 @@
-"""Where a consumer group says that it has come to in a topic; and a position of ours, written into one for lag tools.
+"""Where a consumer group says that it has come to, and who is in it; a position of ours, written for lag tools.
 
 Nobody of ours reads what is written, and nobody joins that group.
 """
@@ -40,6 +40,19 @@ def committed_positions(kafka: KafkaSettings, topic: str, group: str, partitions
             remedy="name the group that the writer commits to; for a sink of Kafka Connect it is connect-<connector>",
         )
     return positions
+
+
+@patient
+def group_members(kafka: KafkaSettings, group: str) -> tuple[str, ...]:
+    """The client ids of a group's members; empty for a group that nobody is in.
+
+    Raises:
+        BrokerUnreachable: no broker answered.
+        KafkaForbidden: we may not describe the group.
+    """
+    with Connection(kafka) as connection:
+        future = connection.admin.describe_consumer_groups([group], request_timeout=connection.timeout)[group]
+        return tuple(sorted(member.client_id for member in connection.answer(future).members))
 
 
 def group_of(kafka: KafkaSettings, stream: str) -> str:

@@ -1,7 +1,7 @@
-"""Reads through ranges of a topic: at which offsets a committed record is, and whether it has a value."""
+"""Reads through ranges of a topic: at which offsets a committed record is, and whether it has a value, or which."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -120,3 +120,56 @@ def _is_end(kafka: KafkaSettings, topic: str, message: Message) -> bool:
         with Connection(kafka) as connection:
             raise connection.explained(error, topic)
     return True
+
+
+class StoredRecord(NamedTuple):
+    """A committed record."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+def record_values(kafka: KafkaSettings, topic: str, ranges: Mapping[int, tuple[int, int]]) -> Iterator[StoredRecord]:
+    """The committed records of one range of each partition, partition by partition.
+
+    Args:
+        kafka: how to reach the cluster.
+        topic: the topic.
+        ranges: partition → first offset, and the offset after the last; which is the last stable one at most.
+
+    Raises:
+        BrokerUnreachable: nothing came in time.
+    """
+    wanted = {partition: span for partition, span in sorted(ranges.items()) if span[0] < span[1]}
+    if not wanted:
+        return
+    config = {**onlooker_config(kafka, "values"), "isolation.level": "read_committed", "auto.offset.reset": "earliest"}
+    consumer = Consumer(config, logger=LIBRDKAFKA_LOG)
+    try:
+        for partition, (start, end) in wanted.items():
+            consumer.assign([TopicPartition(topic, partition, start)])
+            yield from _values(consumer, kafka, topic, partition, end)
+    finally:
+        consumer.close()
+
+
+def _values(consumer: Consumer, kafka: KafkaSettings, topic: str, partition: int, end: int) -> Iterator[StoredRecord]:
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        messages = consumer.consume(1_000, timeout=0.2)
+        if messages:
+            deadline = time.monotonic() + TIMEOUT
+        elif time.monotonic() > deadline:
+            raise BrokerUnreachable(
+                f"Nothing of topic {topic}, partition {partition}, came from {kafka.bootstrap_servers} in "
+                f"{TIMEOUT:.0f} s."
+            )
+        for message in messages:
+            offset = message.offset()
+            if _is_end(kafka, topic, message) or offset is None or offset >= end:
+                return
+            yield StoredRecord(partition, offset, message.key(), message.value())
+            if offset == end - 1:
+                return

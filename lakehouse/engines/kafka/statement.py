@@ -20,6 +20,10 @@ Ranges = dict[int, list[tuple[int, int]]]
 Tallies = dict[str, dict[int, Tally]]
 LOST = "(lost)"
 """Stands for a table in tallies: offsets that were gone, or could not be read, accepted by a person."""
+DUPLICATE, FILTERED = "(duplicate)", "(filtered)"
+"""Stand for tables in tallies: records that a declared rule has dropped."""
+DROPPED = (DUPLICATE, FILTERED)
+NO_TABLES = frozenset({LOST, *DROPPED})
 WITHOUT_RECORD = {
     "compaction": "the topic is compacted, so that Kafka removes records whose key comes again",
     "transactions": "producers write in transactions, whose markers and aborted records take offsets",
@@ -35,7 +39,7 @@ class Counts(msgspec.Struct, frozen=True):
         written: landed in a table of the stream.
         quarantined: landed in quarantine; tombstones are among them.
         tombstones: records without a value.
-        filtered: neither, by declaration.
+        filtered: neither, by a declared rule; tallied by partition under `DROPPED`.
         lost: offsets that were gone before they could be read, or could not be read, accepted by a person.
         bytes: keys, values and headers of the records read.
     """
@@ -78,6 +82,8 @@ class KafkaStatement:
         because: why that can be, a key of `WITHOUT_RECORD`; empty where there are none.
         leader_epochs: partition → epoch of its leader when the position was planned; without those of seals that are
             of a version that did not ask.
+        without_coordinates: table → rows that another writer left and a person adopted: no offset says which records
+            they are, so neither tallies nor totals count them.
         logs: how many topics or clusters the totals span, each from where it was first read; 1 as well where nobody
             knows any more, as rows were adopted.
     """
@@ -102,6 +108,7 @@ class KafkaStatement:
     because: str = ""
     logs: int = 1
     leader_epochs: Offsets = field(default_factory=dict[int, int])
+    without_coordinates: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -126,6 +133,11 @@ class KafkaStatement:
             **({seal_keys.KAFKA_WITHOUT_RECORD_BECAUSE: self.because} if self.because else {}),
             **({seal_keys.KAFKA_LOGS: str(self.logs)} if self.logs > 1 else {}),
             **({seal_keys.KAFKA_LEADER_EPOCHS: _text(self.leader_epochs)} if self.leader_epochs else {}),
+            **(
+                {seal_keys.KAFKA_WITHOUT_COORDINATES: _text(dict(self.without_coordinates))}
+                if self.without_coordinates
+                else {}
+            ),
         }
 
     @classmethod
@@ -158,6 +170,9 @@ class KafkaStatement:
             reprocessed=_tallies(keys.get(seal_keys.KAFKA_REPROCESSED, "{}")),
             logs=int(keys.get(seal_keys.KAFKA_LOGS, "1")),
             leader_epochs=msgspec.json.decode(keys.get(seal_keys.KAFKA_LEADER_EPOCHS, "{}"), type=dict[int, int]),
+            without_coordinates=msgspec.json.decode(
+                keys.get(seal_keys.KAFKA_WITHOUT_COORDINATES, "{}"), type=dict[str, int]
+            ),
         )
 
     def after(self, previous: "KafkaStatement | None") -> "KafkaStatement":
@@ -176,6 +191,7 @@ class KafkaStatement:
             losses=(*(previous.losses if previous else ()), *self.losses),
             reprocessed=added(previous.reprocessed if previous else {}, self.reprocessed),
             logs=previous.logs if previous else self.logs,
+            without_coordinates=previous.without_coordinates if previous else self.without_coordinates,
         )
 
     @property
@@ -190,6 +206,12 @@ class KafkaStatement:
     def removed_rows(self, table: str) -> int:
         """How many rows of a table deduplication or retirement has removed since the beginning."""
         return sum(tally.count for tally in self.retired.get(table, {}).values())
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Rule → records that it has dropped since the beginning."""
+        counts = {name: sum(tally.count for tally in self.totals.get(name, {}).values()) for name in DROPPED}
+        return {name.strip("()"): count for name, count in counts.items() if count}
 
     @property
     def expected(self) -> Tallies:

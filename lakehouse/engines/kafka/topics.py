@@ -1,14 +1,17 @@
 """What a topic holds right now: its identity and, for each partition, the range that can be read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
+    ConfigResource,  # pyright: ignore[reportPrivateImportUsage]
     ListOffsetsResultInfo,  # pyright: ignore[reportPrivateImportUsage]
     OffsetSpec,  # pyright: ignore[reportPrivateImportUsage]
+    ResourceType,  # pyright: ignore[reportPrivateImportUsage]
 )
 from confluent_kafka.cimpl import NewTopic
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -89,6 +92,38 @@ def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, in
     }
 
 
+class TopicRetention(NamedTuple):
+    """For how long a topic keeps records.
+
+    Attributes:
+        deletes: whether it lets old ones go at all; one that is only compacted does not.
+        time: `retention.ms`; None for ever.
+        bytes: `retention.bytes` of a partition; None without a limit.
+    """
+
+    deletes: bool
+    time: timedelta | None
+    bytes: int | None
+
+
+def topic_retention(kafka: KafkaSettings, topic: str) -> TopicRetention:
+    """Ask for a topic's retention.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+        TopicMissing: There is no such topic.
+        KafkaRefused: We may not ask for a topic's configuration.
+    """
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    with Connection(kafka) as connection:
+        future = connection.admin.describe_configs([resource], request_timeout=connection.timeout)[resource]
+        config = connection.answer(future, topic=topic)
+    milliseconds, size = (int(str(config[name].value)) for name in ("retention.ms", "retention.bytes"))
+    # Longer than a hundred years is for ever, and more than a timedelta may hold.
+    time = timedelta(milliseconds=milliseconds) if 0 <= milliseconds < 3_155_760_000_000 else None
+    return TopicRetention("delete" in str(config["cleanup.policy"].value), time, size if size >= 0 else None)
+
+
 def topic_names(kafka: KafkaSettings) -> list[str]:
     """The topics of the cluster, without those that Kafka keeps for itself.
 
@@ -113,6 +148,19 @@ def create_topic(
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise connection.explained(error.args[0], topic) from error
         return _read_new(connection, topic)
+
+
+def delete_topics(kafka: KafkaSettings, topics: Sequence[str]) -> None:
+    """Delete topics with all that is in them; one that does not exist is left alone.
+
+    Raises:
+        KafkaRefused: The cluster does not delete one of them.
+    """
+    with Connection(kafka) as connection:
+        futures = connection.admin.delete_topics(list(topics), request_timeout=connection.timeout)
+        for topic, future in futures.items():
+            with suppress(TopicMissing):
+                connection.answer(future, topic=topic)
 
 
 @patient

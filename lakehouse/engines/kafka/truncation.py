@@ -86,6 +86,8 @@ def _answers(consumer: Consumer, kafka: KafkaSettings, topic: str, asked: set[in
                 raise connection.explained(error, topic)
         if partition is not None:
             asked.discard(partition)
+            # Or it would fill the queue again and again, and the others would never be asked.
+            consumer.pause([TopicPartition(topic, partition)])
     return frozenset(cut)
 
 
@@ -96,5 +98,6 @@ def _config(kafka: KafkaSettings) -> dict[str, ConsumerValue]:
         "auto.offset.reset": "error",
         "max.partition.fetch.bytes": 1,
         "queued.min.messages": 1,
+        "fetch.queue.backoff.ms": 0,
         "fetch.wait.max.ms": 50,
     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms
+from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.formats.changes.debezium.connect_schema import MessageSchema, row_schema
 from lakehouse.formats.changes.debezium.message_schemas import MessageSchemas
 from lakehouse.formats.changes.debezium.messages import DebeziumForm
@@ -18,6 +18,7 @@ from lakehouse.formats.changes.dms.values import DmsEncoding
 from lakehouse.formats.changes.encodings import DebeziumEncoding, Encoding, PlainEncoding
 from lakehouse.formats.changes.facts import ChangeTable, Errors
 from lakehouse.formats.changes.flat import FlatForm
+from lakehouse.formats.changes.plain_keys import key_as_object, keys_as_objects
 from lakehouse.formats.changes.reading import Form
 from lakehouse.formats.changes.refused import RefusedKeys, refused_keys, refused_positions
 from lakehouse.formats.changes.routing import NOBODY, Router
@@ -70,6 +71,8 @@ class ChangeDecoder:
         for name in self._tables:
             self._readers(name, ())
         self._router = Router(form, self._tables)
+        plain = isinstance(form, Flat) and form.plain_key
+        self._plain_key = next(iter(self._tables.values())).source_key.field(0) if plain else None
 
     def __reduce__(self) -> tuple[type["ChangeDecoder"], tuple[ChangeFormat, dict[str, ChangeTable]]]:
         return ChangeDecoder, (self._declared, self._tables)
@@ -97,6 +100,8 @@ class ChangeDecoder:
         if not len(values):
             return Routed(parts, errors)
         values = self._quoted.hide(values)
+        if self._plain_key is not None and keys is not None:
+            keys = keys_as_objects(keys, self._plain_key)
         with no_garbage_collection():
             for name, rows in self._router.groups(values, keys).items():
                 if name == NOBODY:
@@ -120,6 +125,8 @@ class ChangeDecoder:
         """
         reader = self._readers(name, ())
         values = [self._quoted.hidden(value) for value in values]
+        if self._plain_key is not None:
+            keys = [key_as_object(key, self._plain_key) for key in keys]
         refused = refused_keys(self._router, reader.form, reader.rows.key_reader, name, values, keys)
         own_values, own_offsets = [values[row] for row in refused.rows], [offsets[row] for row in refused.rows]
         positions = refused_positions(reader.form, own_values, own_offsets)

@@ -15,6 +15,7 @@ from lakehouse.formats.changes.facts import (
     READ,
     TOMBSTONE,
     TRUNCATE,
+    UPDATE,
     Bools,
     ChangePositions,
     ChangeTable,
@@ -141,6 +142,8 @@ class FlatForm(Form):
         self, members: dict[str, pa.StringArray], read: WireColumns, errors: Errors
     ) -> tuple[np.ndarray, Bools]:
         """Numbers of operations, and which rows are records."""
+        if self._options.operation is None:
+            return self._upserts(members, read, errors)
         given = {
             msgspec.json.encode(name).decode(): OPERATIONS.index(o) for name, o in self._options.operations.items()
         }
@@ -162,6 +165,18 @@ class FlatForm(Form):
         report(errors, np.flatnonzero(ours & ~known), error)
         operation[read.tombstones] = TOMBSTONE
         return operation, ours & known
+
+    def _upserts(
+        self, members: dict[str, pa.StringArray], read: WireColumns, errors: Errors
+    ) -> tuple[np.ndarray, Bools]:
+        """Every record with a value is the row as it is now."""
+        del members
+        operation = np.full(len(read.columns[0]), UPDATE, np.int8)
+        ours = np.ones(len(operation), np.bool_)
+        for rows in (read.tombstones, list(errors)):
+            ours[rows] = False
+        operation[read.tombstones] = TOMBSTONE
+        return operation, ours
 
     def _positions(
         self,

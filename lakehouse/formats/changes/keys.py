@@ -79,9 +79,9 @@ class KeyReader:
         self._readers = lru_cache(maxsize=_READERS)(self._reader)
 
     @property
-    def names(self) -> Sequence[str]:
-        """The key's columns."""
-        return self._names
+    def written_names(self) -> dict[str, str]:
+        """The key's columns as the parser calls them → as they are written in a key."""
+        return {name: self._quoted.written(name) for name in self._names}
 
     def read(self, keys: Sequence[bytes | None]) -> Keys:
         """Every key as a row or an error."""

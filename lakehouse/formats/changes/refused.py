@@ -1,6 +1,6 @@
 """What can be told of messages that were refused: whose rows they may be about, and which."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,7 +55,7 @@ def refused_keys(
     broken = reader.read(texts).errors
     for image in _IMAGES:
         for number in broken:
-            texts[number] = _key_in(form, reader.names, values[rows[number]], image) or texts[number]
+            texts[number] = _key_in(form, reader.written_names, values[rows[number]], image) or texts[number]
         broken = reader.read(texts).errors
     read = reader.read(texts)
     known = np.ones(len(rows), np.bool_)
@@ -64,14 +64,14 @@ def refused_keys(
     return RefusedKeys(rows, known.tolist(), [column.take(index) for column in read.columns])
 
 
-def _key_in(form: Form, names: Sequence[str], value: bytes | None, image: str) -> bytes | None:
+def _key_in(form: Form, names: Mapping[str, str], value: bytes | None, image: str) -> bytes | None:
     """The key's columns of an image, as the JSON of a key; None where it lacks one."""
     if value is None or isinstance(fields_of(value), RecordError):
         return None
     fields: Fields = form.image(value, image)
     if any(name not in fields for name in names):
         return None
-    return object_of({name: fields[name] for name in names})
+    return object_of({written: fields[name] for name, written in names.items()})
 
 
 def refused_positions(

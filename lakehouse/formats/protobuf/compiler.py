@@ -3,6 +3,7 @@
 import base64
 import binascii
 import importlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ MAX_BYTES = 1 << 20
 """A longer text is no schema that somebody wrote."""
 SECONDS = 60
 _MODULE = "grpc_tools.protoc"
+_LOG = re.compile(r"WARNING: All log messages|[IWEF]\d{4} ")
 # What registries let every schema import, and where it is installed along with Confluent's client.
 _BUILT_IN = {"confluent/": "confluent_kafka.schema_registry.confluent.", "google/type/": "google.type."}
 
@@ -81,7 +83,8 @@ def _run(folder: Path, name: str, sources: Mapping[str, str]) -> bytes:
             remedy="pip install 'sealed-lakehouse[protobuf]', or give a descriptor set (protoc --descriptor_set_out).",
         )
     if done.returncode:
-        complaint = done.stderr.replace(f"{folder / 'in'}/", "").strip()[:300]
+        lines = [line for line in done.stderr.splitlines() if not _LOG.match(line)]
+        complaint = "\n".join(lines).replace(f"{folder / 'in'}/", "").strip()[:300]
         raise SchemaUnusable(f"protoc refuses it ({complaint})", remedy="correct the schema.")
     return (folder / "out").read_bytes()
 

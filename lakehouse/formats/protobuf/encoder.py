@@ -39,6 +39,8 @@ class ProtobufEncoder:
             NotEncodable: it is none of this type; the message shows no value.
         """
         try:
+            if not line.lstrip().startswith("{"):  # the library takes an empty list for an empty message
+                raise ValueError("no object")
             message = json_format.Parse(line, self._class(), max_recursion_depth=100)
             return message.SerializeToString()
         except Exception as error:  # noqa: BLE001 # the library raises what Python raises on the way

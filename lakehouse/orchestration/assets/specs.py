@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 
 import msgspec
-from dagster import AssetKey, AssetSpec
+from dagster import AssetKey, AssetSpec, FreshnessPolicy
 
 from lakehouse.declarations import Avro, ChangeFormat, MirrorTables, Protobuf, Raw, RecordFormat, Stream, Table
 from lakehouse.declarations.columns.column import aliases_of
@@ -36,6 +36,7 @@ def table_spec(
         metadata=table_metadata(table),
         code_version=declaration_digest(table, stream),
         skippable=skippable,
+        freshness_policy=FreshnessPolicy.time_window(table.fresh_within) if table.fresh_within else None,
         tags={STREAM_TAG: stream.name} if stream else {},
     )
 

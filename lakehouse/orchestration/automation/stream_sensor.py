@@ -15,9 +15,10 @@ from lakehouse.orchestration.checks.stream.verdict import StreamCursor, Verdict,
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.run_records import failures, under_way
-from lakehouse.orchestration.resources.stream_status import Standing, stream_status
+from lakehouse.orchestration.resources.stream_status import stream_status
 from lakehouse.orchestration.run_context import POSITION_TAG, STREAM_TAG
 from lakehouse.steps.ingest.refusals import IngestRefused
+from lakehouse.steps.ingest.standing import Standing
 
 
 def lag_sensor(
@@ -48,12 +49,13 @@ def lag_sensor(
         last = StreamCursor.of(context.cursor)
         try:
             looked = _look(stream, lake, context.instance, last.position, options)
+            events = looked.verdict.events(last)  # it may ask the broker for the oldest unread record
         except (BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing) as trouble:
             # A failing check of the tables, and tried again: a broker that is away is no failure of ours.
             verdict = of_trouble(stream, trouble, lake)
             cursor = StreamCursor(last.position, verdict.state).cursor()
             return dg.SensorResult(skip_reason=str(trouble), cursor=cursor, asset_events=verdict.events(last))
-        decision, events = looked.decision, looked.verdict.events(last)
+        decision = looked.decision
         cursor = StreamCursor(decision.cursor, looked.verdict.state).cursor()
         if decision.run_key is None:
             return dg.SensorResult(skip_reason=decision.reason, cursor=cursor, asset_events=events)

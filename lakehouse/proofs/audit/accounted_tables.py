@@ -6,7 +6,7 @@ taken out of the declaration: its records are in no other table.
 
 from collections.abc import Collection, Iterator, Sequence
 
-from lakehouse.engines.kafka.statement import LOST
+from lakehouse.engines.kafka.statement import NO_TABLES
 from lakehouse.proofs.audit.chain import Link
 from lakehouse.proofs.audit.proof import Finding
 
@@ -28,5 +28,9 @@ def judge_missing(missing: Sequence[str], links: Sequence[Link]) -> Iterator[Fin
 def _rows(links: Sequence[Link]) -> dict[str, int]:
     """Table → rows that should be in it, of those with any."""
     stored = links[-1].statement.expected if links else {}
-    counts = {name: sum(tally.count for tally in tallies.values()) for name, tallies in stored.items() if name != LOST}
+    counts = {
+        name: sum(tally.count for tally in tallies.values())
+        for name, tallies in stored.items()
+        if name not in NO_TABLES
+    }
     return {name: count for name, count in sorted(counts.items()) if count > 0}

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import is_accepted
-from lakehouse.engines.kafka.statement import LOST, WITHOUT_RECORD, KafkaStatement
+from lakehouse.engines.kafka.statement import DROPPED, LOST, NO_TABLES, WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added, over_tables
 from lakehouse.proofs.audit.absence import as_if_present, joined
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE, KIND_NEW_EPOCH, KIND_REPROCESS, Link, rebases_totals
@@ -23,6 +23,7 @@ def judge_chain(name: str, links: Sequence[Link]) -> Iterator[Finding]:
     for link in links:
         yield from _judge_balance(name, link)
         yield from _judge_lost(name, link)
+        yield from _judge_dropped(name, link)
         yield from _judge_moved(name, link)
     for previous, current in pairwise(links):
         yield from _judge_step(name, previous, current)
@@ -82,6 +83,15 @@ def _judge_lost(name: str, link: Link) -> Iterator[Finding]:
             yield Finding("balance", f"{name}: run {run} names {description}.", name, partition, offsets)
 
 
+def _judge_dropped(name: str, link: Link) -> Iterator[Finding]:
+    """What declared rules have dropped is tallied by partition, record by record."""
+    statement, run = link.statement, link.sealed.seal.run_id
+    tallied = sum(tally.count for rule in DROPPED for tally in statement.tallies.get(rule, {}).values())
+    if tallied != statement.counts.filtered:
+        message = f"{name}: run {run} dropped {statement.counts.filtered} records by declared rules, tallied {tallied}."
+        yield Finding("balance", message, name)
+
+
 def _judge_retired(name: str, previous: Link, current: Link) -> Iterator[Finding]:
     """Rows may go by retention, or where a key is there twice, and what has gone does not come back."""
     old, new = previous.statement.retired, current.statement.retired
@@ -134,7 +144,7 @@ def _judge_balance(name: str, link: Link) -> Iterator[Finding]:
                 f"[{start}, {end})",
             )
     yield from _judge_gaps(name, statement, run)
-    landed = sum(t.count for table, by_p in statement.tallies.items() if table != LOST for t in by_p.values())
+    landed = sum(t.count for table, by_p in statement.tallies.items() if table not in NO_TABLES for t in by_p.values())
     counts = statement.counts
     if not landed == counts.written + counts.quarantined == counts.read - counts.filtered:
         yield Finding(

@@ -39,7 +39,7 @@ def name_places(
         links: the seals that are still there, oldest first.
     """
     rows = {
-        name: coordinates_there(pinned.table, list(pinned.scan().plan_files()))[0] if pinned.snapshot_id else {}
+        name: coordinates_there(pinned.table, list(pinned.scan().plan_files())).offsets if pinned.snapshot_id else {}
         for name, pinned in group.items()
     }
     for table, partition in sorted(differing):

@@ -76,6 +76,7 @@ class StreamProof(FindingsDecide):
         position: partition → first offset that is not read yet.
         read: records since the beginning, by the last seal.
         removed: table → rows that deduplication or retirement has removed since the beginning; `read` counts them.
+        dropped: declared rule (`duplicate`, `filtered`) → records that it has dropped since the beginning.
         lost: offsets that were given up, of those that the position has passed.
         losses: the loss ledger: what was given up, also ahead of the position, by which run and why. What was given up
             before there was a ledger is in `lost` alone.
@@ -96,6 +97,7 @@ class StreamProof(FindingsDecide):
     position: dict[int, int] = field(default_factory=dict[int, int])
     read: int = 0
     removed: dict[str, int] = field(default_factory=dict[str, int])
+    dropped: dict[str, int] = field(default_factory=dict[str, int])
     lost: int = 0
     losses: tuple[AcceptedLoss, ...] = ()
     invisible: int = 0

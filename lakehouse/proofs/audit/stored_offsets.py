@@ -51,12 +51,14 @@ class Holdings:
         repeated_files: that are listed more than once, with how often.
         missing_files: that storage lacks (when scanned).
         unreadable_files: that are no whole files of their kind (when scanned), with why.
+        without: rows that have no coordinates, as those of another writer.
     """
 
     partitions: dict[int, StoredRows]
     repeated_files: dict[str, int]
     missing_files: set[str] = field(default_factory=set[str])
     unreadable_files: dict[str, str] = field(default_factory=dict[str, str])
+    without: int = 0
 
 
 def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Holdings:
@@ -81,10 +83,11 @@ def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Ho
         else:
             partition, start, end = dense
             by_partition.setdefault(partition, StoredRows()).add(Tally.of_range(start, end), start, "manifests")
-    scanned, missing, unreadable = coordinates_there(table, undecided)
-    for partition, offsets in scanned.items():
+    scanned = coordinates_there(table, undecided)
+    for partition, offsets in scanned.offsets.items():
         by_partition.setdefault(partition, StoredRows()).add(Tally.of(offsets), int(offsets.min()), "scan")
-    return Holdings(by_partition, {path: times for path, times in paths.items() if times > 1}, missing, unreadable)
+    repeated = {path: times for path, times in paths.items() if times > 1}
+    return Holdings(by_partition, repeated, set(scanned.missing), dict(scanned.damaged), scanned.without)
 
 
 def _sealed_files(table: Table, snapshot_id: int) -> set[str]:

@@ -109,7 +109,8 @@ def _take_stock(
         # Adopted rows may lie as densely as ours without being each offset once.
         stock = holdings(pinned.table, pinned.snapshot_id, scan=True)
         compared = list(_compare(name, totals, stock.partitions, links))
-    repeated = [
+    repeated = list(_judge_without(name, stock.without, links))
+    repeated += [
         Finding("duplicate_file", f"{name}: data file {path} is in the table {times} times.", name)
         for path, times in stock.repeated_files.items()
     ]
@@ -122,6 +123,14 @@ def _take_stock(
         for path, reason in sorted(stock.unreadable_files.items())
     ]
     return repeated, compared
+
+
+def _judge_without(name: str, rows: int, links: Sequence[Link]) -> Iterator[Finding]:
+    """Rows without coordinates are as many as a person has adopted from another writer."""
+    sealed = links[-1].statement.without_coordinates.get(name, 0) if links else 0
+    if rows != sealed:
+        message = f"{name} holds {rows:,} rows without Kafka coordinates, and its seals account for {sealed:,}."
+        yield Finding("rows_differ", message, name)
 
 
 def _judge_columns(group: Mapping[str, Pinned]) -> Iterator[Finding]:
@@ -165,6 +174,7 @@ def _report(
         position=dict(last.end) if last else {},
         read=last.total_counts.read if last else 0,
         removed={name: last.removed_rows(name) for name in last.retired} if last else {},
+        dropped=last.dropped if last else {},
         lost=last.total_counts.lost if last else 0,
         losses=last.losses if last else (),
         invisible=_invisible(last) if last else 0,

@@ -4,6 +4,7 @@ import gzip
 import re
 import uuid
 import zlib
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -16,13 +17,17 @@ from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Identifier, Properties
 
-from lakehouse.iceberg.durable_files import sync_files
+from lakehouse.iceberg.contradictions import contradiction_in
+from lakehouse.iceberg.durable_files import local_path, sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA
 from lakehouse.protocol.catalog.document import Document, parsed
 from lakehouse.protocol.errors import MetadataFileDamaged
 
 _log = structlog.get_logger(__name__)
+_MOST_KEPT = 8
+_Stamp = tuple[int, int, int] | None  # bytes, nanoseconds of the last change, inode; None of a file that is gone
+_IN_OBJECT_STORE: _Stamp = (0, 0, 0)
 _SCHEME = re.compile("^[A-Za-z][A-Za-z0-9+.-]*:/*|^/+")
 
 
@@ -30,27 +35,66 @@ class NoDocumentError(Exception):
     """What stands in a metadata file is no JSON object."""
 
 
+class _RecentDocuments:
+    """The documents that were read last: a commit reads each version of its tables several times.
+
+    Nobody writes a document twice under one name (Iceberg table spec, "Commits"); of a file on a disk here, which
+    anybody may edit, size and time of the last change decide.
+    """
+
+    def __init__(self) -> None:
+        self._documents: OrderedDict[str, tuple[_Stamp, Document]] = OrderedDict()
+
+    def get(self, location: str) -> Document | None:
+        """The document, if it is known and the file is as it was."""
+        stamp, document = self._documents.get(location, (None, None))
+        return document if stamp is not None and stamp == _stamp(location) else None
+
+    def keep(self, location: str, stamp: "_Stamp", document: Document) -> None:
+        """Remember a document that was read when its file had this stamp; the oldest goes."""
+        self._documents[location] = (stamp, document)
+        while len(self._documents) > _MOST_KEPT:
+            self._documents.popitem(last=False)
+
+
+def _stamp(location: str) -> _Stamp:
+    path = local_path(location)
+    if path is None:
+        return _IN_OBJECT_STORE
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
 class MetadataFiles:
     """The documents of a catalog's tables, in storage as the catalog's settings say."""
 
     def __init__(self, properties: Properties) -> None:
         self._properties = properties
+        self._recent = _RecentDocuments()
 
     def read(self, location: str) -> Document:
-        """The document in a file, unpacked if it is a gzip.
+        """The document in a file, unpacked if it is a gzip; nobody may change it.
 
         Raises:
             NoDocumentError: there is something else in it, as after a write that broke off.
             OSError: storage does not give it; `FileNotFoundError` where it is gone.
         """
+        if (known := self._recent.get(location)) is not None:
+            return known
+        stamp = _stamp(location)
         with self.io(location).new_input(location).open() as stream:
             content = stream.read()
         try:
             if content[:2] == b"\x1f\x8b":
                 content = gzip.decompress(content)
-            return msgspec.json.decode(content, type=dict[str, Any])
+            document = msgspec.json.decode(content, type=dict[str, Any])
         except (OSError, EOFError, zlib.error, ValueError) as error:  # in memory, so `OSError` is a damaged gzip
             raise NoDocumentError(str(error).partition("\n")[0].rstrip(".")) from error
+        self._recent.keep(location, stamp, document)
+        return document
 
     def read_for(self, identifier: Identifier, location: str) -> Document:
         """The document of a table.
@@ -123,11 +167,13 @@ def metadata_of(identifier: Identifier, location: str, document: Document) -> Ta
     """A table's document as PyIceberg models it.
 
     Raises:
-        MetadataFileDamaged: it is JSON, and not what the Iceberg table spec says of metadata.
+        MetadataFileDamaged: it is JSON, and not what the Iceberg table spec says of metadata, or contradicts itself.
         pydantic.ValidationError: it has a column type or a kind of statistics that PyIceberg does not know.
     """
     try:
-        return parsed(document)
+        metadata = parsed(document)
+        if (reason := contradiction_in(document)) is None:
+            return metadata
     except FieldInvalid as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["loc"][:1] in _MAY_BE_NEWER:

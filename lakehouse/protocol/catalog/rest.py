@@ -1,5 +1,6 @@
 """An Iceberg REST catalog (Polaris): one `transactions/commit` changes all tables of a step."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from http import HTTPStatus
@@ -39,7 +40,7 @@ from lakehouse.protocol.catalog.safe_properties import code_free, names_code, wi
 from lakehouse.protocol.catalog.timeouts import patient
 
 _COLLECT_TRIES = 20
-_MESSAGE_LIMIT = 500
+_ERROR_TYPE = re.compile(r"[A-Za-z]{1,60}")
 # (connect, read), of a commit: a catalog that hangs is one whose answer is lost.
 _PATIENCE_SECONDS = (30, 180)
 _TOKEN_ENDED = (401, 419)
@@ -231,10 +232,27 @@ class _Loaded(msgspec.Struct, rename="kebab"):
     metadata: dict[str, Any]
 
 
+class _Error(msgspec.Struct):
+    type: str = ""
+
+
+class _Answer(msgspec.Struct):
+    error: _Error
+
+
 def _short_reason(error: Exception) -> str:
     """What went wrong, without the server's words: they may repeat a secret."""
     status = error.response.status_code if isinstance(error, HTTPError) and error.response is not None else None
     return f"the catalog answered {status}" if status else type(error).__name__
+
+
+def _error_type(response: Response) -> str:
+    """What kind of error the server says it is (Iceberg REST, `ErrorModel.type`); its message may repeat a secret."""
+    try:
+        kind = msgspec.json.decode(response.content, type=_Answer).error.type
+    except msgspec.MsgspecError:
+        return ""
+    return f" ({kind})" if _ERROR_TYPE.fullmatch(kind) else ""
 
 
 def _without_properties(response: TableResponse) -> TableResponse:
@@ -251,7 +269,7 @@ def _raise_for_response(response: Response, changes: Sequence[TableChange]) -> N
     if response.ok:
         return
     names = ", ".join(name_of(change.identifier) for change in changes)
-    message = f"{names}: the catalog answered {response.status_code}: {response.text[:_MESSAGE_LIMIT]}"
+    message = f"{names}: the catalog answered {response.status_code}{_error_type(response)}"
     if response.status_code in _TRY_AGAIN or any(stale in response.text for stale in _STALE_SNAPSHOT):
         raise CommitFailedException(message)
     if response.status_code >= 500:

@@ -22,7 +22,9 @@ from lakehouse.protocol.seals.carried import evidence
 from lakehouse.protocol.seals.history import MAIN, ancestry, attempt_of, head_of
 
 KEEP_PROPERTY = "lakehouse.publish.keep-snapshots"
+AGE_PROPERTY = "history.expire.max-snapshot-age-ms"
 KEEP_DEFAULT = 50
+_AGE_DEFAULT_MS = timedelta(days=5) // timedelta(milliseconds=1)  # Iceberg's own
 # What a rebase leaves behind on no reference is expiry's, which deletes its files too; longer than that it stays only
 # where nobody expires.
 _LEFT_BEHIND_MS = timedelta(days=10) // timedelta(milliseconds=1)
@@ -30,7 +32,10 @@ _log = structlog.get_logger(__name__)
 
 
 def outdated_snapshots(table: Table, next_head: int) -> list[int]:
-    """Ids that the next publish may drop: older than the newest `lakehouse.publish.keep-snapshots` of `main`.
+    """Ids that the next publish may drop: of `main`, what neither its count nor its age keeps.
+
+    `lakehouse.publish.keep-snapshots` is a count that somebody asked for. Where it is not set, no snapshot goes that is
+    younger than `history.expire.max-snapshot-age-ms`, nor one of the newest 50.
 
     Never one that a branch or tag names, nor one on the way from another branch to `main`, nor one that the retention
     of `main` itself keeps, nor one that is newer than a lease: its owner reads from there on. Nor a rewrite from
@@ -38,9 +43,9 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     reference stay, as they may be on their way to one, or were rolled back; but for those of an attempt that was
     published long ago from another branch, on a newer base.
     """
-    keep = max(2, _declared(table))
     newest_first = list(ancestry(table, next_head))
-    keep = max(keep, retained(table, newest_first, time.time_ns() // 1_000_000))
+    now_ms = time.time_ns() // 1_000_000
+    keep = max(2, _declared(table, newest_first, now_ms), retained(table, newest_first, now_ms))
     position_of = {snapshot.snapshot_id: position for position, snapshot in enumerate(newest_first)}
     leased = [position_of[lease.snapshot_id] for lease in held_leases(table) if lease.snapshot_id in position_of]
     newest = max([keep, *(position + 1 for position in leased)])
@@ -67,14 +72,31 @@ def _on_the_way(table: Table, on_main: Mapping[int, int]) -> Iterator[int]:
             snapshot_id = parent_of.pop(snapshot_id, None)  # from here on another reference was followed already
 
 
-def _declared(table: Table) -> int:
-    """How many the table's property says; a publish does not fail for one that says no number."""
-    value = table.properties.get(KEEP_PROPERTY, str(KEEP_DEFAULT))
+def _declared(table: Table, newest_first: Sequence[Snapshot], now_ms: int) -> int:
+    """How many snapshots of `main` the table's properties keep: a count, or else an age."""
+    count = _number(table, KEEP_PROPERTY)
+    if count is not None:
+        return count
+    age_ms = _number(table, AGE_PROPERTY)
+    return _younger(newest_first, KEEP_DEFAULT, now_ms - (_AGE_DEFAULT_MS if age_ms is None else age_ms))
+
+
+def _number(table: Table, name: str) -> int | None:
+    """What a property says; a publish does not fail for one that says no number."""
+    value = table.properties.get(name)
     try:
-        return int(value)
+        return None if value is None else int(value)
     except ValueError:
-        _log.warning("property_not_understood", table=table_name(table), property=KEEP_PROPERTY, instead=KEEP_DEFAULT)
-        return KEEP_DEFAULT
+        _log.warning("property_not_understood", table=table_name(table), property=name, value=value)
+        return None
+
+
+def _younger(newest_first: Sequence[Snapshot], least: int, since_ms: int | None) -> int:
+    """How many stay: the newest `least`, and all that are not older than a time; no more where there is none."""
+    for position, snapshot in enumerate(newest_first):
+        if position >= least and (since_ms is None or snapshot.timestamp_ms < since_ms):
+            return position
+    return len(newest_first)
 
 
 def retained(table: Table, newest_first: Sequence[Snapshot], now_ms: int) -> int:
@@ -84,11 +106,8 @@ def retained(table: Table, newest_first: Sequence[Snapshot], now_ms: int) -> int
     """
     if (main := table.metadata.refs.get(MAIN)) is None:
         return 0
-    least, age = main.min_snapshots_to_keep or 0, main.max_snapshot_age_ms
-    for position, snapshot in enumerate(newest_first):
-        if position >= least and (age is None or snapshot.timestamp_ms < now_ms - age):
-            return position
-    return len(newest_first)
+    age_ms = main.max_snapshot_age_ms
+    return _younger(newest_first, main.min_snapshots_to_keep or 0, None if age_ms is None else now_ms - age_ms)
 
 
 def _left_behind(table: Table, needed: set[int], on_main: Mapping[int, int]) -> list[int]:

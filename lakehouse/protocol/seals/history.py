@@ -33,7 +33,7 @@ def head_of(table: Table, ref: str = MAIN) -> int | None:
 
 def summary_of(snapshot: Snapshot) -> Mapping[str, str]:
     """A snapshot's summary without the operation."""
-    return snapshot.summary.additional_properties if snapshot.summary else {}
+    return {} if snapshot.summary is None else snapshot.summary.additional_properties
 
 
 def ancestry(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:

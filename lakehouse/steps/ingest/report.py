@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from pyiceberg.manifest import DataFile
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka.statement import Counts, KafkaStatement, Tallies
+from lakehouse.engines.kafka.statement import NO_TABLES, Counts, KafkaStatement, Tallies
 from lakehouse.formats.decoded import SchemaId
 from lakehouse.protocol.commit import Published
 from lakehouse.steps.ingest.plan import IngestPlan
@@ -27,6 +28,8 @@ class WriteResult:
         warnings: table → rule → number of rows that break it and were let through.
         operations: changelog → operation → rows, of a stream of changes.
         arrivals: minute since the epoch (of Kafka's timestamp) → records.
+        duplicates: table → places (`partition`, `offset`) of rows to leave out where Spark writes files anew.
+        dropped: declared rule → table → records that it has dropped; their offsets are in `tallies` under `DROPPED`.
         schemas: id of a schema → records that name it, of a stream whose records do.
         extra: field that the table does not have → records of a schema with it.
         unresolved: ids of schemas that nobody has asked the registry for yet.
@@ -42,6 +45,8 @@ class WriteResult:
     warnings: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     operations: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     arrivals: Mapping[int, int] = field(default_factory=dict[int, int])
+    duplicates: Mapping[str, pa.Table] = field(default_factory=dict[str, pa.Table])
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     schemas: Mapping[str, int] = field(default_factory=dict[str, int])
     extra: Mapping[str, int] = field(default_factory=dict[str, int])
     unresolved: frozenset[SchemaId] = frozenset()
@@ -62,6 +67,7 @@ class IngestReport:
         lag: offsets still unread when the step ended.
         quarantine_share: broken records (tombstones aside) among those read.
         without_record: partition → planned offsets that brought no record, where there are any.
+        dropped: declared rule → table → records that it has dropped.
         schemas: id of a schema → records that name it.
         extra_fields: field that the table does not have → records of a schema with it.
         because: why that can be, a key of `WITHOUT_RECORD`.
@@ -85,6 +91,7 @@ class IngestReport:
     because: str = ""
     schemas: dict[str, int] = field(default_factory=dict[str, int])
     extra_fields: dict[str, int] = field(default_factory=dict[str, int])
+    dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     mirror: PositionMirror | None = None
 
     @property
@@ -117,6 +124,7 @@ class IngestReport:
             rows={
                 table: sum(tally.count for tally in by_partition.values())
                 for table, by_partition in landed.tallies.items()
+                if table not in NO_TABLES
             },
             counts=landed.counts,
             total_counts=statement.total_counts,
@@ -130,5 +138,6 @@ class IngestReport:
             because=statement.because,
             schemas=dict(landed.schemas),
             extra_fields=dict(landed.extra),
+            dropped=landed.dropped,
             mirror=mirror,
         )

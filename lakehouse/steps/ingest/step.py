@@ -7,7 +7,7 @@ before the publish, the next run finds the old position and plans the same offse
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -31,6 +31,7 @@ from lakehouse.quantities import quantity
 from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
+from lakehouse.steps.ingest.duplicates.drop import without_duplicates
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
 from lakehouse.steps.ingest.position import first_offsets, joining, stored_position
@@ -157,8 +158,9 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
             inform=step.inform,
         )
         look()
-        stage_tables(spark, step.catalog, bases, step.attempt, readable.landed)
-    return readable
+        landed = without_duplicates(spark, step.declarations, bases, readable.landed)
+        stage_tables(spark, step.catalog, bases, step.attempt, landed)
+    return replace(readable, landed=landed)
 
 
 def keep_newest(step: IngestStep, bases: Mapping[str, Base], statement: KafkaStatement, refusal: BatchRefused) -> None:
@@ -202,6 +204,8 @@ def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -
 
     Key `changes.operations`, in a stream of changes: JSON, changelog → operation → rows of this step.
 
+    Key `dropped.rules`, where any did: JSON, declared rule → table → records that it has dropped.
+
     Keys `format.schemas` and `format.extra_fields`, where there are any: JSON, schema id or field → records. Key
     `format.known_schemas`: the ids of these records and of those before, for the next run to begin with.
     """
@@ -218,6 +222,7 @@ def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -
     known = remembered_ids(bases, landed.schemas) if names_schema(step.stream.format) else []
     shared: dict[str, Any] = {
         **({seal_keys.CHANGES_OPERATIONS: landed.operations} if step.stream.changes else {}),
+        **({seal_keys.DROPPED_RULES: landed.dropped} if landed.dropped else {}),
         **({seal_keys.FORMAT_SCHEMAS: landed.schemas} if landed.schemas else {}),
         **({seal_keys.FORMAT_KNOWN_SCHEMAS: known} if known else {}),
         **({seal_keys.FORMAT_EXTRA_FIELDS: landed.extra} if landed.extra else {}),

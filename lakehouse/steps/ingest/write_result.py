@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import branch_table, open_branch, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.duplicates.drop import written_rows
 from lakehouse.steps.ingest.report import WriteResult
 
 
@@ -20,18 +23,27 @@ def stage_tables(
             stage_files(catalog, bases[name], attempt, files)
     for name, paths in landed.spooled.items():
         if paths:
-            _write_spooled(spark, catalog, bases[name], attempt, paths)
+            _write_spooled(spark, catalog, bases[name], attempt, paths, landed.duplicates.get(name))
 
 
 def _write_spooled(
-    spark: SparkSession, catalog: LakeCatalog, base: Base, attempt: Attempt, paths: Sequence[str]
+    spark: SparkSession,
+    catalog: LakeCatalog,
+    base: Base,
+    attempt: Attempt,
+    paths: Sequence[str],
+    duplicates: pa.Table | None,
 ) -> None:
-    """Let Spark's own writer lay out decoded rows, for layouts that are beyond the workers' writer."""
+    """Let Spark's own writer lay out decoded rows: for layouts that it alone knows, or to leave out duplicates."""
     open_branch(catalog, base, attempt)
     for key, value in attempt.marks.items():
         spark.conf.set(f"spark.sql.iceberg.snapshot-property.{key}", value)
     try:
-        spark.read.parquet(*paths).writeTo(branch_table(base, attempt)).append()
+        rows = written_rows(spark, paths)
+        if duplicates is not None:
+            gone = spark.createDataFrame(duplicates)
+            rows = rows.join(gone, [rows[PARTITION] == gone["partition"], rows[OFFSET] == gone["offset"]], "left_anti")
+        rows.writeTo(branch_table(base, attempt)).append()
     finally:
         for key in attempt.marks:
             spark.conf.unset(f"spark.sql.iceberg.snapshot-property.{key}")

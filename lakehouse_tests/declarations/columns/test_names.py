@@ -14,9 +14,17 @@ from lakehouse.declarations.columns.names import (
 
 def test_a_table_has_a_namespace_and_a_name() -> None:
     assert table_identifier("raw.birds_2") == ("raw", "birds_2")
+    assert table_identifier("_raw._birds") == ("_raw", "_birds")
     for name in ("birds", "a.b.c", "raw.", "raw.2birds", "raw.b`irds", "raw.vögel"):
         with pytest.raises(DeclarationError, match="cannot name a table"):
             table_identifier(name)
+
+
+def test_names_that_some_catalogs_allow_are_refused_with_the_reason() -> None:
+    with pytest.raises(DeclarationError, match="namespace within a namespace is nothing that Hive or Glue has"):
+        table_identifier("shop.raw.birds")
+    with pytest.raises(DeclarationError, match="no name of a Dagster step has a dash"):
+        table_identifier("raw.sea-birds")
 
 
 def test_what_iceberg_and_kafka_need_is_reserved_but_not_within_a_struct() -> None:

@@ -39,7 +39,7 @@ FITTING: dict[Any, tuple[str, ...]] = {
     "64 MiB": ("excluded",),
     1.5: ("max_file_size_ratio", "after_rows"),
     None: (
-        *("to_format", "every_commits", "lease_grace"),
+        *("to_format", "every_commits", "lease_grace", "max_snapshots"),
         *("rewrite", "manifests", "expire", "orphans", "statistics", "deduplicate"),
     ),
 }
@@ -72,6 +72,12 @@ def test_a_new_table_has_the_policy_as_icebergs_own_properties(sql_lake: Lake) -
     changed = plan(later, sql_lake.catalog)
     assert [str(change) for change in changed.changes if "target-file-size" in str(change)]
     assert apply(changed, sql_lake.catalog).properties["write.target-file-size-bytes"] == "33554432"
+
+
+def test_no_count_is_set_that_nobody_has_declared() -> None:
+    properties = table_properties(declare(COLUMNS))
+    assert properties["history.expire.max-snapshot-age-ms"] == "432000000"
+    assert "lakehouse.publish.keep-snapshots" not in properties
 
 
 def test_a_part_that_is_none_sets_nothing() -> None:

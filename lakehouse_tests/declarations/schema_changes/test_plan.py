@@ -9,7 +9,17 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType, UUIDType
 
-from lakehouse.declarations import Table, WouldLoseData, apply, arrow_schema, iceberg_schema, plan, table_properties
+from lakehouse.declarations import (
+    Expire,
+    Maintenance,
+    Table,
+    WouldLoseData,
+    apply,
+    arrow_schema,
+    iceberg_schema,
+    plan,
+    table_properties,
+)
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 
@@ -73,6 +83,46 @@ def test_a_table_is_created_as_declared_and_then_nothing_is_left_to_do(lake: Lak
     assert table_properties(declared).items() <= created.properties.items()
     assert not plan(declared, lake.catalog)
     assert apply(plan(declared, lake.catalog), lake.catalog).metadata_location == created.metadata_location
+
+
+def test_the_key_becomes_the_identifier_fields_also_of_a_table_that_exists(lake: Lake) -> None:
+    columns = {"id": pa.Column(T.LongType()), "code": pa.Column(T.StringType()), "note": T.StringType()}
+    made(lake, columns)
+    keyed = table(lake, columns, key=("id", "code"))
+    assert "identify rows by id, code (was nothing)" in steps(lake, keyed)
+    applied = apply(plan(keyed, lake.catalog), lake.catalog)
+    assert applied.schema().identifier_field_names() == {"id", "code"}
+    assert not plan(keyed, lake.catalog)
+    nullable = table(lake, {**columns, "code": T.StringType()}, key=("id",))
+    assert "identify rows by id (was code, id)" in steps(lake, nullable)
+    assert apply(plan(nullable, lake.catalog), lake.catalog).schema().identifier_field_names() == {"id"}
+
+
+def test_identifier_fields_that_somebody_has_set_stay_unless_they_may_be_null(sql_lake: Lake) -> None:
+    columns = {"id": pa.Column(T.LongType()), "code": pa.Column(T.StringType())}
+    declared = made(sql_lake, columns)
+    with sql_lake.load(declared.name).update_schema() as schema:
+        schema.set_identifier_fields("id", "code")
+    assert steps(sql_lake, declared) == []
+    relaxed = table(sql_lake, {**columns, "code": T.StringType()})
+    changed = apply(plan(relaxed, sql_lake.catalog), sql_lake.catalog)
+    assert changed.schema().identifier_field_names() == {"id"}
+
+
+def test_a_key_with_a_float_identifies_nothing_for_iceberg(sql_lake: Lake) -> None:
+    declared = made(sql_lake, {"id": pa.Column(T.LongType()), "x": pa.Column(T.DoubleType())}, key=("id", "x"))
+    assert not sql_lake.load(declared.name).schema().identifier_field_ids
+    assert steps(sql_lake, declared) == []
+
+
+def test_a_count_of_an_earlier_declaration_is_taken_back(sql_lake: Lake) -> None:
+    """Guarded mechanism: else each publish would go on to cut below the declared age."""
+    kept = "lakehouse.publish.keep-snapshots"
+    declared = made(sql_lake, {"a": T.LongType()}, maintenance=Maintenance(expire=Expire(max_snapshots=30)))
+    assert sql_lake.load(declared.name).properties[kept] == "60"
+    by_age = table(sql_lake, {"a": T.LongType()})
+    assert steps(sql_lake, by_age) == [f"unset {kept} (was '60')"]
+    assert kept not in apply(plan(by_age, sql_lake.catalog), sql_lake.catalog).properties
 
 
 def test_a_missing_namespace_is_created(lake: Lake) -> None:

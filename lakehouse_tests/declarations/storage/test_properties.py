@@ -2,9 +2,23 @@
 
 import pandera.pyspark as pa
 import pyspark.sql.types as T  # noqa: N812
+import pytest
 
-from lakehouse.declarations import table_properties
+from lakehouse.declarations import DeclarationError, table_properties
 from lakehouse_tests.declarations.declaring import declare
+
+
+def test_the_owner_is_there_for_other_engines_too() -> None:
+    properties = table_properties(declare({"id": T.LongType()}))
+    assert properties["owner"] == properties["lakehouse.owner"] == "tests"
+
+
+def test_format_version_2_can_be_declared_and_others_are_refused_with_the_reason() -> None:
+    declared = declare({"id": T.LongType()}, properties={"format-version": "2"})
+    assert "format-version" not in table_properties(declared)
+    for version, reason in (("3", "PyIceberg, and up to 0.12 it writes neither"), ("1", "row deletes"), ("4", "known")):
+        with pytest.raises(DeclarationError, match=rf"format version '{version}' cannot be declared: .*{reason}"):
+            declare({"id": T.LongType()}, properties={"format-version": version})
 
 
 def test_bounds_are_kept_for_coordinates_and_never_for_sensitive_values() -> None:

@@ -6,8 +6,10 @@ lacks records, so the partition's files go while it is down: then it is what suc
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
+from confluent_kafka import TopicPartition
 
 from lakehouse.engines.kafka import LocalBroker, PartitionRange, Record, create_topic, read_topic, send
 from lakehouse.engines.kafka import truncation as module
@@ -78,3 +80,39 @@ def test_no_answer_is_no_good_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TIMEOUT", 0.1)
     with pytest.raises(module.BrokerUnreachable):
         with_truncation(NOBODY, TOPIC, READ)
+
+
+class _OnePartitionFillsTheQueue:
+    """librdkafka's consumer, as it was seen: while records of one partition wait, no other is fetched."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.waiting = [0, 1, 2]
+
+    def assign(self, _: object) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def pause(self, partitions: list[TopicPartition]) -> None:
+        self.waiting = [p for p in self.waiting if p not in {paused.partition for paused in partitions}]
+
+    def poll(self, _: float) -> "_Answer | None":
+        return _Answer(self.waiting[0]) if self.waiting else None
+
+
+class _Answer(NamedTuple):
+    number: int
+
+    def partition(self) -> int:
+        return self.number
+
+    def error(self) -> None:
+        return None
+
+
+@pytest.mark.timeout(20)
+def test_a_partition_that_has_answered_makes_room_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one had many records, the others were not asked, and the stream stood still."""
+    monkeypatch.setattr(module, "Consumer", _OnePartitionFillsTheQueue)
+    assert module.truncated(NOBODY, "birds", dict.fromkeys(range(3), (10, 3))) == frozenset()

@@ -6,7 +6,7 @@ from typing import Any
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 
-from lakehouse.declarations import Flat
+from lakehouse.declarations import DeclarationError, Flat
 from lakehouse_tests.formats.changes.decoding import THINGS, changelog, decode, position
 
 ROW = {"id": 1, "text": "one"}
@@ -105,3 +105,27 @@ def test_undeclared_fields_are_kept_ignored_ones_are_not_and_unavailable_ones_ar
 def test_a_topic_of_several_changelogs_cannot_be_flat() -> None:
     logs = [changelog(name=f"cdc.{name}", source=f"public.{name}", format=Flat()) for name in ("others", "things")]
     assert decode([{**ROW, **TOLD}], *logs).error() == "unknown_source"
+
+
+def test_in_a_compacted_topic_a_value_is_the_row_and_a_tombstone_deletes_it() -> None:
+    log = changelog(format=Flat.upserts())
+    told = decode([ROW, None, {**ROW, "text": None}], log, keys=[{"id": 1}, {"id": 1}, None])
+    rows = [told.rows[n] for n in range(3)]
+    assert [(row["operation"], row["key"], position(row)) for row in rows] == [
+        ("update", {"id": 1}, (0, 1, 100)),
+        ("delete", {"id": 1}, (0, 1, 101)),
+        ("update", {"id": 1}, (0, 1, 102)),
+    ]
+    assert [row["after"] and row["after"]["text"] for row in rows] == ["one", None, None]
+
+
+def test_a_key_that_is_no_object_and_a_value_that_does_not_repeat_it() -> None:
+    log = changelog(format=Flat.upserts(plain_key=True))
+    told = decode([{"text": "one"}, None, {"text": "x"}], log, keys=[b"7", b"7", b'1,"x":2'])
+    assert [told.rows[n]["key"] for n in range(2)] == [{"id": 7}, {"id": 7}]
+    assert told.errors[2][0] == "missing_key"
+
+
+def test_a_plain_key_is_of_one_column() -> None:
+    with pytest.raises(DeclarationError, match="a plain Kafka key is one value"):
+        changelog(format=Flat.upserts(plain_key=True), key=("id", "text"))

@@ -30,7 +30,7 @@ def test_a_first_message_that_is_written_out_is_the_same() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\x01", b"\x02", b"\x02\x01", b"\x80", b"\xff" * 9, bytes([2 * (MOST + 1)]) + b"\0" * 99],
+    [b"", b"\x01", b"\x02", b"\x02\x01", b"\x80", b"\xff" * 9, bytes([(2 * (MOST + 1)) | 0x80, 1]) + b"\0" * 99],
     ids=["nothing", "negative", "no-index", "negative-index", "cut", "endless", "too-many"],
 )
 def test_what_is_no_list_of_indexes_is_none(data: bytes) -> None:

@@ -1,11 +1,15 @@
 """What an asset says of its declaration."""
 
+from datetime import timedelta
 from pathlib import Path
 
+import dagster as dg
+import pyspark.sql.types as T  # noqa: N812
 import pytest
 
-from lakehouse.declarations import load_declarations
-from lakehouse.orchestration.assets.specs import declaration_digest, owner_of
+from lakehouse.declarations import DeclarationError, load_declarations
+from lakehouse.orchestration.assets.specs import declaration_digest, owner_of, table_spec
+from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.orchestration.assets.house import STREAM, TABLE, write_conf
 from lakehouse_tests.test_build import NOWHERE
 
@@ -34,3 +38,11 @@ def test_code_versions_change_with_what_decides_and_not_with_words(conf: Path) -
 def test_owners_are_people_or_teams(conf: Path) -> None:
     table = load_declarations([conf / "declarations"]).tables["raw.birds"]
     assert owner_of(table) == "team:ornithology"
+
+
+def test_a_table_may_say_how_fresh_dagster_has_to_find_it() -> None:
+    declared = declare({"id": T.LongType()}, fresh_within=timedelta(hours=6))
+    assert table_spec(declared, group="g").freshness_policy == dg.FreshnessPolicy.time_window(timedelta(hours=6))
+    assert table_spec(declare({"id": T.LongType()}), group="g").freshness_policy is None
+    with pytest.raises(DeclarationError, match="at least a minute"):
+        declare({"id": T.LongType()}, fresh_within=timedelta(seconds=5))

@@ -1,46 +1,22 @@
-"""Where a stream stands: an end of another log says nothing of what is unread."""
+"""A stream that has not begun stands where it will begin."""
+
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.engines.kafka.topics import PartitionRange, TopicState
-from lakehouse.orchestration.resources.stream_status import Standing
-from lakehouse.steps.ingest.refusals import (
-    ClusterChanged,
-    IngestRefused,
-    PartitionsVanished,
-    PositionBeyondEnd,
-    TopicRecreated,
-)
-
-READ = KafkaStatement("cluster", "things", "topic-id", start={0: 0, 1: 0}, end={0: 100, 1: 50})
+from lakehouse.declarations import Start, Stream, ToTable
+from lakehouse.engines.kafka import PartitionRange, TopicState
+from lakehouse.orchestration.resources import stream_status as module
+from lakehouse_tests.fixtures.lakes import Lake
 
 
-def topic(ends: dict[int, int], *, topic_id: str = "topic-id", cluster: str = "cluster") -> TopicState:
-    return TopicState("things", cluster, topic_id, {p: PartitionRange(0, end) for p, end in ends.items()})
-
-
-def stands(topic: TopicState, sealed: KafkaStatement | None = READ) -> Standing:
-    return Standing.of("things", sealed, topic, first={0: 7}, snapshots={})
-
-
-@pytest.mark.parametrize(
-    ("there", "refusal"),
-    [
-        (topic({0: 3, 1: 2}, topic_id="another"), TopicRecreated),
-        (topic({0: 3, 1: 2}, cluster="another"), ClusterChanged),
-        (topic({0: 100}), PartitionsVanished),
-        (topic({0: 99, 1: 50}), PositionBeyondEnd),
-    ],
-)
-def test_a_log_that_ends_before_the_position_is_not_read_to_its_end(
-    there: TopicState, refusal: type[IngestRefused]
-) -> None:
-    """Its records would wait unseen until there are more of them than were read of the log before."""
-    with pytest.raises(refusal, match=r"in doubt|read before"):
-        stands(there)
-
-
-def test_what_is_unread() -> None:
-    assert stands(topic({0: 103, 1: 50, 2: 4})).unread == {0: 3, 1: 0, 2: 4}
-    assert stands(topic({0: 9, 1: 2}), None).unread == {0: 2, 1: 2}
+def test_a_stream_without_tables_stands_where_it_will_begin(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = TopicState("things", "cluster", "id", {0: PartitionRange(3, 10), 1: PartitionRange(0, 4)})
+    monkeypatch.setattr(module, "read_topic", lambda *_: topic)
+    stream = Stream(name="things", topic="things", route=ToTable("raw.things"), start=Start.earliest())
+    lake = cast("Any", SimpleNamespace(catalog=sql_lake.catalog, kafka=None))
+    standing = module.stream_status(lake, stream)
+    assert standing.sealed is None
+    assert standing.position == {0: 3, 1: 0}
+    assert standing.lag == 11

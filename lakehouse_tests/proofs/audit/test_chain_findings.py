@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
-from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
+from lakehouse.engines.kafka.statement import DUPLICATE, LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.chain import Link
 from lakehouse.proofs.audit.chain_findings import judge_chain
@@ -63,6 +63,16 @@ def test_a_seal_that_says_how_many_offsets_had_no_record(without: dict[int, int]
     fewer = {A: {0: Tally.of_range(0, 7)}}
     counts = Counts(read=7, written=7)
     statement = replace(seal.statement, tallies=fewer, counts=counts, without_record=without, because=because)
+    assert kinds(replace(seal, statement=statement)) == ({"balance"} if wrong else set())
+
+
+@pytest.mark.parametrize(("dropped", "tallied", "wrong"), [(3, 3, False), (3, 0, True), (0, 3, True)])
+def test_what_a_declared_rule_drops_is_tallied(dropped: int, tallied: int, *, wrong: bool) -> None:
+    seal = linked(None, 0, 10)
+    landed = 10 - max(dropped, tallied)
+    tallies = {A: {0: Tally.of_range(0, landed)}, DUPLICATE: {0: Tally.of_range(landed, landed + tallied)}}
+    counts = Counts(read=landed + dropped, written=landed, filtered=dropped)
+    statement = replace(seal.statement, tallies=tallies, counts=counts)
     assert kinds(replace(seal, statement=statement)) == ({"balance"} if wrong else set())
 
 

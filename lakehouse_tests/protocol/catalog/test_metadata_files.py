@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import new_table_metadata
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from pyiceberg.types import LongType, NestedField
 
-from lakehouse.protocol.catalog.metadata_files import MetadataFiles, NoDocumentError, next_location, outdated_files
+from lakehouse.protocol.catalog.metadata_files import (
+    MetadataFiles,
+    NoDocumentError,
+    metadata_of,
+    next_location,
+    outdated_files,
+)
 from lakehouse.protocol.errors import MetadataFileDamaged
 
 DOCUMENT = {"table-uuid": "u", "unknown-field": [1, {"kept": True}]}
@@ -67,6 +78,17 @@ def test_what_is_no_document_is_named(files: MetadataFiles, tmp_path: Path, cont
     assert not damaged.value.gone
 
 
+def test_a_document_is_decoded_once_and_never_out_of_date(files: MetadataFiles, tmp_path: Path) -> None:
+    path = tmp_path / "0.metadata.json"
+    files.write_all({path.as_uri(): DOCUMENT})
+    assert files.read(path.as_uri()) is files.read(path.as_uri())
+    path.write_bytes(path.read_bytes().replace(b'"u"', b'"v"'))
+    assert files.read(path.as_uri())["table-uuid"] == "v"
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        files.read(path.as_uri())
+
+
 def test_a_document_that_is_gone_is_told_from_a_damaged_one(files: MetadataFiles, tmp_path: Path) -> None:
     with pytest.raises(MetadataFileDamaged) as damaged:
         files.read_for(("raw", "a"), (tmp_path / "0.metadata.json").as_uri())
@@ -82,6 +104,17 @@ def test_storage_that_does_not_answer_is_no_damage(
     monkeypatch.setattr(PyArrowFile, "open", refuse)
     with pytest.raises(PermissionError, match="not yours"):
         files.read_for(("raw", "a"), (tmp_path / "0.metadata.json").as_uri())
+
+
+def test_a_document_that_contradicts_itself_is_damaged(tmp_path: Path) -> None:
+    """PyIceberg reads it, and Spark refuses it."""
+    schema = Schema(NestedField(1, "number", LongType()))
+    metadata = new_table_metadata(schema, UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, tmp_path.as_uri())
+    document = metadata.model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert metadata_of(("raw", "a"), "0.metadata.json", document).table_uuid == metadata.table_uuid
+    main = {"main": {"snapshot-id": 12, "type": "branch"}}
+    with pytest.raises(MetadataFileDamaged, match=r"raw\.a.*main refers to snapshot 12, which is not in it"):
+        metadata_of(("raw", "a"), "0.metadata.json", {**document, "refs": main, "snapshots": None})
 
 
 @pytest.mark.parametrize(

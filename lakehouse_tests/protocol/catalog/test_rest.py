@@ -1,5 +1,6 @@
 """What each answer of a REST catalog to a commit means: nothing changed, perhaps changed, or never will."""
 
+import json
 from typing import Any
 
 import pytest
@@ -42,11 +43,25 @@ def test_an_answer_and_what_it_means(
 ) -> None:
     name = rest_lake.create("a")
     answer = requests.Response()
-    answer.status_code, answer._content = status, text.encode()
+    body = {"error": {"message": text, "type": "SomeException", "code": status}}
+    answer.status_code, answer._content = status, json.dumps(body).encode()
     monkeypatch.setattr(requests.Session, "post", lambda *_, **__: answer)
-    with pytest.raises(expected, match=text[:20]) as error:
+    with pytest.raises(expected, match=rf"answered {status} \(SomeException\)") as error:
         rest_lake.catalog.commit_tables([TableChange(tuple(name.split(".")), (), ())])
     assert name in str(error.value)
+    assert text not in str(error.value)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("body", ["a secret", '{"error": {"type": "a secret"}}', '{"error": "a secret"}'])
+def test_the_words_of_a_server_are_not_repeated(rest_lake: Lake, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    name = rest_lake.create("a")
+    answer = requests.Response()
+    answer.status_code, answer._content = 409, body.encode()
+    monkeypatch.setattr(requests.Session, "post", lambda *_, **__: answer)
+    with pytest.raises(CommitFailedException) as error:
+        rest_lake.catalog.commit_tables([TableChange(tuple(name.split(".")), (), ())])
+    assert str(error.value) == f"{name}: the catalog answered 409"
 
 
 @pytest.mark.rest

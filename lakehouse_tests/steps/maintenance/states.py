@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lakehouse.declarations import Maintenance
+from lakehouse.declarations import Expire, Maintenance
 from lakehouse.steps.maintenance.model.action import MaintenancePlan
 from lakehouse.steps.maintenance.model.state import (
     Cadence,
@@ -27,6 +27,7 @@ NOW = datetime(2013, 6, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MIB = 1024**2
 TARGET = 128 * MIB
+BY_COUNT = Maintenance(expire=Expire(max_snapshots=50))
 
 
 def part(name: str = "day=1", files: int = 20, size: int = MIB, **more: Any) -> PartitionState:

@@ -11,7 +11,7 @@ from lakehouse.steps.maintenance.model.state import MeasuredState, SnapshotHold
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.plan.decide import decide
 from lakehouse.steps.maintenance.survey import Surveyed
-from lakehouse_tests.steps.maintenance.states import DAY, NOW, TARGET, decided, line, part, state
+from lakehouse_tests.steps.maintenance.states import BY_COUNT, DAY, NOW, TARGET, decided, line, part, state
 
 SOUND = part(files=4, size=TARGET)
 BUSY = part(last_change=NOW - timedelta(minutes=5))
@@ -41,7 +41,7 @@ def test_an_excluded_table_gives_its_reason_once() -> None:
 
 def test_where_all_that_is_known_stands_below_there_is_no_heading_without_it() -> None:
     measured = state(SOUND, history=line(70), holders=(HELD,))
-    plan = decide(measured, Maintenance(), Budget(), only=(Operation.EXPIRE,))
+    plan = decide(measured, BY_COUNT, Budget(), only=(Operation.EXPIRE,))
     told = in_words(Surveyed(AUDIT_LOG, measured, plan))
     assert told[1:4] == [
         "  not now: expire (blocked)",
@@ -56,7 +56,7 @@ def test_where_all_that_is_known_stands_below_there_is_no_heading_without_it() -
     [
         (found(state(part())), "needs something"),
         (found(state(BUSY)), "waits"),
-        (found(state(SOUND, history=line(70), holders=(HELD,))), "waits"),
+        (found(state(SOUND, history=line(70), holders=(HELD,)), BY_COUNT), "waits"),
         (found(state(SOUND, history=line(3), holders=(LATE,))), "waits"),
         (found(MeasuredState(table="raw.things", measured_at=NOW, unreadable="no such type")), "waits"),
         (found(state(SOUND)), "nothing"),

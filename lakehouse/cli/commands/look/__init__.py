@@ -1,1 +1,1 @@
-"""`status`, `tables`, `log`, `catalog`."""
+"""`status`, `tables`, `log`, `metrics`, `catalog`."""

@@ -46,7 +46,7 @@ def log(
     if as_json:
         typer.echo(json.dumps([_plain(row) for row in shown], indent=2))
         return
-    _show(context, shown, kind)
+    _show(context, shown, kind, filtered=bool(table or run or kind))
     if len(shown) < len(rows):
         context.err.print(f"{len(rows) - len(shown):,} older events are not shown; see --last.", highlight=False)
 
@@ -57,9 +57,14 @@ def _plain(row: AuditRow) -> dict[str, Any]:
     return {**values, "details": json.loads(row.details)}
 
 
-def _show(context: Context, rows: list[AuditRow], kind: str) -> None:
+def _show(context: Context, rows: list[AuditRow], kind: str, *, filtered: bool) -> None:
     if not rows:
-        context.out.print("Nothing of the kind is logged.")
+        context.out.print(
+            "Nothing of the kind is logged."
+            if filtered
+            else "Nothing is logged yet: `lakehouse run` and `lakehouse dev` write down what happens.",
+            soft_wrap=True,
+        )
         if kind == "maintenance":
             explanation = (
                 "Only what deletes is logged here. All of maintenance, with reasons, is in `lakehouse.maintenance`, "

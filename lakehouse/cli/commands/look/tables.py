@@ -2,62 +2,15 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import all_declarations, catalog_of
-from lakehouse.cli.reports.positions import (
-    MirrorState,
-    StreamState,
-    counted,
-    mirror_states,
-    show_mirrors,
-    show_problems,
-    stream_states,
-)
-from lakehouse.declarations import Declarations, Mirror, Stream
-from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.protocol.errors import SealBroken
-from lakehouse.protocol.seals.read_group import Pinned, read_group
-from lakehouse.protocol.seals.row_count import row_count
-
-
-@dataclass
-class TableState:
-    """One table. All tables are read as they were at one moment.
-
-    Attributes:
-        stream: the stream that writes it.
-        mirror: the mirror that writes it.
-        rows: that a reader sees; None where nobody can say without reading all of them.
-        run_id: the Dagster run of the last seal.
-        position: Kafka partition → the next offset to read, from the last seal.
-        unread: what its stream has not read (offsets), or its mirror not applied (changes); None where nobody can say.
-        problem: why the seal cannot be believed.
-    """
-
-    table: str
-    stream: str | None
-    exists: bool
-    mirror: str | None = None
-    rows: int | None = 0
-    snapshot_id: int | None = None
-    committed_at: str | None = None
-    run_id: str | None = None
-    runtime_date: str | None = None
-    position: dict[int, int] | None = None
-    unread: int | None = None
-    problem: str | None = None
-
-    @property
-    def writer(self) -> str:
-        """Who writes it; a table of a user's own is written by its asset."""
-        return self.stream or self.mirror or self.table
+from lakehouse.cli.reports.positions import MirrorState, StreamState, counted, show_mirrors, show_problems
+from lakehouse.cli.reports.table_states import TableState, lake_states
 
 
 def tables(
@@ -67,53 +20,11 @@ def tables(
 ) -> None:
     """Show every declared table with its rows and snapshot, and how far its stream or mirror is."""
     context = context_of(ctx)
-    declarations, catalog = all_declarations(context), catalog_of(context)
-    existing = [name for name, table in declarations.tables.items() if catalog.table_exists(table.identifier)]
-    group = read_group(catalog, existing) if existing else {}
-    states = _states(declarations, group)
-    streams = stream_states(context, declarations, group)
-    mirrors = mirror_states(declarations, catalog)
-    unread = {state.stream: state.unread for state in streams} | {state.mirror: state.unmirrored for state in mirrors}
-    rows = {state.mirror: state.rows for state in mirrors if not state.problem}
-    for state in states:
-        state.unread = unread.get(state.writer)
-        if state.table in rows:  # by its seal, without a look at delete files
-            state.rows = rows[state.table]
-        elif state.table in group:
-            state.rows = row_count(group[state.table].table, state.snapshot_id)
+    states = lake_states(context)
     if as_json:
-        typer.echo(json.dumps([asdict(state) for state in states], indent=2))
+        typer.echo(json.dumps([asdict(state) for state in states.tables], indent=2))
     else:
-        _show(context, states, streams, mirrors)
-
-
-def _states(declarations: Declarations, group: dict[str, Pinned]) -> list[TableState]:
-    states: list[TableState] = []
-    for name in sorted(declarations.tables):
-        writer = declarations.writer(name)
-        state = TableState(name, writer.name if isinstance(writer, Stream) else None, exists=name in group)
-        state.mirror = writer.name if isinstance(writer, Mirror) else None
-        if name in group:
-            _read(group[name], state)
-        states.append(state)
-    return states
-
-
-def _read(pinned: Pinned, state: TableState) -> None:
-    snapshot = pinned.table.snapshot_by_id(pinned.snapshot_id) if pinned.snapshot_id is not None else None
-    if snapshot is None:
-        return
-    state.snapshot_id = snapshot.snapshot_id
-    state.committed_at = datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC).isoformat()
-    try:
-        sealed = pinned.sealed
-    except SealBroken as broken:
-        state.problem = broken.message
-        return
-    if sealed is not None:
-        statement = KafkaStatement.from_keys(sealed.seal.statement)
-        state.run_id, state.runtime_date = sealed.seal.run_id, sealed.seal.runtime_date
-        state.position = statement.end if statement else None
+        _show(context, states.tables, states.streams, states.mirrors)
 
 
 def _show(

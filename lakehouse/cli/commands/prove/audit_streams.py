@@ -38,6 +38,8 @@ def _show_one(context: Context, proof: StreamProof) -> None:
         span = f"[{proven.first}, {proven.end})" if proven.first is not None else f"none below {proven.end}"
         lines.add_row(proven.table, str(proven.partition), plain(span), f"{proven.rows:,}", proven.decided_by)
     context.out.print(lines)
+    for rule, rows in proof.dropped.items():
+        context.out.print(plain(f"of the records read, {rows:,} were dropped by a declared rule ({rule})"))
     for table, rows in proof.removed.items():
         context.out.print(plain(f"of the records read, maintenance has removed {rows:,} from {table}"))
     if proof.invisible:

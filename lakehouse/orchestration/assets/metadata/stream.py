@@ -61,6 +61,8 @@ def _stream_metadata(report: IngestReport, attempt: Attempt) -> dict[str, Any]:
     if report.without_record:
         metadata["offsets without a record"] = sum(report.without_record.values())
         metadata["why offsets have no record"] = WITHOUT_RECORD[report.because]
+    if report.dropped:
+        metadata["dropped by rule"] = MetadataValue.json({rule: dict(rows) for rule, rows in report.dropped.items()})
     if report.schemas:
         metadata["schemas"] = MetadataValue.json(report.schemas)
     if report.extra_fields:

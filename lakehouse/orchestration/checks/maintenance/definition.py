@@ -77,7 +77,7 @@ class MaintenanceCheck:
             metadata["findings"] = rows_shown({"what is wrong": "string", "to repair": "string"}, list(broken))
         more = f" And {len(broken) - 1} more, see the findings." if len(broken) > 1 else ""
         return dg.AssetCheckResult(
-            asset_key=maintenance_key(self.table.name),
+            asset_key=maintenance_key(self.table.name, self.lake.names),
             check_name=name,
             passed=not broken,
             severity=dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR,

@@ -10,7 +10,8 @@ import dagster as dg
 from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.declarations import Stream
-from lakehouse.orchestration.checks.stream import contract, exactly_once, freshness
+from lakehouse.engines.kafka import KafkaRefused
+from lakehouse.orchestration.checks.stream import contract, exactly_once, freshness, retention
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.proofs.audit import audit_stream
@@ -26,6 +27,7 @@ def check_specs(stream: Stream, names: DagsterNames = DEFAULT_NAMES) -> list[dg.
         *(_spec(exactly_once.NAME, key, exactly_once.DESCRIPTION) for key in (*data, quarantine)),
         *(_spec(contract.NAME, key, contract.DESCRIPTION) for key in data),
         *(_spec(freshness.NAME, key, freshness.DESCRIPTION) for key in data),
+        *(_spec(retention.NAME, key, retention.DESCRIPTION) for key in data),
     ]
 
 
@@ -48,7 +50,7 @@ def stream_checks(stream: Stream, names: DagsterNames = DEFAULT_NAMES) -> dg.Ass
     return prove_stream
 
 
-_NAMES = (exactly_once.NAME, contract.NAME, freshness.NAME)
+_NAMES = (exactly_once.NAME, contract.NAME, freshness.NAME, retention.NAME)
 
 
 def _spec(name: str, key: dg.AssetKey, description: str) -> dg.AssetCheckSpec:
@@ -75,6 +77,17 @@ def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey
             yield contract.contract_result(group[name], group[stream.quarantine_table], name, key)
     if tables := wanted[freshness.NAME]:
         yield from _freshness(stream, lake, tables.values())
+    if tables := wanted[retention.NAME]:
+        yield from _retention(stream, lake, tables.values())
+
+
+def _retention(stream: Stream, lake: Lake, keys: Iterable[dg.AssetKey]) -> Iterator[dg.AssetCheckResult]:
+    try:
+        status, ahead, kept = retention.look(lake, stream)
+    except (IngestRefused, KafkaRefused) as error:
+        yield from (retention.unknown_result(error, key) for key in keys)
+    else:
+        yield from (retention.retention_result(status, ahead, kept, key) for key in keys)
 
 
 def _freshness(stream: Stream, lake: Lake, keys: Iterable[dg.AssetKey]) -> Iterator[dg.AssetCheckResult]:

@@ -39,6 +39,7 @@ def exactly_once_result(proof: StreamProof, table: str, key: dg.AssetKey) -> dg.
             "offsets without a record": proof.invisible,
             **({"why offsets have no record": proof.invisible_because} if proof.invisible else {}),
             "records accepted as lost": proof.lost,
+            "records dropped by rule": dg.MetadataValue.json(proof.dropped),
             **({"losses": _losses(proof)} if proof.losses else {}),
             "seals": proof.seals,
             "oldest seal": proof.proven_from or "none yet",

@@ -11,8 +11,9 @@ from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown
-from lakehouse.orchestration.resources.stream_status import Standing, stream_status
+from lakehouse.orchestration.resources.stream_status import stream_status
 from lakehouse.steps.ingest.refusals import IngestRefused
+from lakehouse.steps.ingest.standing import Standing
 
 NAME = "freshness_and_lag"
 DESCRIPTION = (

@@ -13,8 +13,8 @@ from lakehouse.engines.kafka import oldest_unread_time
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.checks.stream.freshness import doubtful_result, freshness_result, trouble_result
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.stream_status import Standing
 from lakehouse.steps.ingest.refusals import IngestRefused
+from lakehouse.steps.ingest.standing import Standing
 
 _FRESH = ""
 _LATE = "late"

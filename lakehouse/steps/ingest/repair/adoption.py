@@ -6,43 +6,49 @@ be, nobody can prove any more; the seal and every audit say whose run adopted th
 stays retired: a mirror must not take what is left of a changelog for all of it.
 """
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask
 
 from lakehouse import seal_keys
+from lakehouse.declarations.columns.names import COORDINATE_NAMES
 from lakehouse.engines.kafka import read_topic
-from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement, Tallies
+from lakehouse.engines.kafka.statement import NO_TABLES, Counts, KafkaStatement, Tallies
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.errors import LakehouseError
-from lakehouse.proofs.audit.coordinates import Offsets, coordinates
+from lakehouse.proofs.audit.coordinates import Offsets, places
 from lakehouse.proofs.audit.retirement import retired_of
+from lakehouse.proofs.foreign.coordinate_columns import coordinate_columns
+from lakehouse.proofs.foreign.offset_runs import Runs
+from lakehouse.proofs.foreign.stored_coordinates import stored_coordinates
 from lakehouse.protocol.commit import Published, publish
 from lakehouse.protocol.seals.base import Base
-from lakehouse.steps.ingest.plan import position_in, require_same_log
 from lakehouse.steps.ingest.position import agreed_position, emptied_tables
-from lakehouse.steps.ingest.refusals import OffsetsSkipped, PositionBeyondEnd
+from lakehouse.steps.ingest.repair.connect_sink import SinkPosition, require_committed
+from lakehouse.steps.ingest.repair.go_on import (
+    GoOn,
+    GoOnFrom,
+    Rows,
+    go_on_at,
+    not_in_rows,
+    read_again,
+    repeated_offsets,
+    require_none_skipped,
+)
 from lakehouse.steps.ingest.step import IngestStep, seal_all
-
-Rows = Mapping[str, Mapping[int, Offsets]]
-"""Table → partition → offsets of its rows."""
-
-
-class GoOnFrom(StrEnum):
-    """Where the stream goes on: after its rows (or at the sealed position), or at an end of the log."""
-
-    ROWS = "rows"
-    EARLIEST = "earliest"
-    LATEST = "latest"
 
 
 class NothingToAdopt(LakehouseError):
-    """Every row is accounted for by a seal."""
+    """Every row is accounted for by a seal, or there is none."""
+
+
+class RowsOfOtherTopics(LakehouseError):
+    """A table has rows of several topics, and one stream cannot account for all of them."""
 
 
 @dataclass(frozen=True)
@@ -50,52 +56,77 @@ class Adoption:
     """What adopting means.
 
     Args:
-        rows: table → rows that it holds.
+        rows: table → rows that it holds, with coordinates of ours.
+        without_coordinates: table → rows of which no coordinate of ours says what record they are.
         unaccounted: table → rows, or commits, that no seal accounts for, or rows that are gone, in words.
         repeated: partition → offsets that are there more than once, in one table or several.
         read_again: partition → rows that lie at or after the position, so that they would land twice.
+        not_in_rows: partition → offsets before the position that no row has, of those partitions that rows name.
+        sinks: table → what it says of the sink of Kafka Connect whose group was named.
         statement: what every table of the stream will say.
     """
 
-    go_on_from: GoOnFrom
+    go_on: GoOn
     rows: dict[str, int]
     unaccounted: dict[str, str]
     repeated: dict[int, int]
     read_again: dict[int, int]
     statement: KafkaStatement
+    without_coordinates: dict[str, int] = field(default_factory=dict[str, int])
+    not_in_rows: dict[int, int] = field(default_factory=dict[int, int])
+    sinks: dict[str, SinkPosition] = field(default_factory=dict[str, SinkPosition])
 
 
-def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on_from: GoOnFrom) -> Adoption:
+def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on: GoOn | GoOnFrom) -> Adoption:
     """Take stock of the tables and of the topic.
 
     Raises:
         NothingToAdopt: no table holds anything that a seal does not account for.
         IngestRefused: the sealed tables do not agree, or the position that rows or seals tell is not in the log.
         OffsetsSkipped: the stream would go on behind offsets that nobody has read.
+        GoOnUnknown: nothing says where it goes on.
+        GroupActive: the other writer has not been stopped.
+        FilesAnnounced: a sink has gone past records that are in no table yet.
+        RowsOfOtherTopics: rows are of other topics as well.
     """
-    previous = agreed_position(step.stream.name, bases)
+    go_on = GoOn(go_on) if isinstance(go_on, GoOnFrom) else go_on
+    stream = step.stream.name
+    previous = agreed_position(stream, bases)
+    if not bases:
+        raise NothingToAdopt(f"There is no table of stream {stream} yet.", remedy="let it run")
     unaccounted = _unaccounted(bases, previous)
     if not unaccounted:
         raise NothingToAdopt(
-            f"Stream {step.stream.name}: every row in its tables is accounted for by a seal.", remedy="let it run"
+            f"Stream {stream}: every row in its tables is accounted for by a seal.", remedy="let it run"
         )
-    rows = {
-        name: coordinates(base.table, list(base.table.scan(snapshot_id=base.snapshot_id).plan_files()))
-        if base.snapshot_id is not None
-        else {}
-        for name, base in bases.items()
-    }
     topic = with_truncation(step.kafka, read_topic(step.kafka, step.stream.topic), previous)
-    position = _position(step.stream.name, rows, previous, topic, go_on_from)
+    stored = {name: places(base.table, _tasks(base)) for name, base in bases.items()}
+    rows = {name: own.offsets for name, own in stored.items()}
+    named = {
+        name: own if bases[name].sealed else _by_any_columns(bases[name], go_on, topic, ours=bool(own))
+        for name, own in rows.items()
+    }
+    nameless = any(own.without for name, own in stored.items() if not named[name])
+    position = go_on_at(stream, step.kafka, go_on, topic, previous, named, nameless=nameless)
     if previous is not None:
-        _require_none_skipped(step.stream.name, previous, topic, position)
+        require_none_skipped(stream, previous, topic, position)
+    sinks = {
+        name: sink
+        for name, base in bases.items()
+        if go_on.start is GoOnFrom.GROUP and (sink := require_committed(step.kafka, base.table, go_on.group))
+    }
+    without = {name: own.without for name, own in stored.items() if own.without}
+    statement = _statement(rows, previous, _retired(bases, previous), topic, position, step.stream.quarantine_table)
     return Adoption(
-        go_on_from=go_on_from,
+        go_on=go_on,
         rows={name: sum(len(offsets) for offsets in by_partition.values()) for name, by_partition in rows.items()},
         unaccounted=unaccounted,
-        repeated=_repeated(rows),
-        read_again=_beyond(rows, position),
-        statement=_statement(rows, previous, _retired(bases, previous), topic, position, step.stream.quarantine_table),
+        repeated=repeated_offsets(named),
+        read_again=read_again(named, position),
+        statement=replace(statement, without_coordinates=without),
+        without_coordinates=without,
+        not_in_rows=not_in_rows(named, position) if previous is None else {},
+        sinks=sinks,
     )
 
 
@@ -107,7 +138,8 @@ def adopt(step: IngestStep, bases: Mapping[str, Base], adoption: Adoption) -> Pu
     """
     extra_keys = {
         name: {
-            seal_keys.ADOPT_FROM: adoption.go_on_from.value,
+            seal_keys.ADOPT_FROM: adoption.go_on.start.value,
+            seal_keys.ADOPT_SOURCE: str(adoption.go_on),
             seal_keys.ADOPT_UNACCOUNTED: adoption.unaccounted.get(name, ""),
         }
         for name in bases
@@ -129,49 +161,37 @@ def _unaccounted(bases: Mapping[str, Base], previous: KafkaStatement | None) -> 
     return reasons
 
 
-def _position(
-    stream: str, rows: Rows, previous: KafkaStatement | None, topic: TopicState, go_on_from: GoOnFrom
-) -> dict[int, int]:
-    if go_on_from is GoOnFrom.EARLIEST:
-        return {partition: limits.earliest for partition, limits in topic.partitions.items()}
-    if go_on_from is GoOnFrom.LATEST:
-        return {partition: limits.last_stable for partition, limits in topic.partitions.items()}
-    if previous is not None:
-        require_same_log(stream, previous, topic)
-        return position_in(previous, topic)
-    after = {
-        partition: max(
-            int(by_partition[partition].max()) + 1 for by_partition in rows.values() if partition in by_partition
-        )
-        for partition in _partitions(rows)
-    }
-    beyond = {
-        partition: (topic.partitions[partition].last_stable if partition in topic.partitions else 0, end)
-        for partition, end in after.items()
-    }
-    if beyond := {partition: span for partition, span in beyond.items() if span[0] < span[1]}:
-        raise PositionBeyondEnd(stream, topic.topic, beyond)
-    return {partition: after.get(partition, limits.earliest) for partition, limits in topic.partitions.items()}
+def _tasks(base: Base) -> list[FileScanTask]:
+    return [] if base.snapshot_id is None else list(base.table.scan(snapshot_id=base.snapshot_id).plan_files())
 
 
-def _require_none_skipped(
-    stream: str, previous: KafkaStatement, topic: TopicState, position: Mapping[int, int]
-) -> None:
-    """Refuse to pass over offsets: what is given up is in the loss ledger, and adopting writes nothing there.
+def _by_any_columns(base: Base, go_on: GoOn, topic: TopicState, *, ours: bool) -> Mapping[int, Offsets]:
+    """Partition → offsets of the rows, by our columns or another writer's; empty where there are none.
 
     Raises:
-        OffsetsSkipped: with the ranges.
+        NoCoordinates: a column that was named is not there.
+        RowsOfOtherTopics: some rows are of other topics.
     """
-    same_log = (previous.cluster_id, previous.topic_id) == (topic.cluster_id, topic.topic_id)
-    unread = (
-        position_in(previous, topic)
-        if same_log
-        else {partition: limits.earliest for partition, limits in topic.partitions.items()}
-    )
-    if skipped := {
-        partition: (unread[partition], offset) for partition, offset in position.items() if offset > unread[partition]
-    }:
-        raise OffsetsSkipped(stream, topic.topic, skipped, go_on_from="rows" if same_log else "earliest")
+    snapshot = base.table.metadata.snapshot_by_id(base.snapshot_id or 0)
+    # Ours, where they were only just added, hold nothing.
+    fields = [field for field in base.table.schema().fields if ours or field.name not in COORDINATE_NAMES]
+    columns = coordinate_columns(base.name, Schema(*fields), go_on.columns, partitions=len(topic.partitions))
+    if snapshot is None or columns is None:
+        return {}
+    stored = stored_coordinates(base.table, snapshot, columns, topic.topic)
+    if stored.of_others:
+        raise RowsOfOtherTopics(
+            f"{base.name} holds {stored.of_others:,} rows of other topics than {topic.topic}.",
+            remedy="move them to a table of their own",
+        )
+    return {partition: _offsets(runs) for partition, runs in stored.partitions.items()}
+
+
+def _offsets(runs: Runs) -> Offsets:
+    """Each offset as often as it is there."""
+    spans = zip(runs.starts.tolist(), runs.ends.tolist(), runs.times.tolist(), strict=True)
+    parts = [np.repeat(np.arange(start, end, dtype=np.int64), times) for start, end, times in spans]
+    return np.concatenate(parts) if parts else np.array([], np.int64)
 
 
 def _retired(bases: Mapping[str, Base], previous: KafkaStatement | None) -> Tallies:
@@ -201,7 +221,9 @@ def _statement(
     # Rows of tables that are in the stream no more, and what was lost, were not looked at.
     others = {table: dict(sums) for table, sums in (previous.totals if previous else {}).items() if table not in stored}
     totals = {**added(stored, {table: sums for table, sums in retired.items() if table in stored}), **others}
-    row_counts = {table: sum(tally.count for tally in sums.values()) for table, sums in totals.items() if table != LOST}
+    row_counts = {
+        table: sum(tally.count for tally in sums.values()) for table, sums in totals.items() if table not in NO_TABLES
+    }
     before = previous.total_counts if previous else Counts()
     return KafkaStatement(
         cluster_id=topic.cluster_id,
@@ -213,9 +235,9 @@ def _statement(
         totals={table: by_partition for table, by_partition in totals.items() if by_partition},
         total_counts=Counts(
             read=sum(row_counts.values()) + before.filtered,
-            written=sum(row_counts.values()) - row_counts[quarantine],
-            quarantined=row_counts[quarantine],
-            tombstones=min(before.tombstones, row_counts[quarantine]),
+            written=sum(row_counts.values()) - row_counts.get(quarantine, 0),
+            quarantined=row_counts.get(quarantine, 0),
+            tombstones=min(before.tombstones, row_counts.get(quarantine, 0)),
             filtered=before.filtered,
             lost=before.lost,
             bytes=before.bytes,
@@ -224,25 +246,3 @@ def _statement(
         losses=previous.losses if previous else (),
         reprocessed=previous.reprocessed if previous else {},
     )
-
-
-def _partitions(rows: Rows) -> set[int]:
-    return {partition for by_partition in rows.values() for partition in by_partition}
-
-
-def _repeated(rows: Rows) -> dict[int, int]:
-    repeats: Counter[int] = Counter()
-    for partition in _partitions(rows):
-        offsets = np.concatenate(
-            [by_partition[partition] for by_partition in rows.values() if partition in by_partition]
-        )
-        repeats[partition] = len(offsets) - len(np.unique(offsets))
-    return {partition: times for partition, times in repeats.items() if times}
-
-
-def _beyond(rows: Rows, position: Mapping[int, int]) -> dict[int, int]:
-    counts: Counter[int] = Counter()
-    for by_partition in rows.values():
-        for partition, offsets in by_partition.items():
-            counts[partition] += int((offsets >= position.get(partition, np.iinfo(np.int64).max)).sum())
-    return {partition: times for partition, times in counts.items() if times}

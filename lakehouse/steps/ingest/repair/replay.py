@@ -21,6 +21,7 @@ from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import head_of
+from lakehouse.steps.ingest.duplicates.drop import without_duplicates
 from lakehouse.steps.ingest.plan import IngestPlan, require_same_log, require_unchanged
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import Ranges, shown
@@ -77,6 +78,7 @@ def replay(step: IngestStep, ranges: Ranges, *, keep: bool = False) -> list[Repl
             work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt)
             landed = read_and_write(spark, step.kafka, work, min_partitions=step.limits.min_partitions)
             require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
+            landed = without_duplicates(spark, step.declarations, bases, landed, ranges=plan.ranges)
             stage_tables(spark, step.catalog, bases, step.attempt, landed)
         return [_compare(step, base, ranges) for base in bases.values()]
     finally:

@@ -83,7 +83,12 @@ def state(quarantine: str, selected: Reprocess, landed: WriteResult) -> KafkaSta
         start=dict(previous.end),
         end=dict(previous.end),
         tallies={**landed.tallies, quarantine: leaving},
-        counts=Counts(written=selected.count, quarantined=-selected.count, tombstones=-selected.tombstones),
+        counts=Counts(
+            written=selected.count - landed.counts.filtered,
+            filtered=landed.counts.filtered,
+            quarantined=-selected.count,
+            tombstones=-selected.tombstones,
+        ),
         valid_through_ms=previous.valid_through_ms,
         reprocessed=landed.tallies,
         refused_last=selected.refused_last,

@@ -18,6 +18,7 @@ class TaskReport(msgspec.Struct):
         tallies: table → partition → count, sum and sum of squares of the offsets written, in decimal.
         columns: error class → column → records.
         operations: changelog → operation → rows; only of streams of changes.
+        dropped: declared rule → table → records that it has dropped.
         arrivals: minute since the epoch → records.
         schemas: id of a schema → records that name it.
         extra: field that the table does not have → records of a schema with it.
@@ -31,6 +32,7 @@ class TaskReport(msgspec.Struct):
     columns: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     warnings: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     operations: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    dropped: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     arrivals: dict[int, int] = msgspec.field(default_factory=dict)
     received: dict[int, list[Stretch]] = msgspec.field(default_factory=dict)
     schemas: dict[str, int] = msgspec.field(default_factory=dict)

@@ -9,9 +9,9 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyspark.sql import SparkSession
 
-from lakehouse.contracts.rules import compile_rules
+from lakehouse.contracts.rules import compile_filter, compile_rules
 from lakehouse.declarations import Declarations, Stream, Table, iceberg_schema
-from lakehouse.engines.kafka.statement import Counts
+from lakehouse.engines.kafka.statement import FILTERED, NO_TABLES, Counts
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.protocol.seals.attempt import Attempt
@@ -103,6 +103,11 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
         targets={name: _target(base, work.attempt, spool=name in beyond) for name, base in work.bases.items()},
         quarantine=stream.quarantine_table,
         keep=work.keep,
+        filters={
+            name: compile_filter(table.without_coordinates(), table.keep)
+            for name in stream.tables
+            if (table := tables[name]).keep
+        },
     )
 
 
@@ -143,6 +148,7 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
     columns: dict[str, dict[str, int]] = {}
     warnings: dict[str, dict[str, int]] = {}
     operations: dict[str, dict[str, int]] = {}
+    dropped: dict[str, dict[str, int]] = {}
     arrivals: dict[int, int] = {}
     schemas: dict[str, int] = {}
     extra: dict[str, int] = {}
@@ -160,6 +166,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
             received.setdefault(partition, []).extend(stretches)
         for table, rules in report.warnings.items():
             _count(warnings.setdefault(table, {}), rules)
+        for rule, by_table in report.dropped.items():
+            _count(dropped.setdefault(rule, {}), by_table)
         for table, times in report.operations.items():
             _count(operations.setdefault(table, {}), times)
         tallies = added(
@@ -184,8 +192,14 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         tallies=tallies,
         counts=Counts(
             read=read,
-            written=sum(tally.count for by_partition in tallies.values() for tally in by_partition.values())
+            written=sum(
+                tally.count
+                for table, by_partition in tallies.items()
+                if table not in NO_TABLES
+                for tally in by_partition.values()
+            )
             - quarantined,
+            filtered=sum(tally.count for tally in tallies.get(FILTERED, {}).values()),
             quarantined=quarantined,
             tombstones=errors.get(TOMBSTONE, 0),
             bytes=size,
@@ -194,6 +208,7 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         columns=columns,
         warnings=warnings,
         operations=operations,
+        dropped=dropped,
         arrivals=arrivals,
         schemas=schemas,
         extra=most_frequent(extra),

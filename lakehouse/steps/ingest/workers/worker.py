@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from lakehouse.contracts.rules import Rules
+from lakehouse.contracts.rules import BatchRule, Rules
+from lakehouse.engines.kafka.statement import FILTERED
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.formats.changes import ChangeDecoder
 from lakehouse.formats.headers import read_headers
@@ -43,6 +44,7 @@ class IngestTask:
         rules: table → its compiled contract rules.
         targets: table → where its files go, quarantine included.
         columns: table → its columns, where some hold parts of the record itself.
+        filters: table → what its records are kept by, where it drops some.
         keep: whether what is written is wanted; otherwise it is removed again, and only shows what can be read.
     """
 
@@ -56,6 +58,7 @@ class IngestTask:
     quarantine: str
     keep: bool = True
     columns: Mapping[str, RecordColumns] = field(default_factory=dict[str, RecordColumns])
+    filters: Mapping[str, tuple[BatchRule, ...]] = field(default_factory=dict[str, tuple[BatchRule, ...]])
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Work through a task's records; yields one row with the encoded `TaskReport`."""
@@ -79,7 +82,7 @@ class IngestTask:
     def sort(self, records: pa.RecordBatch) -> tuple[list[tuple[str, pa.RecordBatch]], dict[int, RecordError]]:
         """The rows that records of a batch would become, by table, and which would go to quarantine, and why."""
         work, errors = _TaskWork(self, self.prefix), dict[int, RecordError]()
-        parts = list(work.decoded(records, errors))
+        parts = [work.kept(records, *part) for part in work.decoded(records, errors)]
         rows = [(table, work.judged(table, places, columns, errors)[1]) for table, places, columns in parts]
         return rows, errors
 
@@ -99,13 +102,34 @@ class _TaskWork:
             return
         self._count(records)
         errors: dict[int, RecordError] = {}
-        for table, rows, columns in self.decoded(records, errors):
+        for part in self.decoded(records, errors):
+            table, rows, columns = self.kept(records, *part)
             kept, batch = self.judged(table, rows, columns, errors)
             if batch.num_rows:
                 self._write(table, records, kept, batch)
         if errors:
             self._quarantine(records, errors)
         self.received.take(records, {row: error.error_class for row, error in errors.items()})
+
+    def kept(
+        self,
+        records: pa.RecordBatch,
+        table: str,
+        rows: npt.NDArray[np.int64] | None,
+        columns: pa.RecordBatch,
+    ) -> tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]:
+        """Leave out the records that a table's declared filter drops, and tally them."""
+        dropped = [rule.broken(columns) for rule in self.task.filters.get(table, ())]
+        broken = np.unique(np.concatenate(dropped)) if dropped else np.array([], np.int64)
+        if not len(broken):
+            return table, rows, columns
+        own = np.arange(columns.num_rows) if rows is None else rows
+        places = records.select(["partition", "offset"]).take(pa.array(own[broken]))
+        self._tally(FILTERED, places.column("partition").to_numpy(), places.column("offset").to_numpy())
+        counted = self.report.dropped.setdefault("filtered", {})
+        counted[table] = counted.get(table, 0) + len(broken)
+        keep = np.delete(np.arange(columns.num_rows), broken)
+        return table, own[keep], columns.take(pa.array(keep))
 
     def decoded(
         self, records: pa.RecordBatch, errors: dict[int, RecordError]

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from lakehouse.declarations.own_tables.action_effect import ActionEffect, TableMeasure
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.iceberg.entries import partition_of
-from lakehouse.proofs.audit.coordinates import coordinates
+from lakehouse.proofs.audit.coordinates import places
 from lakehouse.protocol.cleanup.vain_attempt import drop_branches_of
 from lakehouse.protocol.commit import open_branch, publish
 from lakehouse.protocol.commit.frames import stage_partitions
@@ -145,13 +145,14 @@ def _compare(work: MaintenanceWork, closed: Closed, rows: Keyed) -> RemovedRows:
             f"{closed.base.name}: files of other partitions were written anew.",
             remedy="the table is as it was; the attempt's branch is kept: report it",
         )
-    tallies = _removed_tallies(table, removed_tasks, added_tasks) if closed.of_stream else {}
-    if closed.of_stream and (counted := sum(tally.count for tally in tallies.values())) != rows.surplus:
+    tallies, without = _removed_tallies(table, removed_tasks, added_tasks) if closed.of_stream else ({}, 0)
+    counted = sum(tally.count for tally in tallies.values()) + without
+    if closed.of_stream and counted != rows.surplus:
         raise ContentChanged(
             f"{closed.base.name}: {rows.surplus} rows have gone by their keys, and {counted} by their coordinates.",
             remedy="the table is as it was; the attempt's branch is kept: report it",
         )
-    return RemovedRows(rows.surplus, [closed.partitions[key].partition.key for key in keys], tallies)
+    return RemovedRows(rows.surplus, [closed.partitions[key].partition.key for key in keys], tallies, without)
 
 
 def _exchanged(table: Table, source: int, head: int) -> tuple[list[FileScanTask], list[FileScanTask]]:
@@ -166,11 +167,15 @@ def _exchanged(table: Table, source: int, head: int) -> tuple[list[FileScanTask]
 
 def _removed_tallies(
     table: Table, removed_tasks: Sequence[FileScanTask], added_tasks: Sequence[FileScanTask]
-) -> dict[int, Tally]:
-    """Offsets that were in the files that went, and are not in those that came; read by another engine than Spark."""
+) -> tuple[dict[int, Tally], int]:
+    """Offsets that were in the files that went, and are not in those that came; read by another engine than Spark.
+
+    Returns:
+        Partition → tally; and how many rows without coordinates have gone.
+    """
+    went, came = places(table, removed_tasks), places(table, added_tasks)
     before, after = (
-        {partition: Tally.of(offsets) for partition, offsets in coordinates(table, files).items()}
-        for files in (removed_tasks, added_tasks)
+        {partition: Tally.of(offsets) for partition, offsets in side.offsets.items()} for side in (went, came)
     )
     tallies = {partition: tally - after.get(partition, Tally()) for partition, tally in before.items()}
-    return {partition: tally for partition, tally in tallies.items() if tally != Tally()}
+    return {p: tally for p, tally in tallies.items() if tally != Tally()}, went.without - came.without

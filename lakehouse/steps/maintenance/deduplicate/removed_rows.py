@@ -24,11 +24,13 @@ class RemovedRows:
         rows: how many.
         partitions: keys of the partitions.
         tallies: Kafka partition → the offsets that went; empty where the rows are of no stream.
+        without_coordinates: rows among them that another writer left, without coordinates.
     """
 
     rows: int
     partitions: Sequence[str]
     tallies: Mapping[int, Tally]
+    without_coordinates: int = 0
 
 
 def seal_removed_rows(
@@ -66,6 +68,12 @@ def _seal(previous: Seal, attempt: Attempt, name: str, removed: RemovedRows) -> 
             lost={},
             counts=Counts(),
             retired=added(last_statement.retired, {name: dict(removed.tallies)}),
+            without_coordinates=_less(last_statement.without_coordinates, name, removed.without_coordinates),
         )
         statement |= new_statement.to_keys()
     return replace(Seal.repeated(previous, attempt), kind=KIND_DEDUPLICATE, statement=statement)
+
+
+def _less(rows: Mapping[str, int], name: str, removed: int) -> dict[str, int]:
+    """Table → rows without coordinates that are left."""
+    return {table: count - (removed if table == name else 0) for table, count in rows.items()}

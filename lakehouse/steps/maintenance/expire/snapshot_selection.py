@@ -115,9 +115,8 @@ def _main(state: MeasuredState) -> list[SnapshotState]:
 def _by_policy(main: Sequence[SnapshotState], now: datetime, policy: Expire) -> int:
     """How many of the newest snapshots of main the policy keeps."""
     for index, snapshot in enumerate(main):
-        if index >= policy.min_snapshots_to_keep and (
-            index >= policy.max_snapshots or snapshot.timestamp < now - policy.max_snapshot_age
-        ):
+        too_many = policy.max_snapshots is not None and index >= policy.max_snapshots
+        if index >= policy.min_snapshots_to_keep and (too_many or snapshot.timestamp < now - policy.max_snapshot_age):
             return index
     return len(main)
 

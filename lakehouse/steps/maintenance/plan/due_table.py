@@ -15,6 +15,7 @@ from lakehouse.steps.maintenance.plan.due_result import DueResult, RuleInput, mo
 
 _WORTH_REGROUPING = 2  # at least so many times fewer
 _MOST_NAMED = 10
+_UNUSUALLY_MANY = 500  # a metadata document of about a MiB
 _DAY = timedelta(days=1)
 
 
@@ -123,6 +124,9 @@ def due_expire(rule_input: RuleInput) -> DueResult:
         return DueResult(withheld=(withheld_action(action, "blocked", reasons),), again_at=again_at)
     count = rule_input.state.totals.snapshots
     reason = f"expire: {len(selection.snapshot_ids)} of {count} snapshots may go; {policy.at_least} are worth it"
+    if policy.max_snapshots is None and count > _UNUSUALLY_MANY:
+        days = policy.max_snapshot_age / _DAY
+        reason += f"; all of {days:g} days stay, and each commit writes their list: max_snapshots would bound it"
     return DueResult.nothing(reason, again_at)
 
 

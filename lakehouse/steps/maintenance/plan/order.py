@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lakehouse.declarations import Maintenance
+from lakehouse.steps.maintenance.expire.snapshot_selection import select_snapshots
 from lakehouse.steps.maintenance.model.action import Action, Operation, Withheld
 from lakehouse.steps.maintenance.model.state import MeasuredState
 
 _RANK = {operation: rank for rank, operation in enumerate(Operation)}
-# A table whose writers never rest always has something to rewrite: with so many times its snapshots, expiry is first.
+# A table whose writers never rest always has something to rewrite: with so many times what stays, expiry is first.
 _TOO_MANY = 1.5
 
 
@@ -46,10 +47,12 @@ def ordered(actions: Sequence[Action], state: MeasuredState, policy: Maintenance
 
 def _expiry_first(state: MeasuredState, policy: Maintenance) -> str:
     """Why expiry comes before a rewrite; empty where it does not."""
-    count, most = state.totals.snapshots, policy.expire.max_snapshots if policy.expire is not None else None
-    if most is None or count <= _TOO_MANY * most:
+    if policy.expire is None:
         return ""
-    return f"waits: expiry comes first, with {count} snapshots where max_snapshots={most}"
+    count, going = state.totals.snapshots, len(select_snapshots(state, policy.expire).snapshot_ids)
+    if count <= _TOO_MANY * (count - going):
+        return ""
+    return f"waits: expiry comes first, as {going} of {count} snapshots may go"
 
 
 def _after(action: Action, reason: str) -> Withheld:

@@ -35,7 +35,8 @@ def said(conf: Path, *words: str) -> str:
 
 
 def test_before_anything_is_logged_it_says_so(conf: Path) -> None:
-    assert "Nothing of the kind is logged." in said(conf)
+    assert "Nothing is logged yet: `lakehouse run`" in said(conf)
+    assert "Nothing of the kind is logged." in said(conf, "--kind", "check")
     assert json.loads(said(conf, "--json")) == []
     assert "Only what deletes is logged here" in said(conf, "--kind", "maintenance")
     assert "`lakehouse.maintenance`" in said(conf, "--kind", "maintenance")

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-import typer
 
 import lakehouse
-from lakehouse.cli import app
 from lakehouse.cli.commands.prove.remedies import Owner, remedy_for
 from lakehouse.declarations import load_declarations
 from lakehouse.protocol.seals.damage import DamageKind
+from lakehouse_tests.cli.whole_command import whole_command
 from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 
 # What makes a finding → what `lakehouse audit` puts before its kind.
@@ -79,7 +78,7 @@ def test_every_kind_has_a_remedy_for_every_table(kind: str) -> None:
 
 def assert_known(command: str) -> None:
     """Its verb and its options exist."""
-    verb: object = typer.main.get_command(app)
+    verb: object = whole_command()
     words = command.split()
     while hasattr(verb, "commands") and words:
         verb = verb.commands[words.pop(0)]  # type: ignore[attr-defined]

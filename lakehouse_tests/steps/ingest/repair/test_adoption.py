@@ -27,7 +27,8 @@ from lakehouse.steps.ingest.refusals import (
     UnsealedCommit,
 )
 from lakehouse.steps.ingest.repair import adoption as module
-from lakehouse.steps.ingest.repair.adoption import Adoption, GoOnFrom, NothingToAdopt, adopt, find_adoption
+from lakehouse.steps.ingest.repair.adoption import Adoption, NothingToAdopt, adopt, find_adoption
+from lakehouse.steps.ingest.repair.go_on import GoOnFrom
 from lakehouse.steps.maintenance.expire.expire import expire
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.proofs.audit.conftest import Edit
@@ -38,7 +39,7 @@ from lakehouse_tests.steps.ingest.in_process import step_without_engines
 
 pytestmark = pytest.mark.slow
 
-ROWS, EARLIEST, LATEST = GoOnFrom
+ROWS, EARLIEST, LATEST = GoOnFrom.ROWS, GoOnFrom.EARLIEST, GoOnFrom.LATEST
 
 
 @pytest.fixture

@@ -9,11 +9,12 @@ from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.refusals import OffsetsSkipped
 from lakehouse.steps.ingest.repair import adoption as module
-from lakehouse.steps.ingest.repair.adoption import Adoption, GoOnFrom, adopt, find_adoption
+from lakehouse.steps.ingest.repair.adoption import Adoption, adopt, find_adoption
+from lakehouse.steps.ingest.repair.go_on import GoOnFrom
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.proofs.audit.simulated import A, SimulatedStream, to_a
 
-ROWS, EARLIEST, LATEST = GoOnFrom
+ROWS, EARLIEST, LATEST = GoOnFrom.ROWS, GoOnFrom.EARLIEST, GoOnFrom.LATEST
 
 
 @pytest.fixture

@@ -11,7 +11,18 @@ from lakehouse.steps.maintenance.log.backoff import AFTER_PROOF_FAILED, LONGEST_
 from lakehouse.steps.maintenance.log.history import History
 from lakehouse.steps.maintenance.log.record import decided_rows, finished_row
 from lakehouse.steps.maintenance.model.action import ActionOutcome
-from lakehouse_tests.steps.maintenance.states import DAY, NOW, TARGET, decided, line, operations, part, state, whys
+from lakehouse_tests.steps.maintenance.states import (
+    BY_COUNT,
+    DAY,
+    NOW,
+    TARGET,
+    decided,
+    line,
+    operations,
+    part,
+    state,
+    whys,
+)
 
 MINUTE = timedelta(minutes=1)
 SMALL = state(part(), history=line(5))
@@ -54,5 +65,5 @@ def test_no_pause_is_longer_than_six_hours_but_after_a_proof_that_failed() -> No
 
 def test_other_operations_do_not_wait_for_it() -> None:
     both = state(part(files=4, size=TARGET), history=line(70))
-    assert operations(patient(decided(both), ended("overtaken"), both.uuid, NOW)) == ["expire"]
+    assert operations(patient(decided(both, BY_COUNT), ended("overtaken"), both.uuid, NOW)) == ["expire"]
     assert operations(patient(decided(SMALL), ended("done"), SMALL.uuid, NOW)) == ["rewrite"]

@@ -22,9 +22,9 @@ from lakehouse.steps.maintenance.survey import TableSurvey
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.maintenance.measure.test_measure import NOTHING_DECLARED as NOTHING
 from lakehouse_tests.steps.maintenance.measure.test_measure import declared
-from lakehouse_tests.steps.maintenance.states import DAY, HOUR, NOW, TARGET, decided, line, part, state
+from lakehouse_tests.steps.maintenance.states import BY_COUNT, DAY, HOUR, NOW, TARGET, decided, line, part, state
 
-POLICY = Maintenance()
+POLICY = BY_COUNT
 SOUND = state(part(files=4, size=TARGET))
 UNSOUND = state(part(), history=line(70))
 MINUTE = timedelta(minutes=1)

@@ -21,6 +21,7 @@ from lakehouse.steps.maintenance.model.state import (
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.plan.decide import decide
 from lakehouse_tests.steps.maintenance.states import (
+    BY_COUNT,
     DAY,
     HOUR,
     MIB,
@@ -196,7 +197,7 @@ def test_partitions_are_taken_until_the_budget_is_spent() -> None:
 
 
 def test_an_action_that_no_run_can_pay_for_does_not_keep_the_table_from_others() -> None:
-    policy = Maintenance(statistics=Statistics())
+    policy = replace(BY_COUNT, statistics=Statistics())
     plan = decided(state(part(files=100, size=TARGET), history=line(70)), policy)
     assert operations(plan) == ["expire"]
     assert whys(plan) == {"statistics": ["budget"]}
@@ -250,20 +251,28 @@ def test_many_manifests_are_regrouped_if_fewer_would_do() -> None:
 def test_one_rewriting_action_a_run_and_no_expiry_beside_it() -> None:
     measured = state(part(), history=line(70))
     many = replace(measured, totals=replace(measured.totals, manifests=200))
-    plan = decided(many)
+    plan = decided(many, BY_COUNT)
     assert operations(plan) == ["rewrite"]
     assert whys(plan) == {"manifests": ["after"], "expire": ["after"]}
 
 
 def test_where_there_are_far_too_many_snapshots_expiry_comes_first() -> None:
-    plan = decided(state(part(), history=line(80)))
+    plan = decided(state(part(), history=line(80)), BY_COUNT)
     assert operations(plan) == ["expire"]
     assert whys(plan) == {"rewrite": ["after"]}
-    assert plan.withheld[0].action.reasons[0] == "waits: expiry comes first, with 80 snapshots where max_snapshots=50"
+    assert plan.withheld[0].action.reasons[0] == "waits: expiry comes first, as 30 of 80 snapshots may go"
+
+
+def test_a_count_that_nobody_asked_for_never_cuts_below_the_age() -> None:
+    """Guarded mechanism: what is younger than `max_snapshot_age` stays, however many there are."""
+    plan = decided(state(SOUND, history=line(700, every=HOUR / 10)))
+    assert operations(plan) == ["nothing"]
+    (told,) = [reason for reason in plan.actions[0].reasons if reason.startswith("expire: 0 of 700 snapshots may go")]
+    assert told.endswith("all of 5 days stay, and each commit writes their list: max_snapshots would bound it")
 
 
 def test_snapshots_go_by_count_and_by_age() -> None:
-    by_count = decided(state(SOUND, history=line(62)))
+    by_count = decided(state(SOUND, history=line(62)), BY_COUNT)
     assert operations(by_count) == ["expire"]
     assert by_count.actions[0].reasons == ("12 snapshots of main may go",)
     by_age = decided(state(SOUND, history=line(40, every=DAY)))
@@ -284,19 +293,19 @@ def test_a_holder_blocks_expiry_by_name() -> None:
     lagging = SnapshotHold(
         kind="mirror", owner="mirror.things", snapshot_id=1, since_on=True, command="lakehouse lease …"
     )
-    plan = decided(state(SOUND, history=line(70), holders=(lagging,)))
+    plan = decided(state(SOUND, history=line(70), holders=(lagging,)), BY_COUNT)
     assert operations(plan) == ["nothing"]
     assert whys(plan) == {"expire": ["blocked"]}
     [blocker] = plan.actions[0].blocked_by
     assert (
         blocker == "20 snapshots: mirror mirror.things needs snapshot 1 and all after it; to end it: lakehouse lease …"
     )
-    assert operations(decided(state(SOUND, history=line(70)))) == ["expire"]
+    assert operations(decided(state(SOUND, history=line(70)), BY_COUNT)) == ["expire"]
 
 
 def test_a_rewrite_on_its_way_blocks_expiry() -> None:
     ref = RefState(name="lakehouse_attempt_maintain_raw_things_1", kind="branch", snapshot_id=70, begun=NOW - HOUR)
-    plan = decided(state(SOUND, history=line(70), refs=(ref,)))
+    plan = decided(state(SOUND, history=line(70), refs=(ref,)), BY_COUNT)
     assert whys(plan) == {"expire": ["blocked"]}
     assert ref.name in plan.withheld[0].action.reasons[0]
 
@@ -334,10 +343,8 @@ def test_files_are_listed_once_a_day_while_the_table_changes_or_candidates_wait(
     soon = decided(looked(20 * HOUR, HOUR))
     assert operations(soon) == ["nothing"]
     assert soon.look_again_at == NOW + 4 * HOUR
-    assert operations(decided(state(SOUND, remembered=Remembered(), history=line(80, every=HOUR)))) == [
-        "expire",
-        "orphans",
-    ]
+    many = state(SOUND, remembered=Remembered(), history=line(80, every=HOUR))
+    assert operations(decided(many, BY_COUNT)) == ["expire", "orphans"]
     young = decided(state(SOUND, remembered=Remembered(), history=line(5)))
     assert operations(young) == ["nothing"]
 

@@ -41,7 +41,7 @@ def test_expiry_goes_first_where_there_are_far_too_many_snapshots() -> None:
     assert done(REWRITE, EXPIRE, snapshots=30)[0] == [Operation.REWRITE]
     operations, waiting = done(REWRITE, EXPIRE, snapshots=31)
     assert operations == [Operation.EXPIRE]
-    assert waiting == {Operation.REWRITE: "waits: expiry comes first, with 31 snapshots where max_snapshots=20"}
+    assert waiting == {Operation.REWRITE: "waits: expiry comes first, as 11 of 31 snapshots may go"}
 
 
 def test_a_rewrite_does_not_wait_for_an_expiry_that_is_not_due() -> None:

@@ -1,0 +1,61 @@
+"""Trials of credentials that a catalog vends: whose they are, until when, and that those of one table open no other.
+
+The properties by which a catalog answers are those of Iceberg's clients (`s3.session-token` and its like); of Azure
+both spellings of the expiry are known.
+"""
+
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from pyiceberg.table import Table
+
+from lakehouse.acceptance.scratch import NUMBERS, Scratch
+from lakehouse.acceptance.trial import NotSeen, require
+
+_SECRETS = re.compile(r"s3\.session-token|adls\.sas-token\.|gcs\.oauth2\.token$")
+_EXPIRY = re.compile(
+    r"s3\.session-token-expires-at-ms|adls\.sas-token-expires-at-ms\.|gcs\.oauth2\.token-expires-at|expiration-time"
+)
+_NOT_VENDED = NotSeen(
+    "the catalog vends no credentials: clients have their own",
+    "nothing, if that is wanted; otherwise let the catalog vend them, and ask for it in conf/catalogs",
+)
+
+
+def expiry(scratch: Scratch) -> str:
+    """Whether credentials are vended, and until when."""
+    vended = _vended(scratch, scratch.catalog.load_table(scratch.name(NUMBERS[0])))
+    ends = [int(value) for key, value in vended.items() if _EXPIRY.search(key)]
+    kinds = ", ".join(sorted(key for key in vended if _SECRETS.search(key)))
+    if not ends:
+        raise NotSeen(
+            f"{kinds} are vended without an expiry that Iceberg's clients know",
+            "upgrade the catalog: clients cannot renew in time what does not say when it ends",
+        )
+    left = min(ends) / 1000 - time.time()
+    require(left > 0, f"what the catalog has just vended ended {-left:.0f} s ago: compare the clocks")
+    return f"{kinds}, until {datetime.fromtimestamp(min(ends) / 1000, UTC):%H:%M:%S} UTC, {left:.0f} s from now"
+
+
+def scope(scratch: Scratch) -> str:
+    """Whether the credentials of one table read another's files."""
+    mine, other = (scratch.catalog.load_table(scratch.name(short)) for short in NUMBERS)
+    _vended(scratch, mine)
+    try:
+        with mine.io.new_input(other.metadata_location).open() as stream:
+            stream.read(1)
+    except Exception as refused:  # noqa: BLE001 - each store refuses in an error of its own
+        return f"the store refuses the files of another table ({type(refused).__name__})"
+    require(False, "the credentials of one table read the files of another: the store does not keep their scope")
+    return ""
+
+
+def _vended(scratch: Scratch, table: Table) -> Mapping[str, str]:
+    """The properties that the catalog gave for this table."""
+    own = scratch.settings.catalog.properties
+    vended = {key: str(value) for key, value in table.io.properties.items() if key not in own}
+    if not any(_SECRETS.search(key) for key in vended):
+        raise _NOT_VENDED
+    return vended

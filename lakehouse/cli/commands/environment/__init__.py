@@ -1,0 +1,1 @@
+"""Verbs about the environment that a lakehouse runs in: catalog, store, platform, Kafka."""

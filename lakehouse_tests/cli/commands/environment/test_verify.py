@@ -1,0 +1,27 @@
+"""`lakehouse verify` shows what it would make, and makes nothing without --yes."""
+
+import json
+
+from lakehouse_tests.cli.conftest import Lakehouse
+
+
+def test_without_yes_only_the_plan_is_shown(lakehouse: Lakehouse) -> None:
+    called = lakehouse("verify", "--records", "600")
+    assert called.exit_code == 0
+    assert "catalog: local, platform: local, kafka: local" in called.stdout
+    assert "2 topics of 600 records, named lakehouse_verify_<random>" in called.stdout
+    assert called.stdout.endswith("Nothing was done. To do this, say the same with --yes.\n")
+    plan = json.loads(lakehouse("verify", "--json", "--platform", "connect").stdout)
+    assert (plan["done"], plan["platform"], plan["makes"]["topics"]) == (False, "connect", 2)
+
+
+def test_a_file_that_is_not_there_is_named(lakehouse: Lakehouse) -> None:
+    called = lakehouse("verify", "--catalog", "nosuch", "--yes")
+    assert called.exit_code == 2
+    assert "there is no file of that name" in called.stderr
+
+
+def test_without_a_broker_nothing_is_left(lakehouse: Lakehouse) -> None:
+    called = lakehouse("verify", "--yes")
+    assert called.exit_code == 2
+    assert "127.0.0.1:1" in called.stderr
