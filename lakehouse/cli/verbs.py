@@ -106,6 +106,7 @@ PANELS: dict[str, tuple[Verb, ...]] = {
             "repair.adopt",
             "Take what the tables of a stream hold now as accounted for, and say in every audit that a person did so.",
         ),
+        Verb("quarantine", "repair.quarantine", "What a stream could not accept: send it to a topic of dead letters."),
         Verb(
             "reprocess",
             "repair.reprocess",

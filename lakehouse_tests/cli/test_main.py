@@ -23,7 +23,7 @@ REPORTS = {
     *("run", "derive", "release show", "release list", "release rollback", "plan", "apply"),
     *("status", "tables", "log", "catalog env", "audit", "replay", "accept-loss", "adopt", "reprocess", "rebuild"),
     *("maintain", "housekeep", "lease take", "lease list", "lease release", "checkpoint", "retire"),
-    *("backup", "restore", "rollback", "forward", "verify"),
+    *("backup", "restore", "rollback", "forward", "verify", "quarantine export"),
 }
 
 

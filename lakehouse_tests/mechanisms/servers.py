@@ -1,7 +1,9 @@
 """What keeps somebody who may write elsewhere from starting runs here."""
 
+from dataclasses import replace
 from typing import Any
 
+from dagster import DefaultSensorStatus
 from pyiceberg.io import FileIO, load_file_io
 
 from lakehouse.protocol.catalog import Locations
@@ -106,6 +108,29 @@ SERVERS = (
         keeps="lakehouse.cli.processes.supervision:Supervised._is_silent",
         lets_pass=gives(False),
         guard="cli/processes/test_supervision.py::test_one_that_is_alive_and_silent_is_ended_and_started_again",
+    ),
+    Mechanism(
+        name="mirrored position",
+        promise="P1: Tools that watch lag are told of a position that no table holds, or of none at all.",
+        keeps="lakehouse.steps.ingest.position_mirror:mirror_position",
+        lets_pass=gives(None),
+        guard="orchestration/assets/test_stream.py::"
+        "test_the_position_of_an_ingest_is_in_the_streams_consumer_group_where_that_is_asked_for",
+    ),
+    Mechanism(
+        name="trouble told",
+        promise="P1: A stream stands still behind a broker that is away, and its tables look as fresh as ever.",
+        keeps="lakehouse.orchestration.checks.stream.verdict:Verdict.events",
+        lets_pass=gives([]),
+        guard="orchestration/automation/test_stream_sensor.py::"
+        "test_an_absent_broker_fails_the_tables_check_once_until_it_is_back",
+    ),
+    Mechanism(
+        name="deleting switched on",
+        promise="P5: Snapshots and files are deleted in a Dagster where nobody has asked for it.",
+        keeps="lakehouse.orchestration.automation.sensor_options:SensorOptions.of",
+        lets_pass=answers(lambda options: replace(options, maintenance_status=DefaultSensorStatus.RUNNING)),
+        guard="orchestration/automation/test_sensor_options.py::test_what_deletes_is_switched_off_until_somebody_says_so",
     ),
     Mechanism(
         name="unheard publish",

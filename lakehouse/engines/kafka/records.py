@@ -129,6 +129,7 @@ class StoredRecord(NamedTuple):
     offset: int
     key: bytes | None
     value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
 
 
 def record_values(kafka: KafkaSettings, topic: str, ranges: Mapping[int, tuple[int, int]]) -> Iterator[StoredRecord]:
@@ -170,6 +171,12 @@ def _values(consumer: Consumer, kafka: KafkaSettings, topic: str, partition: int
             offset = message.offset()
             if _is_end(kafka, topic, message) or offset is None or offset >= end:
                 return
-            yield StoredRecord(partition, offset, message.key(), message.value())
+            headers = tuple((name, _as_bytes(value)) for name, value in message.headers() or ())
+            yield StoredRecord(partition, offset, message.key(), message.value(), headers)
             if offset == end - 1:
                 return
+
+
+def _as_bytes(value: str | bytes | None) -> bytes:
+    """A header's value; one that is null has none."""
+    return value.encode() if isinstance(value, str) else value or b""

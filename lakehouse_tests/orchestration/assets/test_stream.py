@@ -2,9 +2,12 @@
 
 import dagster as dg
 import pytest
+import yaml
 
 import lakehouse.orchestration.assets.stream
 from lakehouse.build import build_defs
+from lakehouse.engines.kafka.group_positions import committed_positions
+from lakehouse.orchestration.resources.stream_status import stream_status
 from lakehouse.orchestration.run_context import RUNTIME_DATE_TAG
 from lakehouse.protocol.errors import Superseded
 from lakehouse.settings import load_settings
@@ -40,6 +43,23 @@ def test_a_run_materializes_every_table_and_answers_every_check(working_house: H
     assert tags["dagster/data_version"] == snapshot
     assert all(check.passed for check in checks(result).values())
     assert house.lake().pin("raw.birds")["raw.birds"].sealed.seal.runtime_date == "2013-05-14"  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def test_the_position_of_an_ingest_is_in_the_streams_consumer_group_where_that_is_asked_for(
+    working_house: House,
+) -> None:
+    """Guarded mechanism: the group is written after the publish, with the position that the seal says."""
+    house = working_house
+    kafka = {"bootstrap_servers": house.kafka.bootstrap_servers, "mirror_positions": True, "group_prefix": house.topic}
+    (house.conf / "kafka" / "local.yaml").write_text(yaml.safe_dump(kafka))
+    house.birds(5)
+    result = house.run()
+    assert result.success
+    group = f"{house.topic}birds"
+    assert materializations(result)["raw.birds"].metadata["position mirrored to group"].value == group
+    sealed = stream_status(house.lake(), house.lake().declarations.streams["birds"]).sealed
+    assert sealed is not None
+    assert committed_positions(house.kafka, house.topic, group, [0, 1]) == sealed.end == {0: 3, 1: 2}
 
 
 def test_the_columns_are_told_with_types_and_documentation(working_house: House) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import dagster as dg
 import pytest
 
+from lakehouse.engines.kafka import BrokerUnreachable
 from lakehouse.orchestration.automation.stream_decision import position_digest
 from lakehouse.orchestration.run_context import POSITION_TAG, STREAM_TAG
 from lakehouse_tests.orchestration.assets.house import House
@@ -115,6 +116,23 @@ def test_a_stream_that_falls_behind_fails_its_check_though_no_run_succeeds(house
     assert [check.passed for check in late.checks] == [False]
     assert "longer than" in str(late.checks[0].description)
     assert look(house, late.cursor).checks == []
+
+
+def test_a_broker_that_goes_while_it_is_asked_fails_the_check_and_not_the_tick(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guarded mechanism: what a verdict still asks is asked where an absent broker is expected."""
+
+    def gone(*_: object) -> None:
+        raise BrokerUnreachable("gone meanwhile")
+
+    house.birds(2)
+    read_birds(house, 0)
+    monkeypatch.setattr("lakehouse.orchestration.automation.stream_sensor._has_older", lambda *_: True)
+    monkeypatch.setattr("lakehouse.orchestration.checks.stream.verdict.oldest_unread_time", gone)
+    tick = look(house)
+    assert "gone meanwhile" in tick.skip_reason
+    assert [(check.passed, "gone meanwhile" in str(check.description)) for check in tick.checks] == [(False, True)]
 
 
 def test_a_topic_made_anew_is_refused_by_name_while_it_is_still_shorter_than_what_was_read(house: House) -> None:

@@ -73,7 +73,7 @@ def offsets_of(text: str) -> dict[int, int]:
 def _find(step: IngestStep, plans: list[TablePlan], go_on: GoOn) -> Adoption:
     """What there is to adopt, of the tables that exist."""
     existing = [planned.table.name for planned in plans if planned.base is not None]
-    return find_adoption(step, read_bases(step.catalog, existing), go_on)
+    return find_adoption(step, read_bases(step.catalog, existing or step.tables), go_on)
 
 
 def _as_data(stream: str, plans: list[TablePlan], adoption: Adoption) -> dict[str, Any]:
