@@ -1,6 +1,6 @@
 """Lines of Protobuf's JSON to messages, as somebody sends them by hand."""
 
-from google.protobuf import json_format
+from google.protobuf import json_format, struct_pb2
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message_factory import GetMessageClass
 
@@ -39,8 +39,8 @@ class ProtobufEncoder:
             NotEncodable: it is none of this type; the message shows no value.
         """
         try:
-            if not line.lstrip().startswith("{"):  # the library takes an empty list for an empty message
-                raise ValueError("no object")
+            # The library takes an empty list for an empty message.
+            json_format.Parse(line, struct_pb2.Struct(), max_recursion_depth=100)
             message = json_format.Parse(line, self._class(), max_recursion_depth=100)
             return message.SerializeToString()
         except Exception as error:  # noqa: BLE001 # the library raises what Python raises on the way
