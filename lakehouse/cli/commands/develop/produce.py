@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.encoders import Encode, Encoding, Registry
+from lakehouse.cli.processes.encoders import Encode, LineEncoding, Registry
 from lakehouse.cli.processes.run_context import say
 from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.errors import LakehouseError
@@ -55,7 +55,7 @@ def produce(
 ) -> None:
     """Send the demo's messages that are still missing, more days of flights, or the lines of a file."""
     context = context_of(ctx)
-    encoding = Encoding(avro, protobuf, message, register, registry, compress)
+    encoding = LineEncoding(avro, protobuf, message, register, registry, compress)
     encoding.check(file=file is not None)
     if file is not None:
         if topic is None or days:

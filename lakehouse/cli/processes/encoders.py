@@ -26,7 +26,7 @@ class CannotEncode(LakehouseError):
 
 
 @dataclass(frozen=True)
-class Encoding:
+class LineEncoding:
     """How lines become records.
 
     Attributes:

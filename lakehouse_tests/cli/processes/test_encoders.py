@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakehouse.cli.encoders import CannotEncode, Encoding, Registry
+from lakehouse.cli.processes.encoders import CannotEncode, LineEncoding, Registry
 from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry
 from lakehouse.formats.frames import RegistrySchemas, glue
 from lakehouse.settings import GlueRegistrySettings, KafkaSettings, RegistrySettings
@@ -30,27 +30,27 @@ def context(**registries: object) -> Any:
 
 
 def test_lines_are_encoded_and_not_framed_where_nothing_is_registered(schema: Path) -> None:
-    encode = Encoding(protobuf=schema, message="M").encode(context(), "t")
+    encode = LineEncoding(protobuf=schema, message="M").encode(context(), "t")
     assert encode is not None
     assert encode(b'{"x": 1}') == b"\x08\x01"
-    assert Encoding().encode(context(), "t") is None
+    assert LineEncoding().encode(context(), "t") is None
 
 
 def test_a_registry_is_chosen_where_there_are_two_and_named_where_there_is_none(schema: Path) -> None:
     both = context(schema_registry=RegistrySettings(url="http://r"), glue_registry=GlueRegistrySettings())
     with pytest.raises(CannotEncode, match="the settings name two registries"):
-        Encoding(protobuf=schema, message="M", register=True).encode(both, "t")
+        LineEncoding(protobuf=schema, message="M", register=True).encode(both, "t")
     with pytest.raises(CannotEncode, match="the settings name no registry of glue"):
-        Encoding(protobuf=schema, message="M", register=True, registry=Registry.GLUE).encode(context(), "t")
+        LineEncoding(protobuf=schema, message="M", register=True, registry=Registry.GLUE).encode(context(), "t")
     with pytest.raises(CannotEncode, match="Confluent's way compresses nothing"):
-        Encoding(protobuf=schema, message="M", register=True, registry=Registry.CONFLUENT, compress=True).encode(
+        LineEncoding(protobuf=schema, message="M", register=True, registry=Registry.CONFLUENT, compress=True).encode(
             both, "t"
         )
 
 
 def test_glue_takes_a_schema_without_imports(schema: Path, glue_registry: GlueRegistrySettings) -> None:
     settings = context(glue_registry=glue_registry)
-    encoding = Encoding(protobuf=schema, message="M", register=True, compress=True)
+    encoding = LineEncoding(protobuf=schema, message="M", register=True, compress=True)
     with pytest.raises(CannotEncode, match="AWS Glue knows no imports"):
         encoding.encode(settings, "t")
     schema.write_text(TEXT.replace('import "part.proto"; ', ""), encoding="utf-8")
@@ -66,7 +66,7 @@ def test_glue_takes_a_schema_without_imports(schema: Path, glue_registry: GlueRe
 @pytest.mark.slow
 def test_confluents_registry_takes_imports_as_references(schema: Path, schema_registry: RegistrySettings) -> None:
     settings = context(schema_registry=schema_registry)
-    encode = Encoding(protobuf=schema, message="M", register=True).encode(settings, "encoders")
+    encode = LineEncoding(protobuf=schema, message="M", register=True).encode(settings, "encoders")
     assert encode is not None
     record = encode(b'{"x": 1}')
     registered = ConfluentRegistry(schema_registry).schema(int.from_bytes(record[1:5], "big"))
