@@ -49,6 +49,8 @@ SURFACE = [
     "Stream",
     "Table",
     "ToTable",
+    "TopicPattern",
+    "Topics",
     "Trigger",
     "build_defs",
     "derived",

@@ -12,15 +12,11 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 
 from lakehouse.acceptance.scratch import NUMBERS, Scratch
-from lakehouse.acceptance.trial import NotSeen, require
+from lakehouse.acceptance.trial import NotSeen, PromiseBroken, require
 
 _SECRETS = re.compile(r"s3\.session-token|adls\.sas-token\.|gcs\.oauth2\.token$")
 _EXPIRY = re.compile(
     r"s3\.session-token-expires-at-ms|adls\.sas-token-expires-at-ms\.|gcs\.oauth2\.token-expires-at|expiration-time"
-)
-_NOT_VENDED = NotSeen(
-    "the catalog vends no credentials: clients have their own",
-    "nothing, if that is wanted; otherwise let the catalog vend them, and ask for it in conf/catalogs",
 )
 
 
@@ -48,8 +44,7 @@ def scope(scratch: Scratch) -> str:
             stream.read(1)
     except Exception as refused:  # noqa: BLE001 - each store refuses in an error of its own
         return f"the store refuses the files of another table ({type(refused).__name__})"
-    require(False, "the credentials of one table read the files of another: the store does not keep their scope")
-    return ""
+    raise PromiseBroken("the credentials of one table read the files of another: the store does not keep their scope")
 
 
 def _vended(scratch: Scratch, table: Table) -> Mapping[str, str]:
@@ -57,5 +52,8 @@ def _vended(scratch: Scratch, table: Table) -> Mapping[str, str]:
     own = scratch.settings.catalog.properties
     vended = {key: str(value) for key, value in table.io.properties.items() if key not in own}
     if not any(_SECRETS.search(key) for key in vended):
-        raise _NOT_VENDED
+        raise NotSeen(
+            "the catalog vends no credentials: clients have their own",
+            "nothing, if that is wanted; otherwise let the catalog vend them, and ask for it in conf/catalogs",
+        )
     return vended

@@ -3,7 +3,6 @@
 `python -m lakehouse.acceptance.numbers NAMESPACE NUMBER` is such a publish in a process of its own, to be killed.
 """
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -45,7 +44,7 @@ def numbers_in(scratch: Scratch) -> list[list[int]]:
 
 def main(namespace: str, number: str) -> None:
     """Publish a number into both tables of a run that is under way."""
-    place = Scratch(load_settings(environ=os.environ), namespace, 0, lambda _: None)
+    place = Scratch(load_settings(), namespace, 0, lambda _: None)
     attempt = place.attempt(f"write:{number}")
     publish(place.catalog, stage_number(place.catalog, bases_of(place, place.catalog), attempt, int(number)))
 

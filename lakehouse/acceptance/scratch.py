@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from string import Template
 
-from pyiceberg.exceptions import NamespaceNotEmptyError, NoSuchNamespaceError, NoSuchTableError, RESTError
+from pyiceberg.exceptions import NamespaceNotEmptyError, NoSuchNamespaceError, NoSuchTableError
 from pyiceberg.typedef import Identifier
 from pyspark.sql import SparkSession
 
@@ -138,9 +138,6 @@ def _drop(catalog: LakeCatalog, name: str) -> None:
         location = catalog.load_table(name).location()
     except NoSuchTableError:
         return
-    try:
-        catalog.purge_table(name)
-    except RESTError:  # a server may not be allowed to delete files
-        catalog.drop_table(name)
+    catalog.remove_table(name)
     if (folder := local_path(location)) is not None:  # which no file system drops by itself, nor Hadoop's checksums
         shutil.rmtree(folder, ignore_errors=True)

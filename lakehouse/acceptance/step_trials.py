@@ -1,25 +1,22 @@
 """Trials of the steps on Kafka, Spark, catalog and store together, each proven from metadata afterwards."""
 
-from collections.abc import Collection
 from functools import partial
-
-from pyiceberg.table import Table
 
 from lakehouse.acceptance.messages import changes, customers, orders, totals
 from lakehouse.acceptance.scratch import Scratch
 from lakehouse.acceptance.trial import require
 from lakehouse.engines.kafka import send
-from lakehouse.proofs.audit import audit_stream
+from lakehouse.proofs.audit import StreamProof, audit_stream
 from lakehouse.proofs.lineage.audit import audit_derived
 from lakehouse.quantities import quantity
 from lakehouse.steps.cdc.step import MirrorStep, mirror
-from lakehouse.steps.cdc.verify.audit import audit_mirror
+from lakehouse.steps.cdc.verify.audit import MirrorProof, audit_mirror
 from lakehouse.steps.derived.inputs.pins import Pin
 from lakehouse.steps.derived.plan import DeriveStep
 from lakehouse.steps.derived.step import derive
 from lakehouse.steps.ingest.step import IngestStep, ingest
-from lakehouse.steps.maintenance.verify.foreign_rewrites import prove_release
-from lakehouse.steps.release.audit import audit_release
+from lakehouse.steps.maintenance.verify.foreign_rewrites import find_changed_rows
+from lakehouse.steps.release.audit import ReleaseProof, audit_release
 from lakehouse.steps.release.reading import open_release
 from lakehouse.steps.release.step import ReleaseStep, release
 
@@ -57,7 +54,7 @@ def mirrored(scratch: Scratch) -> str:
     stored = dict(zip(rows["customer_id"].to_pylist(), rows["name"].to_pylist(), strict=True))
     require(stored == customers(count), f"of {quantity(count, 'customer')}, {len(stored)} are in the mirror")
     proof = audit_mirror(scratch.catalog, tables, scratch.declarations, full=True)
-    require(proof.holds and not proof.errors, _first(*(f.message for f in proof.findings), *proof.errors))
+    _require_proof(proof)
     return (
         f"{quantity(count, 'customer')} created, renamed, and every third deleted; the mirror was folded again: equal"
     )
@@ -83,12 +80,12 @@ def released(scratch: Scratch) -> str:
             declared,
             scratch.catalog,
             scratch.attempt(f"release:{declared.name}"),
-            partial(_changed_rows, int(scratch.settings.maintenance.in_process_proof)),
+            partial(find_changed_rows, int(scratch.settings.maintenance.in_process_proof)),
             dated=members,
         )
     )
     proof = audit_release(scratch.catalog, declared)
-    require(proof.holds and not proof.errors, _first(*(f.message for f in proof.findings), *proof.errors))
+    _require_proof(proof)
     opened = open_release(scratch.catalog, declared.name)
     rows = opened.scan(scratch.name("totals")).to_arrow().to_pylist()
     stored = {row["shop"]: row["total"] for row in rows}
@@ -129,12 +126,11 @@ def _require_proven(scratch: Scratch, short: str) -> None:
     stream = scratch.declarations.streams[f"{scratch.namespace}_{short}"]
     audit = partial(audit_stream, scratch.catalog, stream.name, (*stream.tables, stream.quarantine_table))
     for proof in (audit(), audit(scan=True)):
-        require(proof.holds and not proof.errors, _first(*(f.message for f in proof.findings), *proof.errors))
+        _require_proof(proof)
 
 
-def _changed_rows(in_process: int, table: Table, snapshot_id: int, released: Collection[int]) -> list[str]:
-    proof = prove_release(table, snapshot_id, released, in_process=in_process)
-    return [finding.message for finding in proof.findings]
+def _require_proof(proof: StreamProof | MirrorProof | ReleaseProof) -> None:
+    require(proof.holds and not proof.errors, _first(*(f.message for f in proof.findings), *proof.errors))
 
 
 def _first(*messages: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -82,7 +83,11 @@ class Context:
 
     def settings_of_platform(self, platform: str) -> Settings:
         """The settings with another platform selected."""
-        return load_settings(self.conf, {**os.environ, "LAKEHOUSE_PLATFORM": platform})
+        return self.settings_with({"LAKEHOUSE_PLATFORM": platform})
+
+    def settings_with(self, variables: Mapping[str, str]) -> Settings:
+        """The settings as they are with some variables beside those of the environment."""
+        return load_settings(self.conf, {**os.environ, **variables})
 
 
 def context_of(ctx: typer.Context) -> Context:

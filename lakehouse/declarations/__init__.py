@@ -33,6 +33,7 @@ from lakehouse.declarations.policies.maintenance import (
 from lakehouse.declarations.policies.protobuf_format import Protobuf
 from lakehouse.declarations.policies.record_format import Avro, Encoded, Raw, RecordFormat, names_schema
 from lakehouse.declarations.policies.rewrite import Rewrite
+from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
@@ -100,6 +101,8 @@ __all__ = [
     "Table",
     "TablePlan",
     "ToTable",
+    "TopicPattern",
+    "Topics",
     "Trigger",
     "WouldLoseData",
     "apply",

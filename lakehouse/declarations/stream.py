@@ -9,6 +9,7 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_stream_name, check_topic_name, table_identifier
 from lakehouse.declarations.policies.change_format import ChangeFormat
 from lakehouse.declarations.policies.record_format import Encoded, Raw, RecordFormat
+from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
 
 MAX_QUARANTINE_RECORDS = 20
@@ -113,7 +114,9 @@ class Stream:
 
     Attributes:
         name: names the Dagster asset group, the pool and the quarantine table.
-        topic: the Kafka topic.
+        topic: the Kafka topic; of a stream of several, what messages call them.
+        topics: `Topics("a", "b")` or `TopicPattern("orders[.].+")` in the place of `topic`: all of them are read by
+            one step, and their tables change in one publish.
         route: `ToTable` or `ByField`; `BySource` for changes.
         format: how records are encoded: `"json"`, `Avro(…)`, `Protobuf(…)` or `Raw()`; a stream of changes is made
             from its changelogs, with their format.
@@ -128,7 +131,8 @@ class Stream:
     """
 
     name: str
-    topic: str
+    topic: str = ""
+    topics: Topics | TopicPattern | None = None
     route: Route
     format: RecordFormat | ChangeFormat = "json"
     start: Start = field(default_factory=Start.earliest)
@@ -145,7 +149,7 @@ class Stream:
             DeclarationError: says what and what to do.
         """
         check_stream_name(self.name)
-        check_topic_name(self.name, self.topic)
+        self._check_topics()
         if self.format != "json" and not isinstance(self.format, Encoded) and not self.changes:
             raise DeclarationError(
                 f"Stream {self.name}: unknown format '{self.format}'.",
@@ -182,6 +186,42 @@ class Stream:
                 f"Stream {self.name}: {self.quarantine_table} is both a target and the quarantine.",
                 remedy="give the quarantine a table of its own.",
             )
+
+    def _check_topics(self) -> None:
+        if self.topics is None:
+            check_topic_name(self.name, self.topic)
+            return
+        if self.topic:
+            raise DeclarationError(
+                f"Stream {self.name}: it has both a topic and topics.", remedy="write one of them: topics=Topics(…)."
+            )
+        self.topics.check(self.name)
+        if self.changes:
+            raise DeclarationError(
+                f"Stream {self.name}: changes come from one topic, whose order is the source's.",
+                remedy="declare a stream for each topic.",
+            )
+        if self.start.kind == "offsets":
+            raise DeclarationError(
+                f"Stream {self.name}: Start.offsets is of the partitions of one topic.",
+                remedy="write Start.earliest(), latest() or timestamp(…).",
+            )
+        object.__setattr__(self, "topic", str(self.topics))
+
+    @property
+    def topic_names(self) -> tuple[str, ...]:
+        """The topics that it reads by name; none of a pattern."""
+        match self.topics:
+            case None:
+                return (self.topic,)
+            case Topics():
+                return self.topics.names
+            case TopicPattern():
+                return ()
+
+    def reads(self, topic: str) -> bool:
+        """Whether it reads a topic."""
+        return topic in (self.topic_names if self.topics is None else self.topics.chosen([topic]))
 
     @property
     def changes(self) -> bool:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import DeclarationError, Declarations, iceberg_schema
 from lakehouse.engines.kafka import Record
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
@@ -57,7 +58,7 @@ def _task(declarations: Declarations, name: str) -> IngestTask:
     schemas = {table: file_schema(iceberg_schema(declared)) for table, declared in tables.items()}
     decoder = stream_decoder(stream, declarations, schemas)
     return IngestTask(
-        topic=stream.topic,
+        topics=TopicNumbers(((stream.topic, ""),)),
         run_id="test",
         prefix="test",
         decoder=decoder.values,

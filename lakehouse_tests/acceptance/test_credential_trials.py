@@ -12,7 +12,6 @@ from lakehouse.acceptance.trial import NotSeen, PromiseBroken
 
 SECRET = "hunter2"
 S3 = {"s3.access-key-id": "a", "s3.secret-access-key": SECRET, "s3.session-token": SECRET}
-SOON, PAST = (str(int((time.time() + seconds) * 1000)) for seconds in (900, -60))
 
 
 @dataclass
@@ -65,6 +64,11 @@ class Place:
         return b"{"
 
 
+def in_seconds(seconds: float) -> str:
+    """Milliseconds since 1970, of so many seconds from now: asked within a test, which may run an hour after import."""
+    return str(int((time.time() + seconds) * 1000))
+
+
 def place(vended: dict[str, str], **more: Any) -> Scratch:
     return cast("Scratch", Place(vended, **more))
 
@@ -79,11 +83,11 @@ def place(vended: dict[str, str], **more: Any) -> Scratch:
     ],
 )
 def test_what_is_vended_and_until_when_is_told_without_its_value(secrets: dict[str, str], expires: str) -> None:
-    evidence = expiry(place({**secrets, expires: SOON}))
+    evidence = expiry(place({**secrets, expires: in_seconds(900)}))
     assert "from now" in evidence
     assert SECRET not in evidence
     with pytest.raises(PromiseBroken, match="compare the clocks"):
-        expiry(place({**secrets, expires: PAST}))
+        expiry(place({**secrets, expires: in_seconds(-60)}))
     with pytest.raises(NotSeen, match="without an expiry"):
         expiry(place(secrets))
 

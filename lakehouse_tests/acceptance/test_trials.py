@@ -15,6 +15,10 @@ class _Place:
 
     sessions = 0
 
+    def __init__(self, mode: str = "classic") -> None:
+        platform = type("Platform", (), {"mode": mode})
+        self.settings: Any = type("Settings", (), {"platform": platform})
+
     def inform(self, _: str) -> None:
         pass
 
@@ -71,13 +75,16 @@ def test_when_the_time_is_over_nothing_more_is_begun() -> None:
     assert (outcome.verdict, outcome.evidence) == ("not seen", "the time was over")
 
 
-def test_spark_is_opened_once_and_only_when_it_is_needed() -> None:
+def test_a_classic_driver_is_opened_once_and_only_when_it_is_needed() -> None:
     place = _Place()
     trials = [Trial("a", "", good), Trial("b", "", good, needs_spark=True), Trial("c", "", good, needs_spark=True)]
     list(carry_out(cast("Scratch", place), 60, trials[:1]))
     assert place.sessions == 0
     list(carry_out(cast("Scratch", place), 60, trials))
     assert place.sessions == 1
+    connect = _Place("connect")
+    list(carry_out(cast("Scratch", connect), 60, trials))
+    assert connect.sessions == 0
 
 
 def test_trials_have_names_of_their_own() -> None:

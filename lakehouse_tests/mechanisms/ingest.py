@@ -61,6 +61,11 @@ def _as_before(original: Function) -> Function:
     return lambda quarantine, previous, taken: previous.refused_last
 
 
+def _of_one_topic(original: Function) -> Function:
+    """Every row is of the first topic."""
+    return lambda numbers, rows: original(None, rows)
+
+
 def _as_many(original: Function) -> Function:
     """A set of offsets is any other of as many."""
     return lambda tally, other: tally.count == other.count
@@ -86,6 +91,20 @@ INGEST = (
         keeps="lakehouse.steps.ingest.plan:require_same_log",
         lets_pass=ignores(ClusterChanged, TopicRecreated),
         guard=_REFUSALS,
+    ),
+    Mechanism(
+        name="identity of each topic",
+        promise="P1: A topic of several that was made anew is read on from the position in the old one.",
+        keeps="lakehouse.engines.kafka.several_topics.topic_numbers:TopicNumbers.renewed",
+        lets_pass=gives({}),
+        guard="steps/ingest/test_several_topics.py::test_a_topic_that_was_made_anew_stops_the_stream_and_is_named",
+    ),
+    Mechanism(
+        name="topic of a row",
+        promise="P1: Records of two topics at the same partition and offset are taken for each other.",
+        keeps="lakehouse.proofs.audit.coordinates:stream_partitions",
+        lets_pass=_of_one_topic,
+        guard="steps/ingest/test_several_topics.py::test_rows_of_the_same_offsets_are_told_apart_by_their_topic",
     ),
     Mechanism(
         name="truncated log",

@@ -8,8 +8,20 @@ import lakehouse
 from lakehouse_tests.reference.lines import attributes, head, item, sentence, shown, summary, wrapped
 
 SECTIONS = {
-    "Streams": ("Stream", "ToTable", "ByField", "BySource", "Start", "Trigger", "Avro", "Protobuf", "Raw"),
     "Tables": ("Table", "DropDuplicates"),
+    "Streams": (
+        "Stream",
+        "ToTable",
+        "ByField",
+        "BySource",
+        "Topics",
+        "TopicPattern",
+        "Start",
+        "Trigger",
+        "Avro",
+        "Protobuf",
+        "Raw",
+    ),
     "Changes": ("Changelog", "Mirror", "Debezium", "Dms", "Flat"),
     "Derived tables": ("Derived", "ByDay", "ByMonth", "ByValue"),
     "Expectations": ("Rows", "References", "Drift", "SampleOf", "SameValues", "Histogram"),

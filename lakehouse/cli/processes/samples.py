@@ -10,7 +10,7 @@ FOLDER = "samples"
 
 
 def send_samples(context: Context) -> dict[str, int]:
-    """Send `conf/samples/<stream>.jsonl`, a message a line, where the stream's topic is empty on a broker of our own.
+    """Send `conf/samples/<stream>.jsonl`, a message a line, where the (first) topic is empty on a broker of our own.
 
     Returns:
         Topic → messages sent now.
@@ -20,9 +20,10 @@ def send_samples(context: Context) -> dict[str, int]:
         return {}
     streams = declarations_of(context).streams
     return {
-        streams[name].topic: sent
+        topic: sent
         for name, file in files.items()
-        if name in streams and (sent := _send(context, streams[name].topic, file))
+        if name in streams and (topic := next(iter(streams[name].topic_names), ""))
+        if (sent := _send(context, topic, file))
     }
 
 

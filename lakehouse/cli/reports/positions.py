@@ -9,7 +9,8 @@ from rich.table import Column, Table
 from lakehouse.cli.context import Context
 from lakehouse.cli.servers import local_broker
 from lakehouse.declarations import Declarations, Stream
-from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, read_topic
+from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
@@ -24,16 +25,18 @@ class StreamState:
     """A stream.
 
     Attributes:
-        position: partition → the next offset to read; None before the first run.
+        position: partition (of several topics `topic:partition`) → the next offset to read; None before the first run.
         unread: offsets that wait to be read; None where no broker says, or nobody can.
         problem: why nobody can: the topic is not the one that was read.
+        topics: of a stream of several, those that it has read; nothing of another.
     """
 
     stream: str
     topic: str
-    position: dict[int, int] | None
+    position: Mapping[str, int] | None
     unread: int | None
     problem: str | None = None
+    topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def stream_states(
     states: list[StreamState] = []
     for stream in declarations.streams.values():
         statement = statement_of(stream, group)
-        position = dict(sorted(statement.end.items())) if statement else None
+        position = statement.numbers.labelled(statement.end) if statement else None
         unread, problem = None, None
         if answers:
             try:
@@ -103,8 +106,12 @@ def stream_states(
                 context.leave_out(silent)
             except IngestRefused as refusal:
                 problem = str(refusal)
-        states.append(StreamState(stream.name, stream.topic, position, unread, problem))
+        states.append(StreamState(stream.name, stream.topic, position, unread, problem, _topics(statement)))
     return states
+
+
+def _topics(statement: KafkaStatement | None) -> tuple[str, ...]:
+    return statement.numbers.names if statement is not None and statement.topics else ()
 
 
 def show_problems(context: Context, states: list[StreamState]) -> None:
@@ -125,7 +132,7 @@ def statement_of(stream: Stream, group: Mapping[str, Pinned]) -> KafkaStatement 
 
 def _unread(context: Context, stream: Stream, statement: KafkaStatement | None) -> int | None:
     try:
-        topic = read_topic(context.settings.kafka, stream.topic)
+        topic = read_stream_topics(context.settings.kafka, stream, statement)
     except TopicMissing:
         return None
     return sum(Standing.of(stream.name, statement, topic, first={}, snapshots={}).unread.values())

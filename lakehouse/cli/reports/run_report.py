@@ -135,10 +135,14 @@ def _streams(group: Mapping[str, Pinned], streams: Iterable[Stream], outcome: Ru
         shown.add_row(
             stream.topic,
             f"{statement.total_counts.read:,}" if statement else "",
-            " ".join(f"{p}:{end}" for p, end in sorted(statement.end.items())) if statement else "nothing read yet",
+            _positions(statement) if statement else "nothing read yet",
             f"{outcome.step_seconds.get(stream.quarantine_table, 0):.1f}",
         )
     return shown
+
+
+def _positions(statement: KafkaStatement) -> str:
+    return " ".join(f"{p}:{end}" for p, end in statement.numbers.labelled(statement.end).items())
 
 
 def _statement(group: Mapping[str, Pinned], stream: Stream) -> KafkaStatement | None:

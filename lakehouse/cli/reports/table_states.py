@@ -37,7 +37,7 @@ class TableState:
     committed_at: str | None = None
     run_id: str | None = None
     runtime_date: str | None = None
-    position: dict[int, int] | None = None
+    position: Mapping[str, int] | None = None
     unread: int | None = None
     problem: str | None = None
 
@@ -114,4 +114,4 @@ def _read(pinned: Pinned, state: TableState) -> None:
     if sealed is not None:
         statement = KafkaStatement.from_keys(sealed.seal.statement)
         state.run_id, state.runtime_date = sealed.seal.run_id, sealed.seal.runtime_date
-        state.position = statement.end if statement else None
+        state.position = statement.numbers.labelled(statement.end) if statement else None

@@ -220,6 +220,14 @@ def _streamed(stream: Stream, file: Path, name: str, declarations: Declarations)
             streams=[stream.name],
             tables=[name],
         )
+    if stream.topics is not None and table.duplicates is not None:
+        raise Contradiction(
+            f"{file}: stream {stream.name} reads several topics, and {name} drops duplicates, which are told by "
+            f"partition and offset of one topic ({declarations.files[name]}).",
+            remedy="leave `duplicates` out, or declare a stream for each topic.",
+            streams=[stream.name],
+            tables=[name],
+        )
     _require_parts(stream, file, table)
     return table.with_coordinates()
 

@@ -1,7 +1,7 @@
 """Reads through ranges of a topic: at which offsets a committed record is, and whether it has a value, or which."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -92,17 +92,7 @@ def _read(
 ) -> Iterator[CommittedRecords]:
     """The records of a span that lie between edges 0 and 1, 2 and 3, and so on."""
     consumer.assign([TopicPartition(topic, span.partition, span.start)])
-    deadline = time.monotonic() + TIMEOUT
-    at_end = False
-    while not at_end:
-        messages = consumer.consume(_BATCH, timeout=0.2)
-        if messages:
-            deadline = time.monotonic() + TIMEOUT
-        elif time.monotonic() > deadline:
-            raise BrokerUnreachable(
-                f"Nothing of topic {topic}, partition {span.partition}, came from {kafka.bootstrap_servers} in "
-                f"{TIMEOUT:.0f} s."
-            )
+    for messages in _batches(consumer, kafka, topic, span.partition, _BATCH):
         records = [message for message in messages if not _is_end(kafka, topic, message)]
         offsets = np.array([message.offset() for message in records], np.int64)
         at_end = len(records) < len(messages) or bool((offsets >= span.end - 1).any())
@@ -110,6 +100,29 @@ def _read(
         has_value = np.array([message.value() is not None for message in records], np.bool_)
         if inside.any():
             yield CommittedRecords(span.partition, offsets[inside], has_value[inside])
+        if at_end:
+            return
+
+
+def _batches(
+    consumer: Consumer, kafka: KafkaSettings, topic: str, partition: int, most: int
+) -> Iterator[Sequence[Message]]:
+    """What comes of the partition that is assigned, batch by batch, for as long as somebody asks.
+
+    Raises:
+        BrokerUnreachable: nothing came in time.
+    """
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        messages = consumer.consume(most, timeout=0.2)
+        if messages:
+            deadline = time.monotonic() + TIMEOUT
+            yield messages
+        elif time.monotonic() > deadline:
+            raise BrokerUnreachable(
+                f"Nothing of topic {topic}, partition {partition}, came from {kafka.bootstrap_servers} in "
+                f"{TIMEOUT:.0f} s."
+            )
 
 
 def _is_end(kafka: KafkaSettings, topic: str, message: Message) -> bool:
@@ -157,16 +170,7 @@ def record_values(kafka: KafkaSettings, topic: str, ranges: Mapping[int, tuple[i
 
 
 def _values(consumer: Consumer, kafka: KafkaSettings, topic: str, partition: int, end: int) -> Iterator[StoredRecord]:
-    deadline = time.monotonic() + TIMEOUT
-    while True:
-        messages = consumer.consume(1_000, timeout=0.2)
-        if messages:
-            deadline = time.monotonic() + TIMEOUT
-        elif time.monotonic() > deadline:
-            raise BrokerUnreachable(
-                f"Nothing of topic {topic}, partition {partition}, came from {kafka.bootstrap_servers} in "
-                f"{TIMEOUT:.0f} s."
-            )
+    for messages in _batches(consumer, kafka, topic, partition, 1_000):
         for message in messages:
             offset = message.offset()
             if _is_end(kafka, topic, message) or offset is None or offset >= end:

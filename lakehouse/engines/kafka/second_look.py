@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
-from confluent_kafka.admin import ConfigResource, ResourceType  # pyright: ignore[reportPrivateImportUsage]
 
 from lakehouse.engines.kafka.clients import ConsumerValue, onlooker_config
 from lakehouse.engines.kafka.connection import LIBRDKAFKA_LOG, TIMEOUT, BrokerUnreachable, Connection
+from lakehouse.engines.kafka.topics import topic_config
 from lakehouse.settings import KafkaSettings
 
 _TRIES = 3  # a marker is passed unseen where the next record comes in the very moment between two polls
@@ -38,10 +38,7 @@ def cleanup_policy(kafka: KafkaSettings, topic: str) -> str:
         TopicMissing: There is no such topic.
         KafkaRefused: We may not ask for a topic's configuration.
     """
-    resource = ConfigResource(ResourceType.TOPIC, topic)
-    with Connection(kafka) as connection:
-        future = connection.admin.describe_configs([resource], request_timeout=connection.timeout)[resource]
-        return str(connection.answer(future, topic=topic)["cleanup.policy"].value)
+    return topic_config(kafka, topic)["cleanup.policy"]
 
 
 def readable(kafka: KafkaSettings, topic: str, gaps: Iterable[OffsetGap]) -> dict[OffsetGap, int]:

@@ -11,6 +11,7 @@ import msgspec
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Ledger
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.tally import Tally, added
 
 Offsets = dict[int, int]
@@ -86,6 +87,8 @@ class KafkaStatement:
             they are, so neither tallies nor totals count them.
         logs: how many topics or clusters the totals span, each from where it was first read; 1 as well where nobody
             knows any more, as rows were adopted.
+        topics: name and id of each topic of a stream of several, in the order of their numbers; `topic` is what
+            messages call them then, and partitions are stream partitions, see `topic_numbers`.
     """
 
     cluster_id: str
@@ -109,6 +112,12 @@ class KafkaStatement:
     logs: int = 1
     leader_epochs: Offsets = field(default_factory=dict[int, int])
     without_coordinates: Mapping[str, int] = field(default_factory=dict[str, int])
+    topics: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def numbers(self) -> TopicNumbers:
+        """What the numbers of its partitions mean."""
+        return TopicNumbers(self.topics or ((self.topic, self.topic_id),), many=bool(self.topics))
 
     def to_keys(self) -> dict[str, str]:
         """The statement as flat keys."""
@@ -133,6 +142,7 @@ class KafkaStatement:
             **({seal_keys.KAFKA_WITHOUT_RECORD_BECAUSE: self.because} if self.because else {}),
             **({seal_keys.KAFKA_LOGS: str(self.logs)} if self.logs > 1 else {}),
             **({seal_keys.KAFKA_LEADER_EPOCHS: _text(self.leader_epochs)} if self.leader_epochs else {}),
+            **({seal_keys.KAFKA_TOPICS: msgspec.json.encode(self.topics).decode()} if self.topics else {}),
             **(
                 {seal_keys.KAFKA_WITHOUT_COORDINATES: _text(dict(self.without_coordinates))}
                 if self.without_coordinates
@@ -170,6 +180,7 @@ class KafkaStatement:
             reprocessed=_tallies(keys.get(seal_keys.KAFKA_REPROCESSED, "{}")),
             logs=int(keys.get(seal_keys.KAFKA_LOGS, "1")),
             leader_epochs=msgspec.json.decode(keys.get(seal_keys.KAFKA_LEADER_EPOCHS, "{}"), type=dict[int, int]),
+            topics=msgspec.json.decode(keys.get(seal_keys.KAFKA_TOPICS, "[]"), type=tuple[tuple[str, str], ...]),
             without_coordinates=msgspec.json.decode(
                 keys.get(seal_keys.KAFKA_WITHOUT_COORDINATES, "{}"), type=dict[str, int]
             ),

@@ -17,6 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from lakehouse.engines.kafka.connection import Connection, KafkaBusy, TopicMissing
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.settings import KafkaSettings
 
 AS_KAFKA_PRINTS_IT = str.maketrans("+/", "-_")  # librdkafka prints plain base64, Kafka's own tools the kind for URLs
@@ -42,6 +43,10 @@ class TopicState:
     Args:
         leader_epochs: partition → how many leaders it has had; a log is cut only where another one begins.
         truncated: partitions whose log was cut below a position that was asked about, see `truncation`.
+        topics: name and id of each topic of a stream of several, see `topic_numbers`; `topic` is what messages call
+            them then, `topic_id` the id of the first, and partitions are stream partitions.
+        absent: topics that the stream knows and that are gone, or declared no more.
+        joining: topics that it did not know yet.
     """
 
     topic: str
@@ -50,6 +55,14 @@ class TopicState:
     partitions: dict[int, PartitionRange]
     leader_epochs: dict[int, int] = field(default_factory=dict[int, int])
     truncated: frozenset[int] = frozenset()
+    topics: tuple[tuple[str, str], ...] = ()
+    absent: frozenset[str] = frozenset()
+    joining: frozenset[str] = frozenset()
+
+    @property
+    def numbers(self) -> TopicNumbers:
+        """What the numbers of its partitions mean."""
+        return TopicNumbers(self.topics or ((self.topic, self.topic_id),), many=bool(self.topics))
 
 
 def require_broker(kafka: KafkaSettings) -> None:
@@ -72,6 +85,17 @@ def read_topic(kafka: KafkaSettings, topic: str) -> TopicState:
     """
     with Connection(kafka) as connection:
         return _read(connection, topic)
+
+
+def read_topics(kafka: KafkaSettings, names: Iterable[str]) -> dict[str, TopicState]:
+    """Ask the cluster for several topics over one connection.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+        TopicMissing: One of them does not exist.
+    """
+    with Connection(kafka) as connection:
+        return {name: _read(connection, name) for name in names}
 
 
 def offsets_at(kafka: KafkaSettings, topic: str, when: datetime) -> dict[int, int]:
@@ -114,14 +138,25 @@ def topic_retention(kafka: KafkaSettings, topic: str) -> TopicRetention:
         TopicMissing: There is no such topic.
         KafkaRefused: We may not ask for a topic's configuration.
     """
+    config = topic_config(kafka, topic)
+    milliseconds, size = (int(config[name]) for name in ("retention.ms", "retention.bytes"))
+    # Longer than a hundred years is for ever, and more than a timedelta may hold.
+    time = timedelta(milliseconds=milliseconds) if 0 <= milliseconds < 3_155_760_000_000 else None
+    return TopicRetention("delete" in config["cleanup.policy"], time, size if size >= 0 else None)
+
+
+def topic_config(kafka: KafkaSettings, topic: str) -> dict[str, str]:
+    """A topic's configuration: name of a setting → its value, as text.
+
+    Raises:
+        BrokerUnreachable: No broker answered.
+        TopicMissing: There is no such topic.
+        KafkaRefused: We may not ask for a topic's configuration.
+    """
     resource = ConfigResource(ResourceType.TOPIC, topic)
     with Connection(kafka) as connection:
         future = connection.admin.describe_configs([resource], request_timeout=connection.timeout)[resource]
-        config = connection.answer(future, topic=topic)
-    milliseconds, size = (int(str(config[name].value)) for name in ("retention.ms", "retention.bytes"))
-    # Longer than a hundred years is for ever, and more than a timedelta may hold.
-    time = timedelta(milliseconds=milliseconds) if 0 <= milliseconds < 3_155_760_000_000 else None
-    return TopicRetention("delete" in str(config["cleanup.policy"].value), time, size if size >= 0 else None)
+        return {name: str(entry.value) for name, entry in connection.answer(future, topic=topic).items()}
 
 
 def topic_names(kafka: KafkaSettings) -> list[str]:

@@ -36,10 +36,14 @@ def with_truncation(kafka: KafkaSettings, topic: TopicState, previous: KafkaStat
         for partition, end in previous.end.items()
         if partition in previous.leader_epochs
         and topic.leader_epochs.get(partition, previous.leader_epochs[partition]) != previous.leader_epochs[partition]
+        and previous.numbers.topic_id(partition) == topic.numbers.topic_id(partition)
         and 0 < end <= topic.partitions[partition].last_stable
         and end >= topic.partitions[partition].earliest
     }
-    return replace(topic, truncated=truncated(kafka, topic.topic, positions)) if positions else topic
+    numbers, cut = topic.numbers, set[int]()
+    for name, of_topic in numbers.by_topic(positions).items():
+        cut |= {numbers.stream_partition(name, p) for p in truncated(kafka, name, of_topic)}
+    return replace(topic, truncated=frozenset(cut)) if positions else topic
 
 
 def truncated(kafka: KafkaSettings, topic: str, positions: Mapping[int, tuple[int, int]]) -> frozenset[int]:

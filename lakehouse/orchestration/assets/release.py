@@ -1,13 +1,12 @@
 """The asset of a release: goes ahead when every member is judged, and is a failed step with its reasons when not."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import dagster as dg
 import msgspec
-from pyiceberg.table import Table
 
 from lakehouse.declarations import Declarations, Derived, Mirror, Release, Stream
 from lakehouse.orchestration.assets.check_history import check_history
@@ -18,7 +17,7 @@ from lakehouse.orchestration.resources.materialization import rows_shown, write_
 from lakehouse.orchestration.run_context import RUNTIME_DATE_TAG, attempt_of
 from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.failpoints import failpoint
-from lakehouse.steps.maintenance.verify.foreign_rewrites import prove_release
+from lakehouse.steps.maintenance.verify.foreign_rewrites import find_changed_rows
 from lakehouse.steps.release.gate import ReleaseHeld
 from lakehouse.steps.release.remedies import Remedies, Writer
 from lakehouse.steps.release.step import Released, ReleaseStep, release
@@ -82,7 +81,7 @@ def release_asset(
             attempt=attempt_of(
                 context, lake.settings, step=f"release:{declared.name}", code_version=release_version(declared)
             ),
-            find_changed_rows=partial(_find_changed_rows, int(lake.settings.maintenance.in_process_proof)),
+            find_changed_rows=partial(find_changed_rows, int(lake.settings.maintenance.in_process_proof)),
             checks=[check_history(context.instance, key, names) for key in waits_for],
             dated=dated,
             inform=context.log.info,
@@ -94,11 +93,6 @@ def release_asset(
             yield _result(done, step)
 
     return release_group
-
-
-def _find_changed_rows(in_process: int, table: Table, snapshot_id: int, released: Collection[int]) -> list[str]:
-    proof = prove_release(table, snapshot_id, released, in_process=in_process)
-    return [finding.message for finding in proof.findings]
 
 
 def _written_by(name: str, declarations: Declarations) -> tuple[Writer, str]:

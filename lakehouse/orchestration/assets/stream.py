@@ -12,7 +12,7 @@ from lakehouse.orchestration.assets.inline_compaction import compact_tables
 from lakehouse.orchestration.assets.metadata.stream import ingest_results
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
-from lakehouse.orchestration.assets.topics import topic_key
+from lakehouse.orchestration.assets.topics import topic_keys
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost
 from lakehouse.orchestration.run_context import attempt_of
@@ -68,7 +68,7 @@ def stream_asset(
         specs=[
             table_spec(
                 table, group=stream.name, kinds=KINDS, skippable=True, stream=stream, names=names
-            ).replace_attributes(deps=[topic_key(stream, names)])
+            ).replace_attributes(deps=topic_keys(stream, names))
             for table in tables
         ],
         pool=pool_of(stream),

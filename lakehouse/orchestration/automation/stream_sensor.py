@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing, offsets_at
+from lakehouse.engines.kafka import BrokerUnreachable, KafkaBusy, KafkaRefused, TopicMissing
+from lakehouse.engines.kafka.several_topics.stream_topics import stream_offsets_at
 from lakehouse.orchestration.automation.backoff import Failures
 from lakehouse.orchestration.automation.sensor_options import DEFAULT_OPTIONS, SensorOptions
 from lakehouse.orchestration.automation.stream_decision import Decision, decide, decide_refusal, position_digest
@@ -112,5 +113,5 @@ def _failures(instance: dg.DagsterInstance, stream: Stream, position: str) -> Fa
 
 def _has_older(lake: Lake, status: Standing, moment: datetime) -> bool:
     """Whether an unread record is older than a moment: asked by offsets, without fetching a record."""
-    recent = offsets_at(lake.kafka, status.topic.topic, moment)
+    recent = stream_offsets_at(lake.kafka, status.topic, moment)
     return any(recent.get(partition, 0) > position for partition, position in status.position.items())

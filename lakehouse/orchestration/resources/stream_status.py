@@ -3,7 +3,7 @@
 from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka import read_topic
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.orchestration.resources.lake import Lake
 from lakehouse.protocol.seals.base import read_bases
@@ -21,7 +21,7 @@ def stream_status(lake: Lake, stream: Stream) -> Standing:
         TopicMissing: there is no such topic.
     """
     sealed, snapshots = _stored(lake, stream)
-    topic = read_topic(lake.kafka, stream.topic)
+    topic = read_stream_topics(lake.kafka, stream, sealed)
     first = {} if sealed else first_offsets(stream, lake.kafka, topic)
     return Standing.of(stream.name, sealed, topic, first=first, snapshots=snapshots)
 

@@ -48,8 +48,17 @@ def missed_ranges(table: str, own: KafkaStatement, stream: KafkaStatement) -> Mi
     same_log = (own.cluster_id, own.topic_id) == (stream.cluster_id, stream.topic_id)
     if _of(own, table) != _of(stream, table) or (same_log and not own.end.keys() <= stream.end.keys()):
         return None
+    before, now = own.numbers, stream.numbers
     # Another log was begun meanwhile: nothing of it was ever in this table.
-    missed = {partition: (own.end.get(partition, 0) if same_log else 0, end) for partition, end in stream.end.items()}
+    missed = {
+        partition: (
+            own.end.get(partition, 0)
+            if same_log and before.topic_id(partition) in ("", now.topic_id(partition))
+            else 0,
+            end,
+        )
+        for partition, end in stream.end.items()
+    }
     return missed if all(start <= end for start, end in missed.values()) else None
 
 
@@ -91,6 +100,7 @@ def as_if_present(
         previous,
         cluster_id=current.cluster_id,
         topic_id=current.topic_id,
+        topics=current.topics,
         end={partition: end for partition, (_, end) in missed.items()},
         totals=_but(table, previous.totals, _less(current.totals, current.tallies)),
         retired=_but(table, previous.retired, current.retired),

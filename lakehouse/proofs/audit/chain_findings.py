@@ -76,7 +76,7 @@ def _judge_lost(name: str, link: Link) -> Iterator[Finding]:
         spans = statement.lost.get(partition, [])
         named = sum((Tally.of_range(*span) for span in spans), Tally())
         # Before there was a ledger, a loss had a seal of its own.
-        nobodys = link.kind == "ingest" and not is_accepted(statement.losses, statement.topic_id, {partition: spans})
+        nobodys = link.kind == "ingest" and not is_accepted(statement.losses, statement.numbers.ids, {partition: spans})
         if named != tallied.get(partition, Tally()) or nobodys:
             description = "offsets that nobody gave up" if nobodys else "other offsets as lost than it counts"
             offsets = ", ".join(f"[{start}, {end})" for start, end in spans)
@@ -119,6 +119,8 @@ def _may_go(link: Link, table: str) -> bool:
 def _judge_offsets(name: str, previous: KafkaStatement, current: KafkaStatement, run: str) -> Iterator[Finding]:
     if (previous.cluster_id, previous.topic_id) != (current.cluster_id, current.topic_id):
         yield Finding("gap", f"{name}: run {run} went on in another topic of the name {current.topic}.", name)
+    if len(current.topics) < len(previous.topics) or previous.numbers.renewed(current.numbers):
+        yield Finding("gap", f"{name}: by the seal of run {run}, topics went or are others of the same name.", name)
     for partition, end in previous.end.items():
         start = current.start.get(partition)
         if start is None or start > end:

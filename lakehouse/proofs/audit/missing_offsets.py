@@ -38,8 +38,11 @@ def name_places(
         differing: table and partition where rows and totals differ.
         links: the seals that are still there, oldest first.
     """
+    numbers = links[-1].statement.numbers if links else None
     rows = {
-        name: coordinates_there(pinned.table, list(pinned.scan().plan_files())).offsets if pinned.snapshot_id else {}
+        name: coordinates_there(pinned.table, list(pinned.scan().plan_files()), numbers).offsets
+        if pinned.snapshot_id
+        else {}
         for name, pinned in group.items()
     }
     for table, partition in sorted(differing):

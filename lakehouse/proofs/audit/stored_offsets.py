@@ -15,9 +15,10 @@ from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import PrimitiveType
 
 from lakehouse import seal_keys
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE
-from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, coordinates_there
+from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, TOPIC, coordinates_there, sealed_numbers
 from lakehouse.proofs.audit.proof import DecidedBy
 from lakehouse.protocol.seals.attempt import written_by_attempt
 from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, summary_of
@@ -61,29 +62,34 @@ class Holdings:
     without: int = 0
 
 
-def holdings(table: Table, snapshot_id: int | None, *, scan: bool = False) -> Holdings:
+def holdings(
+    table: Table, snapshot_id: int | None, numbers: TopicNumbers | None = None, *, scan: bool = False
+) -> Holdings:
     """Take stock of a table at a snapshot.
 
     Args:
         table: a loaded table with the coordinate columns.
         snapshot_id: which snapshot; None for a table without any.
+        numbers: of the stream's topics; None: as the table's newest seal has them.
         scan: read the coordinate columns of every file, even where manifests could decide.
     """
     if snapshot_id is None:
         return Holdings({}, {})
+    numbers = sealed_numbers(table) if numbers is None else numbers
     tasks = list(table.scan(snapshot_id=snapshot_id).plan_files())
     paths = Counter(task.file.file_path for task in tasks)
     trusted = set[str]() if scan else _sealed_files(table, snapshot_id)
     by_partition: dict[int, StoredRows] = {}
     undecided: list[FileScanTask] = []
     for task in tasks:
-        dense = _dense_range(table, task.file) if task.file.file_path in trusted and not task.delete_files else None
+        is_whole = task.file.file_path in trusted and not task.delete_files
+        dense = _dense_range(table, task.file, numbers) if is_whole else None
         if dense is None:
             undecided.append(task)
         else:
             partition, start, end = dense
             by_partition.setdefault(partition, StoredRows()).add(Tally.of_range(start, end), start, "manifests")
-    scanned = coordinates_there(table, undecided)
+    scanned = coordinates_there(table, undecided, numbers)
     for partition, offsets in scanned.offsets.items():
         by_partition.setdefault(partition, StoredRows()).add(Tally.of(offsets), int(offsets.min()), "scan")
     repeated = {path: times for path, times in paths.items() if times > 1}
@@ -112,19 +118,26 @@ def _sealed_files(table: Table, snapshot_id: int) -> set[str]:
     }
 
 
-def _dense_range(table: Table, file: DataFile) -> tuple[int, int, int] | None:
+def _dense_range(table: Table, file: DataFile, numbers: TopicNumbers | None) -> tuple[int, int, int] | None:
     """Partition, first offset and end of a file that holds every offset in between once; None if bounds cannot tell."""
     partition, offset = _bounds(table, file, PARTITION), _bounds(table, file, OFFSET)
     if partition is None or offset is None or partition[0] != partition[1]:
         return None
-    start, last = offset
-    return (partition[0], start, last + 1) if last - start + 1 == file.record_count else None
+    start, last = int(offset[0]), int(offset[1])
+    if last - start + 1 != file.record_count:
+        return None
+    if numbers is None or not numbers.many:
+        return int(partition[0]), start, last + 1
+    topic = _bounds(table, file, TOPIC)
+    if topic is None or topic[0] != topic[1] or topic[0] not in numbers.names:
+        return None
+    return numbers.stream_partition(str(topic[0]), int(partition[0])), start, last + 1
 
 
-def _bounds(table: Table, file: DataFile, column: str) -> tuple[int, int] | None:
+def _bounds(table: Table, file: DataFile, column: str) -> tuple[int | str, int | str] | None:
     field = table.schema().find_field(column)
     lower, upper = (file.lower_bounds or {}).get(field.field_id), (file.upper_bounds or {}).get(field.field_id)
     if lower is None or upper is None:
         return None
     kind = cast("PrimitiveType", field.field_type)
-    return int(from_bytes(kind, lower)), int(from_bytes(kind, upper))
+    return from_bytes(kind, lower), from_bytes(kind, upper)

@@ -17,7 +17,7 @@ from lakehouse.proofs.audit.absence import progress
 from lakehouse.proofs.audit.accounted_tables import former_tables, judge_missing
 from lakehouse.proofs.audit.chain import Link, read_chain
 from lakehouse.proofs.audit.chain_findings import judge_chain
-from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
+from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, TOPIC
 from lakehouse.proofs.audit.missing_offsets import name_places
 from lakehouse.proofs.audit.proof import Finding, RangeProof, StreamProof
 from lakehouse.proofs.audit.siblings import group_absences, judge_siblings
@@ -53,7 +53,9 @@ def audit_stream(catalog: LakeCatalog, stream: str, tables: Sequence[str], *, sc
         findings += [f for f in judge_chain(name, table_links) if f not in findings]
     former = read_partial_group(catalog, former_tables(links, tables))
     holding = {**group, **former.tables}
-    findings += (column_findings := list(_judge_columns(holding)))
+    findings += (
+        column_findings := list(_judge_columns(holding, many=bool(links) and links[-1].statement.numbers.many))
+    )
     provable = {
         name: pinned for name, pinned in holding.items() if name not in {finding.table for finding in column_findings}
     }
@@ -103,11 +105,12 @@ def _take_stock(
 ) -> tuple[list[Finding], list[tuple[RangeProof, bool]]]:
     """Compare what a table holds with the sealed totals; where manifests would say no, a scan has the last word."""
     totals = links[-1].statement.expected.get(name, {}) if links else {}
-    stock = holdings(pinned.table, pinned.snapshot_id, scan=scan)
+    numbers = links[-1].statement.numbers if links else None
+    stock = holdings(pinned.table, pinned.snapshot_id, numbers, scan=scan)
     compared = list(_compare(name, totals, stock.partitions, links))
     if not scan and not all(agrees for _, agrees in compared):
         # Adopted rows may lie as densely as ours without being each offset once.
-        stock = holdings(pinned.table, pinned.snapshot_id, scan=True)
+        stock = holdings(pinned.table, pinned.snapshot_id, numbers, scan=True)
         compared = list(_compare(name, totals, stock.partitions, links))
     repeated = list(_judge_without(name, stock.without, links))
     repeated += [
@@ -133,10 +136,11 @@ def _judge_without(name: str, rows: int, links: Sequence[Link]) -> Iterator[Find
         yield Finding("rows_differ", message, name)
 
 
-def _judge_columns(group: Mapping[str, Pinned]) -> Iterator[Finding]:
+def _judge_columns(group: Mapping[str, Pinned], *, many: bool) -> Iterator[Finding]:
     """Without its coordinate columns a table cannot say which records it holds."""
     for name, pinned in group.items():
-        missing = [column for column in (PARTITION, OFFSET) if column not in pinned.table.schema().column_names]
+        wanted = (TOPIC, PARTITION, OFFSET) if many else (PARTITION, OFFSET)
+        missing = [column for column in wanted if column not in pinned.table.schema().column_names]
         if missing:
             message = f"{name} lacks {' and '.join(missing)}, so nothing tells which records it holds."
             yield Finding("no_coordinates", message, name)

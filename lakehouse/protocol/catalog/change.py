@@ -1,11 +1,12 @@
 """The one thing we ask of a catalog beyond PyIceberg's own interface: change several tables together or not at all."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import RESTError
+from pyiceberg.exceptions import NoSuchTableError, RESTError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.update import (
@@ -96,6 +97,18 @@ class GroupCommits(Protocol):
 
 class LakeCatalog(Catalog, GroupCommits):
     """A PyIceberg catalog that can also commit and read groups of tables."""
+
+    def remove_table(self, identifier: str | Identifier) -> None:
+        """Drop a table with its files; without them where the server may not delete any (Polaris, unless it is told).
+
+        Raises:
+            NoSuchTableError: there is none.
+        """
+        try:
+            self.purge_table(identifier)
+        except RESTError:
+            with suppress(NoSuchTableError):  # it may have dropped the entry before it came to the files
+                self.drop_table(identifier)
 
 
 def ref_is(ref: str, snapshot_id: int | None) -> TableRequirement:

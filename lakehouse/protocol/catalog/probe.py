@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, RESTError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
@@ -72,11 +72,7 @@ def _require_checked(catalog: LakeCatalog, identifier: tuple[str, ...], first: i
 
 def _remove(catalog: LakeCatalog, identifier: tuple[str, ...], location: str) -> None:
     """Drop the table with its files, and on a local disk with its folders, which no file system drops by itself."""
-    try:
-        catalog.purge_table(identifier)
-    except RESTError:  # a server may not be allowed to delete files (Polaris is not, unless it is told)
-        with suppress(NoSuchTableError):
-            catalog.drop_table(identifier)
+    catalog.remove_table(identifier)
     if location.startswith("file:"):
         folder = Path(urlparse(location).path)
         with suppress(OSError):  # another machine's disk, or files that the server keeps

@@ -45,7 +45,7 @@ class Completeness:
 
 def compare(stream: str, plan: IngestPlan, landed: WriteResult, kafka: KafkaSettings) -> Completeness:
     """Compare; Kafka is asked only where offsets brought no record."""
-    if problem := _misread(plan.ranges, landed):
+    if problem := _misread(plan, landed):
         return Completeness(refusal=_differs(stream, problem))
     gaps = {
         partition: named
@@ -59,7 +59,14 @@ def compare(stream: str, plan: IngestPlan, landed: WriteResult, kafka: KafkaSett
         for partition, (start, end) in plan.ranges.items()
     }
     without = {partition: offsets for partition, offsets in without.items() if offsets}
-    return _explain(stream, plan.topic.topic, without, _sample(gaps), kafka)
+    numbers, results = plan.topic.numbers, list[Completeness]()
+    for topic, of_topic in numbers.by_topic(gaps).items():
+        asked = [OffsetGap(numbers.split(gap.partition)[1], gap.start, gap.end) for gap in _sample(of_topic)]
+        missing = {partition: n for partition, n in without.items() if numbers.split(partition)[0] == topic}
+        results.append(_explain(stream, topic, missing, asked, kafka, many=numbers.many))
+        if results[-1].refusal is not None:
+            return results[-1]
+    return Completeness(without, results[0].because)
 
 
 def require_whole(comparison: Completeness) -> None:
@@ -73,8 +80,9 @@ def require_whole(comparison: Completeness) -> None:
 
 
 def _explain(
-    stream: str, topic: str, without: dict[int, int], gaps: list[OffsetGap], kafka: KafkaSettings
+    stream: str, topic: str, without: dict[int, int], gaps: list[OffsetGap], kafka: KafkaSettings, *, many: bool
 ) -> Completeness:
+    """Ask about one topic; gaps are of its own partitions, `without` is by stream partition."""
     if lost := readable(kafka, topic, gaps):
         locations = ", ".join(f"partition {gap.partition} offset {offset}" for gap, offset in sorted(lost.items()))
         problem = f"topic {topic} has records that the run did not receive: {locations}"
@@ -87,7 +95,7 @@ def _explain(
         return Completeness(without, "compaction")
     if transactional(kafka, topic, gaps) is not None:
         return Completeness(without, "transactions")
-    offsets = sum(without.values())
+    offsets, options = sum(without.values()), _options(gaps, topic if many else "")
     return Completeness(
         without,
         refusal=RecordsDiffer(
@@ -95,21 +103,21 @@ def _explain(
             f"is not compacted (cleanup.policy is {policy}), and there is no trace of a transaction at these offsets; "
             "nothing was published.",
             remedy="find out what happened to the log: a segment that was deleted, a disk that was restored. To go on "
-            f"without them, give them up with `lakehouse accept-loss {stream} {_options(gaps)} --reason …`. If the "
-            "topic was compacted before, set its cleanup.policy to compact,delete (and min.compaction.lag.ms to "
+            f"without them, give them up with `lakehouse accept-loss {stream} {options} --reason …`. If the topic "
+            "was compacted before, set its cleanup.policy to compact,delete (and min.compaction.lag.ms to "
             "9223372036854775807, so that nothing more goes) until the stream has read on, which takes all such gaps "
             "at once",
         ),
     )
 
 
-def _misread(ranges: Mapping[int, tuple[int, int]], landed: WriteResult) -> str:
+def _misread(plan: IngestPlan, landed: WriteResult) -> str:
     """What no log explains: records twice, from outside the plan, or received and not written; empty if none are."""
-    written = over_tables(landed.tallies)
+    ranges, written = plan.ranges, over_tables(landed.tallies)
     for partition in sorted({*ranges, *landed.received, *written}):
         start, end = ranges.get(partition, (0, 0))
         stretches = sorted(landed.received.get(partition, []), key=lambda stretch: stretch.first)
-        span = f"partition {partition} offsets [{start}, {end})"
+        span = f"partition {plan.topic.numbers.label(partition)} offsets [{start}, {end})"
         if any(stretch.first < start or stretch.last >= end for stretch in stretches):
             return f"records from outside {span} were read"
         after = [start, *(stretch.last + 1 for stretch in stretches)]
@@ -152,9 +160,10 @@ def _shown(gaps: list[OffsetGap]) -> str:
     return shown + (" and others" if len(gaps) > _SHOWN else "")
 
 
-def _options(gaps: list[OffsetGap]) -> str:
-    """As the command wants them: both ends included."""
-    return " ".join(f"--offsets {gap.partition}:{gap.start}-{gap.end - 1}" for gap in gaps[:_SHOWN])
+def _options(gaps: list[OffsetGap], topic: str) -> str:
+    """As the command wants them: both ends included, and of several topics with the topic."""
+    prefix = f"{topic}:" if topic else ""
+    return " ".join(f"--offsets {prefix}{gap.partition}:{gap.start}-{gap.end - 1}" for gap in gaps[:_SHOWN])
 
 
 def _differs(stream: str, problem: str) -> RecordsDiffer:

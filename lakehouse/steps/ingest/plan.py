@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, next_accepted
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.steps.ingest.refusals import (
@@ -16,6 +17,7 @@ from lakehouse.steps.ingest.refusals import (
     LogTruncated,
     PartitionsVanished,
     PositionBeyondEnd,
+    Ranges,
     RetentionOvertook,
     StartNotInLog,
     TopicRecreated,
@@ -79,18 +81,20 @@ def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -
     read = {partition: (0, end) for partition, end in previous.end.items()}
     if previous.cluster_id != topic.cluster_id:
         raise ClusterChanged(stream, topic.topic, previous.cluster_id, topic.cluster_id, read)
-    if previous.topic_id != topic.topic_id:
+    if not previous.topics and previous.topic_id != topic.topic_id:
         raise TopicRecreated(stream, topic.topic, previous.topic_id, topic.topic_id, read)
+    for name, (was, now) in previous.numbers.renewed(topic.numbers).items():
+        raise TopicRecreated(stream, name, was, now, of_topic(previous.numbers, name, read), topic.numbers)
     if vanished := {partition: span for partition, span in read.items() if partition not in topic.partitions}:
-        raise PartitionsVanished(stream, topic.topic, vanished)
+        raise PartitionsVanished(stream, topic.topic, vanished, topic.numbers)
     if beyond := {
         partition: (topic.partitions[partition].last_stable, end)
         for partition, end in previous.end.items()
         if end > topic.partitions[partition].last_stable
     }:
-        raise PositionBeyondEnd(stream, topic.topic, beyond)
+        raise PositionBeyondEnd(stream, topic.topic, beyond, topic.numbers)
     if cut := {partition: span for partition, span in read.items() if partition in topic.truncated}:
-        raise LogTruncated(stream, topic.topic, cut)
+        raise LogTruncated(stream, topic.topic, cut, topic.numbers)
 
 
 def require_unchanged(stream: str, plan: IngestPlan, topic: TopicState) -> None:
@@ -99,8 +103,14 @@ def require_unchanged(stream: str, plan: IngestPlan, topic: TopicState) -> None:
     Raises:
         TopicRecreated: the name belongs to another topic now.
     """
-    if plan.topic.topic_id != topic.topic_id:
-        raise TopicRecreated(stream, topic.topic, plan.topic.topic_id, topic.topic_id, plan.ranges)
+    numbers = plan.topic.numbers
+    for name, (was, now) in numbers.renewed(topic.numbers).items():
+        raise TopicRecreated(stream, name, was, now, of_topic(numbers, name, plan.ranges), numbers)
+
+
+def of_topic(numbers: TopicNumbers, topic: str, ranges: Ranges) -> Ranges:
+    """The ranges of one topic's partitions."""
+    return {partition: span for partition, span in ranges.items() if numbers.split(partition)[0] == topic}
 
 
 def require_retained(stream: str, plan: IngestPlan, topic: TopicState) -> None:
@@ -117,12 +127,19 @@ def require_retained(stream: str, plan: IngestPlan, topic: TopicState) -> None:
         if partition in topic.partitions and topic.partitions[partition].earliest > start
     }
     if lost:
-        raise RetentionOvertook(stream, topic.topic, lost)
+        raise RetentionOvertook(stream, topic.topic, lost, topic.numbers)
 
 
 def position_in(previous: KafkaStatement, topic: TopicState) -> dict[int, int]:
-    """Where each partition of the topic stands; one that is new since the last seal at 0, where every log begins."""
-    return {partition: previous.end.get(partition, 0) for partition in topic.partitions}
+    """Where each partition stands; one that is new since the last seal at 0, where every log begins.
+
+    A topic that joins a stream of several begins with its oldest record: what it had before was never the stream's.
+    """
+    joins = {p for p in topic.partitions if topic.joining and topic.numbers.split(p)[0] in topic.joining}
+    return {
+        partition: previous.end.get(partition, limits.earliest if partition in joins else 0)
+        for partition, limits in topic.partitions.items()
+    }
 
 
 def lost_ranges(previous: KafkaStatement, topic: TopicState) -> dict[int, tuple[int, int]]:
@@ -161,10 +178,10 @@ def plan_range(
     else:
         require_same_log(stream, previous, topic)
         if lost := lost_ranges(previous, topic):
-            raise RetentionOvertook(stream, topic.topic, lost)
+            raise RetentionOvertook(stream, topic.topic, lost, topic.numbers)
         start = position_in(previous, topic)
     ledger = (*(previous.losses if previous else ()), *accepted)
-    ahead = next_accepted(ledger, topic.topic_id, start)
+    ahead = next_accepted(ledger, topic.numbers.ids, start)
     until = {
         partition: min(
             _until(start[partition], ahead[partition][0]) if partition in ahead else limits.last_stable,
@@ -198,7 +215,7 @@ def _first_offsets(stream: str, topic: TopicState, first: Mapping[int, int]) -> 
         or not topic.partitions[partition].earliest <= offset <= topic.partitions[partition].last_stable
     }
     if outside:
-        raise StartNotInLog(stream, topic.topic, outside)
+        raise StartNotInLog(stream, topic.topic, outside, topic.numbers)
     return {partition: first.get(partition, limits.earliest) for partition, limits in topic.partitions.items()}
 
 

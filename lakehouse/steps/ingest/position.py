@@ -7,7 +7,7 @@ All tables of a stream carry the same seal. A new one joins at their position, a
 from collections.abc import Mapping
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka import offsets_at
+from lakehouse.engines.kafka.several_topics.stream_topics import stream_offsets_at
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.proofs.audit.absence import Missed, missed_ranges, progress
@@ -89,7 +89,7 @@ def first_offsets(stream: Stream, kafka: KafkaSettings, topic: TopicState) -> di
     if start.kind == "latest":
         return {partition: limits.last_stable for partition, limits in topic.partitions.items()}
     if start.kind == "timestamp" and start.moment is not None:
-        return offsets_at(kafka, topic.topic, start.moment)
+        return stream_offsets_at(kafka, topic, start.moment)
     return dict(start.positions)
 
 
@@ -122,4 +122,4 @@ def _attempt(base: Base) -> str:
 
 
 def _state(statement: KafkaStatement) -> tuple[object, ...]:
-    return statement.end, statement.topic_id, statement.cluster_id, statement.reprocessed
+    return statement.end, statement.topic_id, statement.cluster_id, statement.topics, statement.reprocessed

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import structlog
 
 from lakehouse.engines.kafka.group_positions import group_of, set_group_offsets
+from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings
 
@@ -28,20 +29,24 @@ class PositionMirror(NamedTuple):
     problem: str = ""
 
 
-def mirror_position(kafka: KafkaSettings, stream: str, topic: str, end: Mapping[int, int]) -> PositionMirror | None:
+def mirror_position(
+    kafka: KafkaSettings, stream: str, topic: TopicState, end: Mapping[int, int]
+) -> PositionMirror | None:
     """Write the position of a stream into its group; None where the settings do not ask for it.
 
     Args:
         kafka: how to reach the cluster, and whether a group is wanted.
         stream: its name.
-        topic: its topic.
+        topic: its topic, or topics; those that are gone are left out.
         end: partition → the next offset to read.
     """
     if not kafka.mirror_positions:
         return None
     group = group_of(kafka, stream)
     try:
-        set_group_offsets(kafka, group, topic, end)
+        for name, offsets in topic.numbers.by_topic(end).items():
+            if name not in topic.absent:
+                set_group_offsets(kafka, group, name, offsets)
     except LakehouseError as error:
         log.warning("position.not_mirrored", stream=stream, group=group, detail=str(error))
         return PositionMirror(group, str(error))

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.errors import LakehouseError
 
 Ranges = Mapping[int, tuple[int, int]]
 
 
-def shown(ranges: Ranges) -> str:
-    """Ranges for a person: `partition 2 offsets [100, 250)`."""
+def shown(ranges: Ranges, numbers: TopicNumbers | None = None) -> str:
+    """Ranges for a person: `partition 2 offsets [100, 250)`, and of several topics `partition orders:2 …`."""
     return ", ".join(
-        f"partition {partition} offsets [{start}, {end})" for partition, (start, end) in sorted(ranges.items())
+        f"partition {partition if numbers is None else numbers.label(partition)} offsets [{start}, {end})"
+        for partition, (start, end) in sorted(ranges.items())
     )
 
 
@@ -25,9 +27,10 @@ class IngestRefused(LakehouseError):
 class RetentionOvertook(IngestRefused):
     """Records were deleted by retention before they were read."""
 
-    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+    def __init__(self, stream: str, topic: str, ranges: Ranges, numbers: TopicNumbers | None = None) -> None:
         super().__init__(
-            f"Stream {stream}: retention of topic {topic} overtook the stored position; lost: {shown(ranges)}.",
+            f"Stream {stream}: retention of topic {topic} overtook the stored position; lost: "
+            f"{shown(ranges, numbers)}.",
             remedy=f"restore them, or accept the loss with `lakehouse accept-loss {stream} --yes`, which seals it",
             ranges=ranges,
         )
@@ -36,10 +39,12 @@ class RetentionOvertook(IngestRefused):
 class TopicRecreated(IngestRefused):
     """The topic has another id than the one that was read."""
 
-    def __init__(self, stream: str, topic: str, was: str, now: str, ranges: Ranges) -> None:
+    def __init__(
+        self, stream: str, topic: str, was: str, now: str, ranges: Ranges, numbers: TopicNumbers | None = None
+    ) -> None:
         super().__init__(
             f"Stream {stream}: topic {topic} was recreated (topic id {was} became {now}); stored position in doubt: "
-            f"{shown(ranges)}.",
+            f"{shown(ranges, numbers)}.",
             remedy="point the stream at the right topic, or begin anew with "
             f"`lakehouse accept-loss {stream} --new-epoch --yes`",
             ranges=ranges,
@@ -62,9 +67,10 @@ class ClusterChanged(IngestRefused):
 class PositionBeyondEnd(IngestRefused):
     """The log ends before the stored position: it was truncated, or an unclean leader lost records."""
 
-    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+    def __init__(self, stream: str, topic: str, ranges: Ranges, numbers: TopicNumbers | None = None) -> None:
         super().__init__(
-            f"Stream {stream}: the log of topic {topic} ends before the stored position; in doubt: {shown(ranges)}.",
+            f"Stream {stream}: the log of topic {topic} ends before the stored position; in doubt: "
+            f"{shown(ranges, numbers)}.",
             remedy="find out why it was truncated: new records may have taken the offsets of old ones. Then "
             f"`lakehouse accept-loss {stream} --new-epoch --yes`",
             ranges=ranges,
@@ -74,10 +80,10 @@ class PositionBeyondEnd(IngestRefused):
 class LogTruncated(IngestRefused):
     """Another leader cut the log below the stored position, and other records have taken the offsets since."""
 
-    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+    def __init__(self, stream: str, topic: str, ranges: Ranges, numbers: TopicNumbers | None = None) -> None:
         super().__init__(
             f"Stream {stream}: another leader has cut the log of topic {topic} below the stored position, and it was "
-            f"filled again; in doubt: {shown(ranges)}.",
+            f"filled again; in doubt: {shown(ranges, numbers)}.",
             remedy="find out which replica took the lead (unclean leader election): the new records at these offsets "
             f"were never read. Then `lakehouse accept-loss {stream} --new-epoch --yes` goes on from the position",
             ranges=ranges,
@@ -87,9 +93,9 @@ class LogTruncated(IngestRefused):
 class PartitionsVanished(IngestRefused):
     """The topic has fewer partitions than were read."""
 
-    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+    def __init__(self, stream: str, topic: str, ranges: Ranges, numbers: TopicNumbers | None = None) -> None:
         super().__init__(
-            f"Stream {stream}: topic {topic} lost partition(s) {sorted(ranges)}, read before: {shown(ranges)}.",
+            f"Stream {stream}: topic {topic} lost partitions that were read before: {shown(ranges, numbers)}.",
             remedy="Kafka never removes partitions, so this is another topic: correct the stream, or "
             f"`lakehouse accept-loss {stream} --new-epoch --yes`",
             ranges=ranges,
@@ -156,9 +162,9 @@ class PositionsDiffer(IngestRefused):
 class StartNotInLog(IngestRefused):
     """The declared first offsets are not in the topic."""
 
-    def __init__(self, stream: str, topic: str, ranges: Ranges) -> None:
+    def __init__(self, stream: str, topic: str, ranges: Ranges, numbers: TopicNumbers | None = None) -> None:
         super().__init__(
-            f"Stream {stream}: the declared start is outside the log of topic {topic}: {shown(ranges)}.",
+            f"Stream {stream}: the declared start is outside the log of topic {topic}: {shown(ranges, numbers)}.",
             remedy="declare offsets between the topic's earliest and end, for partitions that exist",
             ranges=ranges,
         )

@@ -17,7 +17,13 @@ from pyspark.sql import SparkSession
 from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import Declarations, Stream, names_schema
-from lakehouse.engines.kafka import TopicState, first_oversized, read_topic, sample_record_bytes
+from lakehouse.engines.kafka import TopicState
+from lakehouse.engines.kafka.several_topics.stream_topics import (
+    again,
+    mean_record_bytes,
+    oversized_record,
+    read_stream_topics,
+)
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.truncation import with_truncation
@@ -96,7 +102,7 @@ def ingest(step: IngestStep) -> IngestReport:
     plan, landed = readable.plan, readable.landed
     if readable.unreadable and (readable.spark_ended or not plan.needed):
         ended = readable.spark_ended
-        raise OffsetsUnreadable(step.stream.name, plan.topic.topic, readable.unreadable, None, spark_ended=ended)
+        raise OffsetsUnreadable(step.stream.name, plan.topic, readable.unreadable, None, spark_ended=ended)
     comparison = compare(step.stream.name, plan, landed, step.kafka)
     statement = state(plan, landed, comparison)
     step.inform(
@@ -113,10 +119,10 @@ def ingest(step: IngestStep) -> IngestReport:
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
-    mirror = mirror_position(step.kafka, step.stream.name, plan.topic.topic, plan.end)
+    mirror = mirror_position(step.kafka, step.stream.name, plan.topic, plan.end)
     report = IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began, mirror)
     if readable.unreadable:
-        raise OffsetsUnreadable(step.stream.name, plan.topic.topic, readable.unreadable, report)
+        raise OffsetsUnreadable(step.stream.name, plan.topic, readable.unreadable, report)
     return report
 
 
@@ -126,23 +132,25 @@ def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
     Raises:
         IngestRefused: they do not fit together.
     """
-    topic = read_topic(step.kafka, step.stream.topic)
     previous = stored_position(step.stream.name, bases)
-    topic = with_truncation(step.kafka, topic, previous)
+    topic = with_truncation(step.kafka, read_stream_topics(step.kafka, step.stream, previous), previous)
+    for kind, names in (("no more there, or not declared", topic.absent), ("new in this stream", topic.joining)):
+        if names:
+            step.inform(f"{step.stream.name}: topics {kind}: {', '.join(sorted(names))}")
     first = first_offsets(step.stream, step.kafka, topic) if previous is None else {}
     max_records = record_limit(
         step.limits,
         topic.partitions,
         previous.end if previous else first,
         previous.total_counts if previous else Counts(),
-        lambda starts: sample_record_bytes(step.kafka, topic.topic, starts),
+        lambda starts: mean_record_bytes(step.kafka, topic, starts),
     )
     return plan_range(step.stream.name, previous, topic, first=first, max_records=max_records)
 
 
 def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Readable:
     def look() -> TopicState:
-        topic = read_topic(step.kafka, plan.topic.topic)
+        topic = again(step.kafka, plan.topic)
         require_unchanged(step.stream.name, plan, topic)
         return topic
 
@@ -154,7 +162,7 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
         readable = read_what_can_be_read(
             *(plan, reading.land, reading.attempt),
             look=lambda: require_retained(step.stream.name, plan, look()),
-            oversized=lambda plan: first_oversized(step.kafka, plan.topic.topic, plan.ranges),
+            oversized=lambda plan: oversized_record(step.kafka, plan.topic, plan.ranges),
             inform=step.inform,
         )
         look()
@@ -183,6 +191,7 @@ def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None
         cluster_id=plan.topic.cluster_id,
         topic=plan.topic.topic,
         topic_id=plan.topic.topic_id,
+        topics=plan.topic.topics,
         leader_epochs=plan.topic.leader_epochs,
         start=plan.start,
         end=plan.end,

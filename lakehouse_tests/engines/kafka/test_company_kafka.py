@@ -26,6 +26,7 @@ from lakehouse.engines.kafka import (
 from lakehouse.engines.kafka.connection import Connection
 from lakehouse.engines.kafka.group_positions import set_group_offsets
 from lakehouse.engines.kafka.security import msk_iam
+from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.settings.models import MskIamSettings
 from lakehouse.steps.ingest.position_mirror import mirror_position
@@ -149,12 +150,14 @@ def test_the_position_is_mirrored_into_a_group_or_it_is_said_why_not(
     monkeypatch.setenv("KAFKA_SECRET", PASSWORD)
     kafka = settings_of(tmp_path, company, "plain").model_copy(update={"mirror_positions": True})
     group = f"{PREFIX}orders"
-    assert mirror_position(kafka, "orders", TOPIC, {0: 2, 1: 3}) == (group, "")
+    assert mirror_position(kafka, "orders", TopicState(TOPIC, "c", "i", {}), {0: 2, 1: 3}) == (group, "")
     with Connection(company.inside) as connection:
         asked = connection.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
         offsets = {item.partition: item.offset for item in connection.answer(asked[group]).topic_partitions}
     assert offsets == {0: 2, 1: 3}
-    refused = mirror_position(kafka.model_copy(update={"group_prefix": "other-"}), "orders", TOPIC, {0: 2})
+    refused = mirror_position(
+        kafka.model_copy(update={"group_prefix": "other-"}), "orders", TopicState(TOPIC, "c", "i", {}), {0: 2}
+    )
     assert refused is not None
     assert "GROUP_AUTHORIZATION_FAILED" in refused.problem
 

@@ -129,7 +129,7 @@ def test_a_broker_that_goes_while_it_is_asked_fails_the_check_and_not_the_tick(
     house.birds(2)
     read_birds(house, 0)
     monkeypatch.setattr("lakehouse.orchestration.automation.stream_sensor._has_older", lambda *_: True)
-    monkeypatch.setattr("lakehouse.orchestration.checks.stream.verdict.oldest_unread_time", gone)
+    monkeypatch.setattr("lakehouse.orchestration.checks.stream.verdict.oldest_unread", gone)
     tick = look(house)
     assert "gone meanwhile" in tick.skip_reason
     assert [(check.passed, "gone meanwhile" in str(check.description)) for check in tick.checks] == [(False, True)]

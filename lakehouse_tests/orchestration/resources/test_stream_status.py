@@ -13,7 +13,7 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 def test_a_stream_without_tables_stands_where_it_will_begin(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = TopicState("things", "cluster", "id", {0: PartitionRange(3, 10), 1: PartitionRange(0, 4)})
-    monkeypatch.setattr(module, "read_topic", lambda *_: topic)
+    monkeypatch.setattr(module, "read_stream_topics", lambda *_: topic)
     stream = Stream(name="things", topic="things", route=ToTable("raw.things"), start=Start.earliest())
     lake = cast("Any", SimpleNamespace(catalog=sql_lake.catalog, kafka=None))
     standing = module.stream_status(lake, stream)

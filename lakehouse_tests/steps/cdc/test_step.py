@@ -447,6 +447,8 @@ def make_soft(things: Mirrored) -> Mirrored:
 
 def test_a_lagging_mirror_finds_its_range_after_many_publishes(mirrored: MakeMirror) -> None:
     things = mirrored()
+    kept = {"lakehouse.publish.keep-snapshots": "100"}
+    things.load("changelog.things").transaction().set_properties(kept).commit_transaction()
     things.apply(_inserts(0))
     for number in range(1, 62):
         things.feed.append(_inserts(number, begin=number + 1))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import Declarations, Stream, Table, apply, plan, quarantine_table
+from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.proofs.audit import StreamProof, audit_stream
 from lakehouse.protocol.catalog import LakeCatalog
@@ -75,6 +76,11 @@ class InProcess:
         attempt = Attempt(run_id=f"run-{self.runs}", step=f"{verb}:{self.stream.name}")
         return step_without_engines(self.catalog, self.stream, self.declarations, attempt)
 
+    def topic(self, previous: KafkaStatement | None) -> TopicState:
+        """As the broker would tell of it."""
+        ranges = {p: PartitionRange(0, n) for p, n in self.ends.items()}
+        return TopicState(self.stream.topic, "cluster", "topic-id", ranges)
+
     def ingest(self, arrived: Mapping[int, Sequence[Record]], headers: str | None = None) -> None:
         """Records arrive in each partition, and one run lands them."""
         start = dict(self.ends)
@@ -83,10 +89,7 @@ class InProcess:
         step = self.step()
         bases = read_bases(self.catalog, self.tables)
         previous = stored_position(self.stream.name, bases)
-        topic = TopicState(
-            self.stream.topic, "cluster", "topic-id", {p: PartitionRange(0, n) for p, n in self.ends.items()}
-        )
-        planned = plan_range(self.stream.name, previous, topic, first={}, max_records=10**9)
+        planned = plan_range(self.stream.name, previous, self.topic(previous), first={}, max_records=10**9)
         work = IngestWork(planned, self.stream, self.declarations, bases, step.attempt)
         batches = [_batch(p, start.get(p, 0), records, headers) for p, records in arrived.items()]
         reports = [

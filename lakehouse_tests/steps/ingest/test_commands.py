@@ -25,10 +25,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 DECLARATION = """
 import pandera.pyspark as pa
+from pyspark.sql.types import LongType
 from lakehouse import Stream, Table, ToTable
 
 class Things(pa.DataFrameModel):
-    id: int
+    id: LongType
     text: str = pa.Field(nullable=True)
 
 things = Table(name="raw.things", schema=Things, description="Things.", owner="tests")
@@ -254,7 +255,7 @@ def test_replay_by_command_tells_by_its_exit_code(
     assert equal.exit_code == 0, equal.output
     assert [one["equal"] for one in json.loads(equal.stdout)["tables"]] == [True, True]
     declaration().write_text(
-        DECLARATION.format(topic=stream.stream.topic).replace("id: int", "id: int = pa.Field(ge=2)")
+        DECLARATION.format(topic=stream.stream.topic).replace("id: LongType", "id: LongType = pa.Field(ge=2)")
     )
     different = lakehouse("replay", "things", "--range", "0:0:5")
     assert different.exit_code == 1, different.output

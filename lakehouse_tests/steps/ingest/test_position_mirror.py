@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from lakehouse.engines.kafka import KafkaBusy
+from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest import position_mirror
 from lakehouse.steps.ingest.position_mirror import PositionMirror, mirror_position
@@ -26,12 +27,14 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Written:
 
 
 def test_nothing_is_written_unless_it_is_asked_for(written: Written) -> None:
-    assert mirror_position(OFF, "flights", "t", {0: 1}) is None
+    assert mirror_position(OFF, "flights", TopicState("t", "c", "i", {}), {0: 1}) is None
     assert written == []
 
 
 def test_the_group_of_the_stream_gets_the_next_offsets(written: Written) -> None:
-    assert mirror_position(ON, "flights", "t", {0: 1, 1: 7}) == PositionMirror("lakehouse-flights")
+    assert mirror_position(ON, "flights", TopicState("t", "c", "i", {}), {0: 1, 1: 7}) == PositionMirror(
+        "lakehouse-flights"
+    )
     assert written == [("lakehouse-flights", "t", {0: 1, 1: 7})]
 
 
@@ -40,4 +43,6 @@ def test_what_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KafkaBusy("the coordinator moves")
 
     monkeypatch.setattr(position_mirror, "set_group_offsets", fail)
-    assert mirror_position(ON, "flights", "t", {0: 1}) == PositionMirror("lakehouse-flights", "the coordinator moves")
+    assert mirror_position(ON, "flights", TopicState("t", "c", "i", {}), {0: 1}) == PositionMirror(
+        "lakehouse-flights", "the coordinator moves"
+    )

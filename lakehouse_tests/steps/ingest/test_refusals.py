@@ -90,8 +90,8 @@ def test_the_topic_was_deleted_and_made_anew(stream: Landing) -> None:
 def test_the_topic_is_on_another_cluster(stream: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     import lakehouse.steps.ingest.step as module
 
-    real = module.read_topic
-    monkeypatch.setattr(module, "read_topic", lambda kafka, topic: replace(real(kafka, topic), cluster_id="another"))
+    real = module.read_stream_topics
+    monkeypatch.setattr(module, "read_stream_topics", lambda *asked: replace(real(*asked), cluster_id="another"))
     with pytest.raises(ClusterChanged, match="is on another cluster"):
         stream.ingest()
 
@@ -158,13 +158,8 @@ def test_the_topic_was_made_anew_while_it_was_read(stream: Landing, monkeypatch:
     import lakehouse.steps.ingest.step as module
 
     stream.send([thing(3)])
-    real, asked = module.read_topic, iter([False, True])
-
-    def second_time_another(kafka, topic):
-        state = real(kafka, topic)
-        return replace(state, topic_id="another") if next(asked) else state
-
-    monkeypatch.setattr(module, "read_topic", second_time_another)
+    real = module.again
+    monkeypatch.setattr(module, "again", lambda kafka, topic: replace(real(kafka, topic), topic_id="another"))
     with pytest.raises(TopicRecreated):
         stream.ingest()
     assert stream.column("raw.things", "id") == [0, 1, 2]

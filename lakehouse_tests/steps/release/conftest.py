@@ -1,7 +1,8 @@
 """A group of three tiny tables, `c` computed from `a` and `b`, that are written and released without Spark."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.maintenance.verify.foreign_rewrites import prove_release
+from lakehouse.steps.maintenance.verify.foreign_rewrites import find_changed_rows
 from lakehouse.steps.release.gate import Check, Result
 from lakehouse.steps.release.names import CURRENT_SUFFIX, TAG_PREFIX
 from lakehouse.steps.release.reading import OpenRelease, open_release
@@ -23,12 +24,6 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 DATE = "2013-05-14"
 NAMES = ("a", "b", "c")
-
-
-def find_changed_rows(table: Table, snapshot_id: int, released: Collection[int]) -> list[str]:
-    """As the asset does it."""
-    proof = prove_release(table, snapshot_id, released, in_process=1024**3)
-    return [finding.message for finding in proof.findings]
 
 
 @dataclass
@@ -128,7 +123,7 @@ class Group:
             release=more.pop("declared", self.declared),
             catalog=more.pop("catalog", self.catalog),
             attempt=attempt,
-            find_changed_rows=find_changed_rows,
+            find_changed_rows=partial(find_changed_rows, 1024**3),
             checks=self.checks() if checks is None else checks,
             dated=more.pop("dated", frozenset(self.members)),
             inform=more.pop("inform", self.told.append),

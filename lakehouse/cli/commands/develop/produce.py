@@ -95,7 +95,9 @@ def _warn_unread(context: Context, topic: str) -> None:
     except DeclarationError as error:
         say(context, f"warning: whether a stream reads topic {topic} cannot be told: {error}")
     else:
-        declared = sorted({stream.topic for stream in declarations.streams.values()})
+        streams = declarations.streams.values()
+        declared = sorted({name for stream in streams for name in stream.topic_names})
+        declared += [topic] if topic not in declared and any(stream.reads(topic) for stream in streams) else []
         if warning := _unread(topic, declared, complete=not declarations.broken):
             say(context, warning)
 

@@ -1,7 +1,6 @@
 """`lakehouse verify`: an acceptance run on a catalog, a platform and a Kafka, in a namespace of its own."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.table import Column, Table
 from lakehouse.cli.context import AsJson, Context, context_of
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
 from lakehouse.quantities import quantity
-from lakehouse.settings import Settings, load_settings
+from lakehouse.settings import Settings
 from lakehouse.settings.document import read_document
 from lakehouse.settings.shipped import SELECTION
 
@@ -45,7 +44,7 @@ def verify(
     context = context_of(ctx)
     names = {"catalog": catalog, "platform": platform, "kafka": kafka}
     environ = {f"LAKEHOUSE_{kind.upper()}": name for kind, name in names.items() if name}
-    settings = load_settings(context.conf, {**os.environ, **environ})
+    settings = context.settings_with(environ)
     environ["LAKEHOUSE_CONF"] = str(settings.conf)
     selection = read_document(settings.conf / SELECTION)
     names = {kind: name or selection.text(kind, "local") for kind, name in names.items()}

@@ -121,9 +121,8 @@ def _topics(status_report: Status) -> Table:
         "read by",
         Column("unread", justify="right", no_wrap=True),
     )
-    readers = {state.topic: state for state in status_report.streams}
     for topic in status_report.topics:
-        reader = readers.get(topic.topic)
+        reader = next((state for state in status_report.streams if topic.topic in (state.topic, *state.topics)), None)
         shown.add_row(
             topic.topic,
             f"{topic.partitions}",

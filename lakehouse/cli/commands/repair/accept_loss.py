@@ -16,6 +16,7 @@ from lakehouse.steps.ingest.refusals import shown
 from lakehouse.steps.ingest.repair.accept_offsets import find_offsets_loss, parse_offsets, require_reason
 from lakehouse.steps.ingest.repair.loss import Loss, find_loss
 from lakehouse.steps.ingest.repair.loss import accept_loss as seal_loss
+from lakehouse.steps.ingest.repair.refused_records import numbers_of
 from lakehouse.steps.ingest.step import IngestStep
 
 
@@ -31,7 +32,8 @@ def accept_loss(
         list[str] | None,
         typer.Option(
             "--offsets",
-            help="Offsets that cannot be read, PARTITION:FIRST-LAST with both ends included; may be repeated.",
+            help="Offsets that cannot be read, PARTITION:FIRST-LAST with both ends included, of several topics "
+            "TOPIC:PARTITION:…; may be repeated.",
         ),
     ] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why, with --offsets; every audit shows it.")] = "",
@@ -53,7 +55,13 @@ def accept_loss(
     context = context_of(ctx)
     step = step_of(context, stream, "accept-loss")
     bases = read_bases(step.catalog, step.tables)
-    loss = _find(step, bases, parse_offsets(offsets or []), reason, new_epoch=new_epoch)
+    loss = _find(
+        step,
+        bases,
+        parse_offsets(offsets or [], numbers_of(bases[step.stream.quarantine_table])),
+        reason,
+        new_epoch=new_epoch,
+    )
     if not as_json:
         _show(context, stream, loss)
     published = seal_loss(step, bases, loss) if yes else None
@@ -61,15 +69,16 @@ def accept_loss(
 
 
 def _as_data(stream: str, loss: Loss) -> dict[str, Any]:
+    numbers = loss.statement.numbers
     return {
         "stream": stream,
         "kind": loss.kind,
         "reason": loss.reason,
         "offsets": loss.offsets,
-        "given_up": {p: [list(span) for span in spans] for p, spans in sorted(loss.accepted.items())},
-        "not_reached": {p: [list(span) for span in spans] for p, spans in loss.ahead.items()},
-        "doubtful": {p: list(span) for p, span in sorted(loss.doubtful.items())},
-        "goes_on_at": dict(sorted(loss.statement.end.items())),
+        "given_up": {p: [list(span) for span in spans] for p, spans in numbers.labelled(loss.accepted).items()},
+        "not_reached": {p: [list(span) for span in spans] for p, spans in numbers.labelled(loss.ahead).items()},
+        "doubtful": {p: list(span) for p, span in numbers.labelled(loss.doubtful).items()},
+        "goes_on_at": numbers.labelled(loss.statement.end),
     }
 
 
@@ -86,15 +95,20 @@ def _show(context: Context, stream: str, loss: Loss) -> None:
     for partition, end in sorted(loss.statement.end.items()):
         for start, until in loss.accepted.get(partition, [(end, end)]):
             span = rf"\[{start}, {until})" if until > start else "-"
-            lines.add_row(str(partition), span, f"{until - start:,}", str(max(end, until)))
+            lines.add_row(loss.statement.numbers.label(partition), span, f"{until - start:,}", str(max(end, until)))
     context.out.print(lines)
     context.out.print(
         f"{stream} gives up {quantity(loss.offsets, 'offset')} ({loss.reason}).", highlight=False, markup=False
     )
-    if ahead := [f"partition {p} [{start}, {end})" for p, spans in loss.ahead.items() for start, end in spans]:
+    labelled = loss.statement.numbers.labelled
+    if ahead := [
+        f"partition {p} [{start}, {end})" for p, spans in labelled(loss.ahead).items() for start, end in spans
+    ]:
         message = (
             f"Not reached yet: {', '.join(ahead)}. The run that gets there lands what lies before, and steps over it."
         )
         context.out.print(message, highlight=False, markup=False, soft_wrap=True)
     if loss.doubtful:
-        context.out.print(f"In doubt and not counted: {shown(loss.doubtful)}.", highlight=False, markup=False)
+        context.out.print(
+            f"In doubt and not counted: {shown(loss.doubtful, loss.statement.numbers)}.", highlight=False, markup=False
+        )

@@ -10,7 +10,9 @@ from lakehouse.protocol.seals.base import read_bases
 from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.repair.dead_letters import export_dead_letters, find_dead_letters
 
-quarantine = typer.Typer(name="quarantine", no_args_is_help=True, help="What a stream could not accept.")
+quarantine = typer.Typer(
+    name="quarantine", no_args_is_help=True, help="What a stream could not accept: send it to a topic of dead letters."
+)
 
 
 @quarantine.command("export")

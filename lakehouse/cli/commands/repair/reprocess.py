@@ -15,6 +15,7 @@ from lakehouse.quantities import quantity
 from lakehouse.steps.cdc.fold.reprocessed_changes import mirrors_without_history
 from lakehouse.steps.ingest.repair.accept_offsets import parse_offsets
 from lakehouse.steps.ingest.repair.acceptable_records import CannotReprocess, Reprocess, find_reprocess
+from lakehouse.steps.ingest.repair.refused_records import numbers_of
 from lakehouse.steps.ingest.repair.reprocess import reprocess as take_up
 
 
@@ -24,7 +25,10 @@ def reprocess(
     *,
     offsets: Annotated[
         list[str] | None,
-        typer.Option("--offsets", help="PARTITION:OFFSET or PARTITION:FIRST-LAST, the last included; may be repeated."),
+        typer.Option(
+            "--offsets",
+            help="PARTITION:OFFSET or PARTITION:FIRST-LAST, the last included; of several topics TOPIC:…; repeatable.",
+        ),
     ] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; it is in the seal.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would be done.")] = False,
@@ -43,7 +47,8 @@ def reprocess(
             remedy="let the source write these rows again: a later change heals them",
         )
     bases = read_bases(step.catalog, step.tables)
-    records = find_reprocess(step, bases, parse_offsets(offsets) if offsets else None, reason=reason)
+    numbers = numbers_of(bases[step.stream.quarantine_table])
+    records = find_reprocess(step, bases, parse_offsets(offsets, numbers) if offsets else None, reason=reason)
     if not as_json:
         _show(context, stream, records)
     published = take_up(step, bases, records) if yes and records.count else None
@@ -53,10 +58,11 @@ def reprocess(
 
 
 def _as_data(stream: str, records: Reprocess) -> dict[str, Any]:
+    spans = records.previous.numbers.labelled(records.places.spans)
     return {
         "stream": stream,
         "records": records.count,
-        "acceptable": {p: [list(span) for span in spans] for p, spans in records.places.spans.items()},
+        "acceptable": {p: [list(span) for span in of_p] for p, of_p in spans.items()},
         "refused": dict(sorted(records.refused.items())),
         "left": records.left,
         "shared": records.shared,
@@ -68,7 +74,9 @@ def _show(context: Context, stream: str, records: Reprocess) -> None:
     for partition, spans in records.places.spans.items():
         ranges = ", ".join(str(start) if end == start + 1 else f"{start}-{end - 1}" for start, end in spans[:10])
         more = f" and {len(spans) - 10} more ranges" if len(spans) > 10 else ""
-        lines.add_row(str(partition), ranges + more, f"{len(records.places.offsets[partition]):,}")
+        lines.add_row(
+            records.previous.numbers.label(partition), ranges + more, f"{len(records.places.offsets[partition]):,}"
+        )
     if records.count:
         context.out.print(lines)
     stays = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(records.refused.items())) or "none"

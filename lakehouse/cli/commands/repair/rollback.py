@@ -8,7 +8,7 @@ from rich.table import Column, Table
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import catalog_of, whole_declarations
-from lakehouse.engines.kafka import read_topic
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.steps.maintenance.rollback.move import Move, carry_out, find_move
 from lakehouse.steps.maintenance.rollback.points import Direction
 
@@ -35,7 +35,7 @@ def _move(context: Context, names: Sequence[str], direction: Direction, run: str
     move = find_move(
         *(catalog, whole_declarations(context), names, direction),
         run=run,
-        read_topic=lambda topic: read_topic(kafka, topic),
+        read_topic=lambda stream, statement: read_stream_topics(kafka, stream, statement),
     )
     done = yes and bool(move.changed)
     if done:

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka import oldest_unread_time
+from lakehouse.engines.kafka.several_topics.stream_topics import oldest_unread
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
@@ -77,14 +77,24 @@ def look(lake: Lake, stream: Stream) -> tuple[Standing, datetime | None]:
         BrokerUnreachable: no broker answered, so nobody can say how fresh the stream is.
     """
     status = stream_status(lake, stream)
-    return status, oldest_unread_time(lake.kafka, stream.topic, status.position) if status.lag else None
+    return status, oldest_unread(lake.kafka, status.topic, status.position) if status.lag else None
 
 
 def _unread(status: Standing) -> dg.TableMetadataValue:
-    columns = {"partition": "int", "read up to": "int", "end of log": "int", "unread": "int"}
+    numbers = status.topic.numbers
+    columns = {
+        "partition": "string" if numbers.many else "int",
+        "read up to": "int",
+        "end of log": "int",
+        "unread": "int",
+    }
     limits = status.topic.partitions
     return rows_shown(
-        columns, [(p, status.position[p], limits[p].last_stable, unread) for p, unread in status.unread.items()]
+        columns,
+        [
+            (numbers.label(p) if numbers.many else p, status.position[p], limits[p].last_stable, unread)
+            for p, unread in status.unread.items()
+        ],
     )
 
 

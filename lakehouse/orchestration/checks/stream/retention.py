@@ -4,6 +4,7 @@ Kafka lets go of whole segments, the oldest first: by age (`retention.ms` of the
 (`retention.bytes` of a partition). So a record stays at least as long as is said here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 import dagster as dg
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka import offsets_at, oldest_unread_time
+from lakehouse.engines.kafka.several_topics.stream_topics import oldest_unread, stream_offsets_at
 from lakehouse.engines.kafka.topics import TopicRetention, topic_retention
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.stream_status import Standing, stream_status
+from lakehouse.orchestration.resources.stream_status import stream_status
+from lakehouse.steps.ingest.standing import Standing
 
 NAME = "retention_forecast"
 DESCRIPTION = (
@@ -125,12 +127,20 @@ def look(lake: Lake, stream: Stream) -> tuple[Standing, Forecast, TopicRetention
         KafkaRefused: we may not ask how the topic is configured.
     """
     status, now = stream_status(lake, stream), datetime.now(UTC)
-    retention = topic_retention(lake.kafka, stream.topic)
+    retention = shortest(
+        [topic_retention(lake.kafka, name) for name in status.topic.numbers.names if name not in status.topic.absent]
+    )
     if not status.lag or not retention.deletes:
         return status, Forecast(), retention
-    oldest = oldest_unread_time(lake.kafka, stream.topic, status.position)
-    hour_ago = offsets_at(lake.kafka, stream.topic, now - _WINDOW)
+    oldest = oldest_unread(lake.kafka, status.topic, status.position)
+    hour_ago = stream_offsets_at(lake.kafka, status.topic, now - _WINDOW)
     return status, forecast(status, retention, oldest, hour_ago, now), retention
+
+
+def shortest(retentions: Sequence[TopicRetention]) -> TopicRetention:
+    """Of several topics the one that lets go first; without any, nothing goes."""
+    deleting = [retention for retention in retentions if retention.deletes]
+    return min(deleting or retentions, key=lambda r: r.time or timedelta.max, default=TopicRetention(False, None, None))
 
 
 def _describe(status: Standing, ahead: Forecast) -> str:

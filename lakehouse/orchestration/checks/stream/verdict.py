@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka import oldest_unread_time
+from lakehouse.engines.kafka.several_topics.stream_topics import oldest_unread
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.checks.stream.freshness import doubtful_result, freshness_result, trouble_result
 from lakehouse.orchestration.resources import Lake
@@ -82,7 +82,7 @@ def of_standing(stream: Stream, status: Standing, lake: Lake, *, late: bool) -> 
     """
 
     def results() -> list[dg.AssetCheckResult]:
-        oldest = oldest_unread_time(lake.kafka, stream.topic, status.position) if status.lag else None
+        oldest = oldest_unread(lake.kafka, status.topic, status.position) if status.lag else None
         return [freshness_result(status, oldest, stream.freshness, key, lake.names) for key in _keys(stream, lake)]
 
     return Verdict(_LATE if late else _FRESH, results)

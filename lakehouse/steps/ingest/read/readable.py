@@ -146,7 +146,7 @@ def _read_before(plan: IngestPlan) -> Ranges:
     """Offsets right before the plan, which earlier runs have read, where they are still in the log."""
     if plan.previous is None:
         return {}
-    given_up = accepted_ranges(plan.previous.losses, plan.topic.topic_id)
+    given_up = accepted_ranges(plan.previous.losses, plan.topic.numbers.ids)
     return {
         partition: (start - 1, start)
         for partition, start in sorted(plan.start.items())

@@ -1,8 +1,9 @@
 """The failure of a run that met offsets which cannot be read: it names them, and the command that gives them up."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
 from lakehouse.steps.ingest.read.narrowing import Unreadable
 from lakehouse.steps.ingest.report import IngestReport
@@ -24,13 +25,14 @@ class OffsetsUnreadable(LakehouseError):
     def __init__(
         self,
         stream: str,
-        topic: str,
+        topic: TopicState,
         unreadable: Sequence[Unreadable],
         report: IngestReport | None,
         *,
         spark_ended: bool = False,
     ) -> None:
-        causes = "; ".join(f"{_shown(offsets)}: {cause_of(offsets.cause)}" for offsets in unreadable)
+        label = topic.numbers.label
+        causes = "; ".join(f"{_shown(offsets, label)}: {cause_of(offsets.cause)}" for offsets in unreadable)
         landed = (
             f"What lies before was published ({report.counts.read:,} records)"
             if report is not None
@@ -39,8 +41,8 @@ class OffsetsUnreadable(LakehouseError):
             else "Nothing lies before that is not published yet"
         )
         super().__init__(
-            f"Stream {stream}: topic {topic} cannot be read at {causes}. {landed}.",
-            remedy=_remedy(stream, unreadable),
+            f"Stream {stream}: topic {topic.topic} cannot be read at {causes}. {landed}.",
+            remedy=_remedy(stream, unreadable, label),
         )
         self.report = report
         self.unreadable = tuple(unreadable)
@@ -63,17 +65,18 @@ def cause_of(error: Exception) -> str:
     return type(error).__name__
 
 
-def _shown(offsets: Unreadable) -> str:
+def _shown(offsets: Unreadable, label: Callable[[int], str]) -> str:
     last = offsets.end - 1
     span = f"offset {offsets.start}" if last == offsets.start else f"offsets {offsets.start}-{last}"
     if offsets.exact:
-        return f"partition {offsets.partition} {span}"
-    return f"partition {offsets.partition} {span}, or after it (the next run looks closer)"
+        return f"partition {label(offsets.partition)} {span}"
+    return f"partition {label(offsets.partition)} {span}, or after it (the next run looks closer)"
 
 
-def _remedy(stream: str, unreadable: Sequence[Unreadable]) -> str:
+def _remedy(stream: str, unreadable: Sequence[Unreadable], label: Callable[[int], str]) -> str:
     exact = [
-        f"{offsets.partition}:{offsets.start}" + (f"-{offsets.end - 1}" if offsets.end - offsets.start > 1 else "")
+        f"{label(offsets.partition)}:{offsets.start}"
+        + (f"-{offsets.end - 1}" if offsets.end - offsets.start > 1 else "")
         for offsets in unreadable
         if offsets.exact
     ]

@@ -136,7 +136,7 @@ def _refused_last(
 
 def _plan(previous: KafkaStatement) -> IngestPlan:
     """Of no offset: what is worked on does not come from Kafka."""
-    topic = TopicState(previous.topic, previous.cluster_id, previous.topic_id, {})
+    topic = TopicState(previous.topic, previous.cluster_id, previous.topic_id, {}, topics=previous.topics)
     return IngestPlan(topic, dict(previous.end), dict(previous.end), previous)
 
 

@@ -15,7 +15,7 @@ from pyiceberg.table import FileScanTask
 
 from lakehouse import seal_keys
 from lakehouse.declarations.columns.names import COORDINATE_NAMES
-from lakehouse.engines.kafka import read_topic
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.statement import NO_TABLES, Counts, KafkaStatement, Tallies
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.engines.kafka.topics import TopicState
@@ -99,11 +99,18 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on: GoOn | GoO
         raise NothingToAdopt(
             f"Stream {stream}: every row in its tables is accounted for by a seal.", remedy="let it run"
         )
-    topic = with_truncation(step.kafka, read_topic(step.kafka, step.stream.topic), previous)
-    stored = {name: places(base.table, _tasks(base)) for name, base in bases.items()}
+    topic = with_truncation(step.kafka, read_stream_topics(step.kafka, step.stream, previous), previous)
+    if topic.topics and go_on.start not in (GoOnFrom.EARLIEST, GoOnFrom.LATEST, GoOnFrom.ROWS):
+        raise RowsOfOtherTopics(
+            f"Stream {stream} reads several topics, and {go_on} is of one.",
+            remedy="declare a stream of the one topic, adopt, and give the stream its other topics afterwards",
+        )
+    stored = {name: places(base.table, _tasks(base), topic.numbers) for name, base in bases.items()}
     rows = {name: own.offsets for name, own in stored.items()}
     named = {
-        name: own if bases[name].sealed else _by_any_columns(bases[name], go_on, topic, ours=bool(own))
+        name: own
+        if bases[name].sealed or (topic.topics and own)
+        else _by_any_columns(bases[name], go_on, topic, ours=bool(own))
         for name, own in rows.items()
     }
     nameless = any(own.without for name, own in stored.items() if not named[name])
@@ -229,6 +236,7 @@ def _statement(
         cluster_id=topic.cluster_id,
         topic=topic.topic,
         topic_id=topic.topic_id,
+        topics=topic.topics,
         leader_epochs=topic.leader_epochs,
         start=position,
         end=position,

@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from lakehouse import seal_keys
-from lakehouse.engines.kafka import read_topic
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, past, reached
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.engines.kafka.topics import TopicState
@@ -83,7 +84,7 @@ def find_loss(step: IngestStep, bases: Mapping[str, Base], *, new_epoch: bool) -
         IngestRefused: the tables do not agree among themselves, or only a new epoch can help.
     """
     previous = stored_position(step.stream.name, bases)
-    topic = with_truncation(step.kafka, read_topic(step.kafka, step.stream.topic), previous)
+    topic = with_truncation(step.kafka, read_stream_topics(step.kafka, step.stream, previous), previous)
     return plan_loss(step.stream.name, previous, topic, new_epoch=new_epoch)
 
 
@@ -107,8 +108,11 @@ def accept_loss(step: IngestStep, bases: Mapping[str, Base], loss: Loss) -> Publ
     """
     statement, now = loss.statement, time.time_ns() // 1_000_000
     if loss.accepted:
-        accepted = AcceptedLoss(statement.topic_id, loss.accepted, loss.reason, step.attempt.run_id, now)
-        statement = replace(statement, losses=(*statement.losses, accepted))
+        accepted = [
+            AcceptedLoss(topic_id, ranges, loss.reason, step.attempt.run_id, now)
+            for topic_id, ranges in by_topic_id(statement.numbers, loss.accepted).items()
+        ]
+        statement = replace(statement, losses=(*statement.losses, *accepted))
     loss_keys = {
         seal_keys.LOSS_REASON: loss.reason,
         seal_keys.LOSS_DOUBTFUL: msgspec.json.encode(_texts(loss.doubtful)).decode(),
@@ -137,27 +141,43 @@ def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
             f"Stream {stream}: topic {topic.topic} is the one that was read, and it reaches to the stored position.",
             remedy="let it run; if retention deleted unread records, accept that without --new-epoch",
         )
+    same = _same_logs(previous, topic)
+    lost = {partition: span for partition, span in lost_ranges(previous, topic).items() if partition in same}
     start = {partition: limits.earliest for partition, limits in topic.partitions.items()}
-    end, lost = dict(start), dict[int, tuple[int, int]]()
+    start |= {
+        partition: min(offset, topic.partitions[partition].last_stable)
+        for partition, offset in position_in(previous, topic).items()
+        if partition in same
+    }
+    end = {partition: lost[partition][1] if partition in lost else start[partition] for partition in start}
     # What was given up ahead of the position of a log that is no more, was never lost.
-    ledger, refused_last = reached(previous.losses, previous.topic_id, previous.end), dict[int, int]()
-    if (previous.cluster_id, previous.topic_id) == (topic.cluster_id, topic.topic_id):
-        lost = lost_ranges(previous, topic)
-        start = {
-            partition: min(offset, topic.partitions[partition].last_stable)
-            for partition, offset in position_in(previous, topic).items()
-        }
-        end = {partition: lost[partition][1] if partition in lost else start[partition] for partition in start}
-        ledger = past(ledger, topic.topic_id)
-        refused_last = {
-            partition: times
-            for partition, times in (previous.refused_last or {}).items()
-            if partition not in reason.ranges
-        }
+    ledger = reached(previous.losses, previous.numbers.ids, previous.end)
+    ledger = past(ledger, {topic.numbers.topic_id(partition) for partition in same})
+    refused_last = {
+        partition: times
+        for partition, times in (previous.refused_last or {}).items()
+        if partition in same and partition not in reason.ranges
+    }
     statement = _statement(topic, start, end, lost, previous)
     logs = previous.logs + 1 if previous.is_from_beginning else 1
     statement = replace(statement, origin={}, logs=logs, losses=ledger, refused_last=refused_last)
     return Loss(KIND_NEW_EPOCH, lost, reason.ranges, type(reason).__name__, statement, _spans(lost))
+
+
+def _same_logs(previous: KafkaStatement, topic: TopicState) -> set[int]:
+    """The partitions whose log is the one that was read, or was begun by a topic that no run has seen yet."""
+    before, now = previous.numbers, topic.numbers
+    if previous.cluster_id != topic.cluster_id:
+        return set()
+    return {p for p in topic.partitions if before.topic_id(p) in ("", now.topic_id(p))}
+
+
+def by_topic_id(numbers: TopicNumbers, ranges: Mapping[int, list[Range]]) -> dict[str, dict[int, list[Range]]]:
+    """Id of a topic → its partitions' ranges: the ledger has an entry for each log."""
+    result: dict[str, dict[int, list[Range]]] = {}
+    for partition, spans in ranges.items():
+        result.setdefault(numbers.topic_id(partition), {})[partition] = spans
+    return result
 
 
 def _why_not_the_same(stream: str, previous: KafkaStatement, topic: TopicState) -> IngestRefused | None:
@@ -176,6 +196,7 @@ def _statement(
         cluster_id=topic.cluster_id,
         topic=topic.topic,
         topic_id=topic.topic_id,
+        topics=topic.topics,
         leader_epochs=topic.leader_epochs,
         start=start,
         end=end,

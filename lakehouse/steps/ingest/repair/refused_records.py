@@ -12,7 +12,6 @@ import pyarrow as pa
 from pyiceberg.expressions import (
     And,
     BooleanExpression,
-    EqualTo,
     GreaterThan,
     GreaterThanOrEqual,
     In,
@@ -23,14 +22,24 @@ from pyiceberg.expressions import (
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask
 
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
+from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, Offsets, coordinates
+from lakehouse.proofs.audit.coordinates import (
+    OFFSET,
+    PARTITION,
+    TOPIC,
+    Offsets,
+    coordinates,
+    in_partition,
+    stream_partitions,
+)
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.received import TOMBSTONE
 
 TIMESTAMP = "_kafka_timestamp"
 _ROWS = 10_000
-_READ = ("key", "value", "headers", "error_class", PARTITION, OFFSET, TIMESTAMP)
+_READ = ("key", "value", "headers", "error_class", TOPIC, PARTITION, OFFSET, TIMESTAMP)
 _TYPES: Mapping[str, pa.DataType] = {
     "key": pa.binary(),
     "value": pa.binary(),
@@ -69,11 +78,10 @@ class RecordOffsets:
         """As ranges."""
         return {partition: _spans(offsets) for partition, offsets in sorted(self.offsets.items()) if len(offsets)}
 
-    @property
-    def where(self) -> BooleanExpression:
+    def where(self, numbers: TopicNumbers) -> BooleanExpression:
         """The rows of these records; there must be some."""
         parts = [
-            And(EqualTo(PARTITION, partition), In(OFFSET, set(offsets.tolist())))  # pyright: ignore[reportCallIssue]
+            And(in_partition(numbers, partition), In(OFFSET, set(offsets.tolist())))  # pyright: ignore[reportCallIssue]
             for partition, offsets in sorted(self.offsets.items())
             if len(offsets)
         ]
@@ -100,7 +108,8 @@ def refused_places(quarantine: Base, wanted: Spans | None) -> tuple[RecordOffset
     """
     taken: dict[int, Offsets] = {}
     shared = 0
-    for partition, offsets in coordinates(quarantine.table, _tasks(quarantine, _within(wanted))).items():
+    tasks = _tasks(quarantine, _within(wanted, numbers_of(quarantine)))
+    for partition, offsets in coordinates(quarantine.table, tasks).items():
         values, times = np.unique(offsets, return_counts=True)
         chosen = _inside(values, None if wanted is None else wanted.get(partition, ()))
         shared += int(times[chosen & (times > 1)].sum())
@@ -113,31 +122,42 @@ def refused_records(quarantine: Base, offsets: RecordOffsets) -> Iterator[pa.Rec
     """The records at some places as Kafka gave them, each with its error class, a piece at a time."""
     if not offsets.count:
         return
-    table = quarantine.table
-    scan = ArrowScan(table.metadata, table.io, table.schema().select(*_READ), offsets.where)
-    for rows in scan.to_record_batches(_tasks(quarantine, offsets.where)):
+    table, numbers = quarantine.table, numbers_of(quarantine)
+    where = offsets.where(numbers)
+    scan = ArrowScan(table.metadata, table.io, table.schema().select(*_READ), where)
+    for rows in scan.to_record_batches(_tasks(quarantine, where)):
         for start in range(0, rows.num_rows, _ROWS):
-            yield _as_read(rows.slice(start, _ROWS))
+            yield _as_read(rows.slice(start, _ROWS), numbers)
+
+
+def numbers_of(quarantine: Base) -> TopicNumbers:
+    """What stream partitions mean by the newest seal; without one, of one topic."""
+    statement = KafkaStatement.from_keys(quarantine.sealed.seal.statement) if quarantine.sealed else None
+    return statement.numbers if statement else TopicNumbers((("", ""),))
 
 
 def refused_after(quarantine: Base, offsets: Mapping[int, int]) -> dict[int, int]:
     """Partition → how many refused records, tombstones aside, lie after an offset of it."""
     if not offsets:
         return {}
+    numbers = numbers_of(quarantine)
     parts = [
-        And(EqualTo(PARTITION, partition), GreaterThan(OFFSET, offset))  # pyright: ignore[reportCallIssue]
+        And(in_partition(numbers, partition), GreaterThan(OFFSET, offset))  # pyright: ignore[reportCallIssue]
         for partition, offset in sorted(offsets.items())
     ]
     where = And(reduce(Or, parts) if len(parts) > 1 else parts[0], NotEqualTo("error_class", TOMBSTONE))  # pyright: ignore[reportCallIssue]
     table = quarantine.table
-    scan = ArrowScan(table.metadata, table.io, table.schema().select(PARTITION, OFFSET), where)
-    counted = scan.to_table(_tasks(quarantine, where))[PARTITION].value_counts().to_pylist()
-    return {entry["values"]: entry["counts"] for entry in counted}
+    scan = ArrowScan(table.metadata, table.io, table.schema().select(TOPIC, PARTITION, OFFSET), where)
+    partitions, times = np.unique(
+        stream_partitions(numbers, scan.to_table(_tasks(quarantine, where))), return_counts=True
+    )
+    return dict(zip(partitions.tolist(), times.tolist(), strict=True))
 
 
-def _as_read(rows: pa.RecordBatch) -> pa.RecordBatch:
+def _as_read(rows: pa.RecordBatch, numbers: TopicNumbers) -> pa.RecordBatch:
     columns: dict[str, Any] = {name: rows.column(name) for name in ("key", "value", "error_class")}
-    columns |= {"partition": rows.column(PARTITION), "offset": rows.column(OFFSET), "timestamp": rows.column(TIMESTAMP)}
+    columns["partition"] = pa.array(stream_partitions(numbers, rows))
+    columns |= {"offset": rows.column(OFFSET), "timestamp": rows.column(TIMESTAMP)}
     columns["headers"] = pa.array([_headers(headers) for headers in rows.column("headers").to_pylist()], pa.string())
     arrays = [columns[name].cast(kind) for name, kind in _TYPES.items()]
     return pa.RecordBatch.from_arrays(arrays, names=list(_TYPES))
@@ -158,9 +178,9 @@ def _tasks(quarantine: Base, where: BooleanExpression | None) -> list[FileScanTa
     return list((scan if where is None else scan.filter(where)).plan_files())
 
 
-def _within(wanted: Spans | None) -> BooleanExpression | None:
+def _within(wanted: Spans | None, numbers: TopicNumbers) -> BooleanExpression | None:
     terms: list[BooleanExpression] = [
-        And(EqualTo(PARTITION, partition), GreaterThanOrEqual(OFFSET, start), LessThan(OFFSET, end))  # pyright: ignore[reportCallIssue]
+        And(in_partition(numbers, partition), GreaterThanOrEqual(OFFSET, start), LessThan(OFFSET, end))  # pyright: ignore[reportCallIssue]
         for partition, spans in (wanted or {}).items()
         for start, end in spans
     ]

@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pyarrow as pa
-from pyiceberg.expressions import And, BooleanExpression, EqualTo, GreaterThanOrEqual, LessThan, Or
+from pyiceberg.expressions import And, BooleanExpression, GreaterThanOrEqual, LessThan, Or
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import Table
 
-from lakehouse.engines.kafka import read_topic
+from lakehouse.engines.kafka.several_topics.stream_topics import again, read_stream_topics
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
-from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
+from lakehouse.proofs.audit.coordinates import OFFSET, in_partition, stream_partitions
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import head_of
@@ -32,7 +33,7 @@ from lakehouse.steps.ingest.write_result import stage_tables
 # Says which run wrote the row, not what came from Kafka.
 _OF_THE_RUN = "run_id"
 Place = tuple[int, int]
-"""Partition and offset."""
+"""Stream partition and offset."""
 
 
 class CannotReplay(LakehouseError):
@@ -71,16 +72,16 @@ def replay(step: IngestStep, ranges: Ranges, *, keep: bool = False) -> list[Repl
     """
     bases = read_bases(step.catalog, step.tables)
     previous = stored_position(step.stream.name, bases)
-    topic = read_topic(step.kafka, step.stream.topic)
+    topic = read_stream_topics(step.kafka, step.stream, previous)
     plan = _plan(step.stream.name, ranges, previous, topic)
     try:
         with step.session() as spark:
             work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt)
             landed = read_and_write(spark, step.kafka, work, min_partitions=step.limits.min_partitions)
-            require_unchanged(step.stream.name, plan, read_topic(step.kafka, plan.topic.topic))
+            require_unchanged(step.stream.name, plan, again(step.kafka, plan.topic))
             landed = without_duplicates(spark, step.declarations, bases, landed, ranges=plan.ranges)
             stage_tables(spark, step.catalog, bases, step.attempt, landed)
-        return [_compare(step, base, ranges) for base in bases.values()]
+        return [_compare(step, base, ranges, topic.numbers) for base in bases.values()]
     finally:
         if not keep:
             _drop(step, bases)
@@ -104,7 +105,7 @@ def _plan(stream: str, ranges: Ranges, previous: KafkaStatement | None, topic: T
     ):
         if unusable:
             raise CannotReplay(
-                f"Stream {stream}: {shown(unusable)} {reason}.",
+                f"Stream {stream}: {shown(unusable, topic.numbers)} {reason}.",
                 remedy="`lakehouse tables` shows positions, `lakehouse status` what the topic holds",
             )
     return IngestPlan(
@@ -115,21 +116,21 @@ def _plan(stream: str, ranges: Ranges, previous: KafkaStatement | None, topic: T
     )
 
 
-def _compare(step: IngestStep, base: Base, ranges: Ranges) -> ReplayResult:
+def _compare(step: IngestStep, base: Base, ranges: Ranges, numbers: TopicNumbers) -> ReplayResult:
     table = step.catalog.load_table(base.identifier)
-    condition = _within(ranges)
+    condition = _within(ranges, numbers)
     stored = _rows(table, base.snapshot_id, condition, set())
     known_files = {task.file.file_path for task in _tasks(table, base.snapshot_id, condition)}
     replayed = _rows(table, head_of(table, step.attempt.branch), condition, known_files)
-    return compare_rows(base.name, stored, replayed)
+    return compare_rows(base.name, stored, replayed, numbers)
 
 
-def compare_rows(name: str, stored: pa.Table, replayed: pa.Table) -> ReplayResult:
+def compare_rows(name: str, stored: pa.Table, replayed: pa.Table, numbers: TopicNumbers | None = None) -> ReplayResult:
     """Compare two sets of rows by their places; pure.
 
     Not the comparison of a mirror: that one has a key once, and shows some examples; here every place is told.
     """
-    stored_rows, replayed_rows = _by_coordinate(stored), _by_coordinate(replayed)
+    stored_rows, replayed_rows = _by_coordinate(stored, numbers), _by_coordinate(replayed, numbers)
     missing = sorted(coordinate for coordinate in replayed_rows if coordinate not in stored_rows)
     extra = sorted(
         coordinate for coordinate, rows in stored_rows.items() for _ in rows[len(replayed_rows.get(coordinate, ())) :]
@@ -150,16 +151,17 @@ def compare_rows(name: str, stored: pa.Table, replayed: pa.Table) -> ReplayResul
     return ReplayResult(name, stored.num_rows, replayed.num_rows, missing, extra, different)
 
 
-def _by_coordinate(rows: pa.Table) -> dict[Place, list[int]]:
-    numbers: dict[Place, list[int]] = {}
-    for number, coordinate in enumerate(zip(rows[PARTITION].to_pylist(), rows[OFFSET].to_pylist(), strict=True)):
-        numbers.setdefault(coordinate, []).append(number)
-    return numbers
+def _by_coordinate(rows: pa.Table, numbers: TopicNumbers | None) -> dict[Place, list[int]]:
+    rows_at: dict[Place, list[int]] = {}
+    partitions = stream_partitions(numbers, rows).tolist()
+    for row, coordinate in enumerate(zip(partitions, rows[OFFSET].to_pylist(), strict=True)):
+        rows_at.setdefault(coordinate, []).append(row)
+    return rows_at
 
 
-def _within(ranges: Ranges) -> BooleanExpression:
+def _within(ranges: Ranges, numbers: TopicNumbers) -> BooleanExpression:
     terms = [
-        And(EqualTo(PARTITION, partition), GreaterThanOrEqual(OFFSET, start), LessThan(OFFSET, end))  # pyright: ignore[reportCallIssue]
+        And(in_partition(numbers, partition), GreaterThanOrEqual(OFFSET, start), LessThan(OFFSET, end))  # pyright: ignore[reportCallIssue]
         for partition, (start, end) in ranges.items()
     ]
     return Or(*terms) if len(terms) > 1 else terms[0]

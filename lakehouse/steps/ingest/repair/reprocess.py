@@ -53,7 +53,9 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) 
         quarantine,
         step.attempt.branch,
         lambda transaction: transaction.delete(
-            selected.places.where, snapshot_properties=step.attempt.marks, branch=step.attempt.branch
+            selected.places.where(selected.previous.numbers),
+            snapshot_properties=step.attempt.marks,
+            branch=step.attempt.branch,
         ),
     )
     failpoint("reprocess.staged")
@@ -79,6 +81,7 @@ def state(quarantine: str, selected: Reprocess, landed: WriteResult) -> KafkaSta
         cluster_id=previous.cluster_id,
         topic=previous.topic,
         topic_id=previous.topic_id,
+        topics=previous.topics,
         leader_epochs=previous.leader_epochs,
         start=dict(previous.end),
         end=dict(previous.end),

@@ -76,10 +76,11 @@ class SchemaLookup:
             RegistryUnavailable: there is no answer.
         """
         ids = set(sealed_ids(bases))
-        if self._confluent and (newest := self._confluent.latest(f"{stream.topic}-value")) is not None:
-            ids.add(newest)
-        if self._glue and (version := self._glue.latest(stream.topic)) is not None:
-            ids.add(f"{PREFIX}{version}")
+        for topic in stream.topic_names:
+            if self._confluent and (newest := self._confluent.latest(f"{topic}-value")) is not None:
+                ids.add(newest)
+            if self._glue and (version := self._glue.latest(topic)) is not None:
+                ids.add(f"{PREFIX}{version}")
         return self.more(self.nothing, ids)
 
     def more(self, known: RegistrySchemas, ids: Iterable[SchemaId]) -> RegistrySchemas:

@@ -1,11 +1,13 @@
 """Reads exactly a planned range of a topic with Spark."""
 
 import json
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.engines.kafka import spark_options
 from lakehouse.engines.kafka.loss_ledger import next_accepted
+from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest.plan import POLL_RECORDS, IngestPlan
 
@@ -22,22 +24,21 @@ _CONSUMER = {
 
 
 def kafka_frame(spark: SparkSession, kafka: KafkaSettings, plan: IngestPlan, *, min_partitions: int) -> DataFrame:
-    """A frame of the plan's records: key, value, headers as JSON (or null), partition, offset, timestamp.
+    """A frame of the plan's records: key, value, headers as JSON (or null), stream partition, offset, timestamp.
 
     `failOnDataLoss` stays on and the range ends at the last stable offset, so Spark either reads all of it or fails.
     """
     # Spark's newer Kafka reader is kept behind a list of sources that use the older one; it costs a quarter less.
     spark.conf.set("spark.sql.sources.useV1SourceList", "")
-    ranges = plan.ranges
-    name = plan.topic.topic
+    ranges = plan.topic.numbers.by_topic(plan.ranges)
     reader = spark.read.format("kafka").options(
         **_CONSUMER,
         **spark_options(kafka),
         **{
             "kafka.max.poll.records": str(poll_records(plan)),
-            "assign": json.dumps({name: sorted(ranges)}),
-            "startingOffsets": json.dumps({name: {str(partition): start for partition, (start, _) in ranges.items()}}),
-            "endingOffsets": json.dumps({name: {str(partition): end for partition, (_, end) in ranges.items()}}),
+            "assign": json.dumps({topic: sorted(spans) for topic, spans in ranges.items()}),
+            "startingOffsets": _offsets(ranges, 0),
+            "endingOffsets": _offsets(ranges, 1),
             "kafka.isolation.level": "read_committed",
             "failOnDataLoss": "true",
             "includeHeaders": "true",
@@ -45,7 +46,19 @@ def kafka_frame(spark: SparkSession, kafka: KafkaSettings, plan: IngestPlan, *, 
             "minPartitions": str(min_partitions),
         },
     )
-    return reader.load().selectExpr(*COLUMNS)
+    return reader.load().selectExpr(*columns(plan.topic.numbers, ranges))
+
+
+def columns(numbers: TopicNumbers, topics: Iterable[str]) -> tuple[str, ...]:
+    """What is asked of Spark. Of several topics the number comes with the partition: names would cost a column."""
+    if not numbers.many:
+        return COLUMNS
+    cases = " ".join(f"WHEN '{topic}' THEN {numbers.stream_partition(topic, 0)}" for topic in topics)
+    return tuple(f"partition + CASE topic {cases} END AS partition" if c == "partition" else c for c in COLUMNS)
+
+
+def _offsets(ranges: Mapping[str, Mapping[int, tuple[int, int]]], side: int) -> str:
+    return json.dumps({topic: {str(p): span[side] for p, span in spans.items()} for topic, spans in ranges.items()})
 
 
 def poll_records(plan: IngestPlan) -> int:
@@ -55,5 +68,5 @@ def poll_records(plan: IngestPlan) -> int:
     no memory for it.
     """
     ends = {partition: end for partition, (_, end) in plan.ranges.items()}
-    ahead = next_accepted(plan.previous.losses if plan.previous else (), plan.topic.topic_id, ends)
+    ahead = next_accepted(plan.previous.losses if plan.previous else (), plan.topic.numbers.ids, ends)
     return 1 if any(start - ends[partition] < POLL_RECORDS for partition, (start, _) in ahead.items()) else POLL_RECORDS

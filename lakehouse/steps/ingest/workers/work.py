@@ -93,7 +93,7 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
     schemas = {name: record_schema(tables[name], work.bases[name]) for name in stream.tables}
     decoder = stream_decoder(stream, work.declarations, schemas, work.schemas)
     return IngestTask(
-        topic=stream.topic,
+        topics=work.plan.topic.numbers,
         run_id=work.attempt.run_id,
         prefix=work.attempt.id,
         decoder=decoder.values,

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from lakehouse.contracts.rules import BatchRule, Rules
+from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
 from lakehouse.engines.kafka.statement import FILTERED
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.formats.changes import ChangeDecoder
@@ -39,6 +40,7 @@ class IngestTask:
     """The work of one task; sent to every worker.
 
     Args:
+        topics: what the numbers of stream partitions mean.
         decoder: for a stream with one table, one that finds the route by a field, or one for changes.
         tables: route → table; the one route of a single table is the empty string, and changelogs are their own.
         rules: table → its compiled contract rules.
@@ -48,7 +50,7 @@ class IngestTask:
         keep: whether what is written is wanted; otherwise it is removed again, and only shows what can be read.
     """
 
-    topic: str
+    topics: TopicNumbers
     run_id: str
     prefix: str
     decoder: TableDecoder | RoutingDecoder
@@ -205,13 +207,20 @@ class _TaskWork:
         self._tally(table, partitions.to_numpy(), offsets.to_numpy())
         arrays = [
             *(solid(column) for column in columns.columns),
-            pa.repeat(pa.scalar(self.task.topic), columns.num_rows),
-            partitions,
+            *self._kafka_partitions(partitions),
             offsets,
             records.column("timestamp"),
         ]
         names = [*columns.schema.names, "_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp"]
         self._writer(table).write(pa.RecordBatch.from_arrays(arrays, names=names))
+
+    def _kafka_partitions(self, partitions: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Topic and Kafka's partition of each row."""
+        topics = self.task.topics
+        if not topics.many:
+            return pa.repeat(pa.scalar(topics.names[0]), len(partitions)), partitions
+        numbers, kafka_partitions = np.divmod(partitions.to_numpy(), STRIDE)
+        return pa.array(topics.names, pa.string()).take(pa.array(numbers)), pa.array(kafka_partitions, pa.int32())
 
     def _quarantine(self, records: pa.RecordBatch, errors: Mapping[int, RecordError]) -> None:
         rows = np.array(sorted(errors), np.int64)

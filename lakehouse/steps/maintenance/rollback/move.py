@@ -13,6 +13,7 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.declarations import Declarations, Mirror, Release, Stream
+from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, set_branch
@@ -21,7 +22,7 @@ from lakehouse.protocol.seals.load_group import load_together
 from lakehouse.steps.maintenance.rollback.points import Direction, RollbackRefused, SealedPoint, points
 from lakehouse.steps.maintenance.rollback.promises import require_promises, require_source, stale_derived
 
-ReadTopic = Callable[[str], TopicState]
+ReadTopic = Callable[[Stream, KafkaStatement], TopicState]
 
 
 class PointUnknown(RollbackRefused):

@@ -38,7 +38,7 @@ def require_promises(
     declared: Declarations,
     tables: Mapping[str, Table],
     point: SealedPoint,
-    read_topic: Callable[[str], TopicState],
+    read_topic: Callable[[Stream, KafkaStatement], TopicState],
 ) -> None:
     """Refuse a rollback by which somebody would lose something.
 
@@ -112,14 +112,17 @@ def require_source(catalog: LakeCatalog, declared: Declarations, name: str, seal
 
 
 def _require_records(
-    stream: Stream, tables: Mapping[str, Table], point: SealedPoint, read_topic: Callable[[str], TopicState]
+    stream: Stream,
+    tables: Mapping[str, Table],
+    point: SealedPoint,
+    read_topic: Callable[[Stream, KafkaStatement], TopicState],
 ) -> None:
     """What lies between the point and where the stream stands has to be read again, and so has to be in the log."""
     statement = next((s for sealed in point.seals.values() if (s := _statement(sealed)) is not None), None)
     newest = [_newest(table) for table in tables.values()]
     if statement is None or all(s is not None and s.end == statement.end for s in newest):
         return
-    topic = read_topic(stream.topic)
+    topic = read_topic(stream, statement)
     try:
         require_same_log(stream.name, statement, topic)
     except IngestRefused as refused:

@@ -83,6 +83,11 @@ def prove_release(table: Table, snapshot_id: int, released: Collection[int], *, 
     return prove_rewrites(table, dict.fromkeys([*listed, *sorted(recorded)]), in_process)
 
 
+def find_changed_rows(in_process: int, table: Table, snapshot_id: int, released: Collection[int]) -> list[str]:
+    """What `prove_release` finds, in words: with its first argument given, what a release asks of each member."""
+    return [finding.message for finding in prove_release(table, snapshot_id, released, in_process=in_process).findings]
+
+
 def prove_rewrites(table: Table, rewrites: Iterable[int], in_process: int) -> RewritesProof:
     """Prove some rewrites.
 

@@ -23,7 +23,7 @@ def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimulatedStream:
     made.ingest({0: 4})
     monkeypatch.setattr(command, "catalog_of", lambda _: made.catalog)
     monkeypatch.setattr("lakehouse.cli.declared.load_sound", lambda *_, **__: made.declarations)
-    monkeypatch.setattr(command, "read_topic", lambda *_: made.topic())
+    monkeypatch.setattr(command, "read_stream_topics", lambda *_: made.topic())
     return made
 
 

@@ -14,6 +14,7 @@ from lakehouse.steps.ingest.read.readable import Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.report import WriteResult
 
+TOPIC = TopicState("t", "c", "i", {})
 OVERFLOW = (
     "An error occurred while calling o87.collectToPython.\n: org.apache.spark.SparkException: Job aborted due to stage "
     "failure: Task 0 in stage 0.0 failed 1 times (TID 0) (localhost executor driver): java.lang.ArithmeticException: "
@@ -97,7 +98,7 @@ def test_what_no_record_is_to_blame_for_is_raised_as_it_is() -> None:
     readable = spark.read(planned({0: 9}))
     assert readable.spark_ended
     (found,) = readable.unreadable
-    error = OffsetsUnreadable("things", "t", readable.unreadable, None, spark_ended=True)
+    error = OffsetsUnreadable("things", TOPIC, readable.unreadable, None, spark_ended=True)
     assert (found.start, found.end) == (5, 6)
     assert "partition 0 offset 5: a record of more than 64 MiB" in error.message
     assert "--offsets 0:5" in error.remedy
@@ -129,9 +130,9 @@ def test_no_record_is_suspected_while_the_broker_does_not_answer() -> None:
 def test_the_failure_names_offsets_and_the_command_that_gives_them_up() -> None:
     overflow = ValueError(OVERFLOW)
     found = [Unreadable(0, 123, 124, overflow), Unreadable(2, 5, 9, overflow)]
-    error = OffsetsUnreadable("things", "t", found, None)
+    error = OffsetsUnreadable("things", TOPIC, found, None)
     assert "partition 0 offset 123: ArithmeticException: long overflow" in error.message
     assert "partition 2 offsets 5-8" in error.message
     assert '`lakehouse accept-loss things --offsets 0:123 --offsets 2:5-8 --reason "…" --yes`' in error.remedy
-    rough = OffsetsUnreadable("things", "t", [Unreadable(0, 100, 150, overflow, exact=False)], None)
+    rough = OffsetsUnreadable("things", TOPIC, [Unreadable(0, 100, 150, overflow, exact=False)], None)
     assert "accept-loss" not in rough.remedy

@@ -52,7 +52,7 @@ class Taken(InProcess):
     def adopted(self, monkeypatch: pytest.MonkeyPatch, go_on: GoOn, end: int = 5) -> Adoption:
         """As the command does it."""
         topic = TopicState("things", "cluster", "topic-id", {0: PartitionRange(0, end)})
-        monkeypatch.setattr(module, "read_topic", lambda kafka, name: topic)
+        monkeypatch.setattr(module, "read_stream_topics", lambda kafka, declared, previous: topic)
         for table in self.declarations.tables.values():
             apply(plan(table, self.catalog, adopting=True), self.catalog)
         bases = read_bases(self.catalog, self.tables)

@@ -51,7 +51,7 @@ def edit(sql_lake: Lake) -> Edit:
 @pytest.fixture
 def events(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> SimulatedStream:
     stream = SimulatedStream(open_catalog(sql_lake.settings))
-    monkeypatch.setattr(module, "read_topic", lambda kafka, topic: stream.topic())
+    monkeypatch.setattr(module, "read_stream_topics", lambda kafka, declared, previous: stream.topic())
     return stream
 
 
@@ -120,7 +120,7 @@ def test_adopted_rows_that_lie_densely_without_being_each_offset_once(
     events = SimulatedStream(events.catalog, {"lakehouse.publish.keep-snapshots": "2"})
     events.append(A, [(0, 0), (0, 1), (0, 1), (0, 3)])
     events.ends = {0: 4, 1: 0}
-    monkeypatch.setattr(module, "read_topic", lambda kafka, topic: events.topic())
+    monkeypatch.setattr(module, "read_stream_topics", lambda kafka, declared, previous: events.topic())
     assert adopted(events).repeated == {0: 1}
     for _ in range(4):
         events.ingest({0: 3}, to_a)
@@ -200,7 +200,7 @@ def retired(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> MirroredLake:
     assert gone is not None
     assert gone.rows == 6
     topic = TopicState("birds", "cluster", "topic-id", {0: PartitionRange(0, 7), 1: PartitionRange(0, 0)})
-    monkeypatch.setattr(module, "read_topic", lambda kafka, name: topic)
+    monkeypatch.setattr(module, "read_stream_topics", lambda kafka, declared, previous: topic)
     return lake
 
 

@@ -21,7 +21,7 @@ ROWS, EARLIEST, LATEST = GoOnFrom.ROWS, GoOnFrom.EARLIEST, GoOnFrom.LATEST
 def events(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> SimulatedStream:
     """Ten records are read, and a row was appended by hand."""
     stream = SimulatedStream(open_catalog(sql_lake.settings))
-    monkeypatch.setattr(module, "read_topic", lambda kafka, topic: stream.topic())
+    monkeypatch.setattr(module, "read_stream_topics", lambda kafka, declared, previous: stream.topic())
     stream.ingest({0: 10}, to_a)
     stream.append(A, [(0, 3)])
     return stream

@@ -171,7 +171,9 @@ def test_a_run_that_came_in_between_is_not_overwritten(
     events: SimulatedStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events.ends, events.earliest = {0: 30, 1: 10}, {0: 25}
-    monkeypatch.setattr("lakehouse.steps.ingest.repair.loss.read_topic", lambda kafka, topic: events.topic())
+    monkeypatch.setattr(
+        "lakehouse.steps.ingest.repair.loss.read_stream_topics", lambda kafka, declared, previous: events.topic()
+    )
     step = events.step()
     bases = read_bases(events.catalog, events.tables)
     loss = find_loss(step, bases, new_epoch=False)

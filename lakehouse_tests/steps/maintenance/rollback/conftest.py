@@ -7,6 +7,8 @@ import pytest
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
+from lakehouse.declarations import Stream
+from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.catalog.change import TableChange, ref_is, set_branch
@@ -26,8 +28,8 @@ class Standing(SimulatedStream):
 
     asked = 0
 
-    def ask(self, topic: str) -> TopicState:
-        assert topic == "events"
+    def ask(self, stream: Stream, statement: KafkaStatement) -> TopicState:
+        assert (stream.topic, statement.topic) == ("events", "events")
         self.asked += 1
         return self.topic()
 

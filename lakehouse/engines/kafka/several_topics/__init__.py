@@ -1,0 +1,1 @@
+"""Several topics as one: their numbers, and what they hold."""
