@@ -4,6 +4,7 @@ import pytest
 
 from lakehouse.engines.registries import GlueRegistry, RegisteredSchema, RegistryUnavailable
 from lakehouse.settings import GlueRegistrySettings
+from lakehouse_tests.fixtures.no_registry import answering
 from lakehouse_tests.formats.avro.writing import record
 
 ONE = record(("x", "int"))
@@ -37,3 +38,14 @@ def test_a_registry_that_is_down_is_named_by_its_kind_of_error() -> None:
     with pytest.raises(RegistryUnavailable, match=r"of AWS Glue in eu-west-1 does not say") as refusal:
         GlueRegistry(settings).schema(NOBODY)
     assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b'{"__type": "AccessDeniedException", "Message": "no"}', b"{}"])
+def test_a_server_that_is_no_registry_says_nothing_of_a_schema(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with answering(404, body) as url:
+        settings = GlueRegistrySettings(region="eu-west-1", endpoint_url=url, timeout_seconds=5)
+        for question in (GlueRegistry(settings).schema, GlueRegistry(settings).latest):
+            with pytest.raises(RegistryUnavailable, match="does not say"):
+                question(NOBODY)

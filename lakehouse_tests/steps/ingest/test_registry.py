@@ -20,6 +20,7 @@ from lakehouse.protocol.seals.history import last_seal
 from lakehouse.settings import GlueRegistrySettings, RegistrySettings
 from lakehouse.steps.ingest.workers.registered import SchemaLookup, sealed_ids
 from lakehouse_tests.fixtures.glue import glue_framed
+from lakehouse_tests.fixtures.no_registry import answering
 from lakehouse_tests.formats.avro.writing import encoded, record
 from lakehouse_tests.steps.ingest.conftest import MakeLanding
 
@@ -43,16 +44,17 @@ def test_each_record_is_read_by_the_schema_that_it_names(
     stream.send([framed(old, encoded(OLD, {"id": 1}))])
     stream.ingest(run_id="first")
 
-    down = replace(
-        made, kafka=made.kafka.model_copy(update={"schema_registry": RegistrySettings(url="http://127.0.0.1:1")})
-    )
     new = encoded(NEW, {"text": "two", "id": 2, "more": 7})
     stream.send(
         [framed(elsewhere, new), framed(2**31 - 1, new), framed(old, new), b"{}", framed(old, encoded(OLD, {"id": 3}))]
     )
-    with pytest.raises(RegistryUnavailable):
-        down.ingest(run_id="down")
+    with answering(404, b"<html>not here</html>", "text/html") as no_registry:
+        for silent in ("http://127.0.0.1:1", no_registry):
+            kafka = made.kafka.model_copy(update={"schema_registry": RegistrySettings(url=silent, timeout_seconds=1)})
+            with pytest.raises(RegistryUnavailable):
+                replace(made, kafka=kafka).ingest(run_id="down")
     assert stream.column("raw.things", "id") == [1]
+    assert stream.quarantined() == []
 
     report = stream.ingest(run_id="second")
     assert stream.rows("raw.things", "id", "text")[1:] == [{"id": 2, "text": "two"}, {"id": 3, "text": None}]
