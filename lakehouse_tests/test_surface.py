@@ -28,6 +28,7 @@ SURFACE = [
     "Expire",
     "Flat",
     "Histogram",
+    "JsonSchema",
     "Lake",
     "LakehouseComponent",
     "LakehouseError",

@@ -30,6 +30,7 @@ from lakehouse.declarations.policies.maintenance import (
     Orphans,
     Statistics,
 )
+from lakehouse.declarations.policies.json_schema_format import JsonSchema
 from lakehouse.declarations.policies.protobuf_format import Protobuf
 from lakehouse.declarations.policies.record_format import Avro, Encoded, Raw, RecordFormat, names_schema
 from lakehouse.declarations.policies.rewrite import Rewrite
@@ -78,6 +79,7 @@ __all__ = [
     "Expire",
     "Flat",
     "Histogram",
+    "JsonSchema",
     "Kind",
     "Maintenance",
     "Manifests",

@@ -118,8 +118,8 @@ class Stream:
         topics: `Topics("a", "b")` or `TopicPattern("orders[.].+")` in the place of `topic`: all of them are read by
             one step, and their tables change in one publish.
         route: `ToTable` or `ByField`; `BySource` for changes.
-        format: how records are encoded: `"json"`, `Avro(…)`, `Protobuf(…)` or `Raw()`; a stream of changes is made
-            from its changelogs, with their format.
+        format: how records are encoded: `"json"`, `Avro(…)`, `JsonSchema(…)`, `Protobuf(…)` or `Raw()`; a stream of
+            changes is made from its changelogs, with their format.
         start: where it begins the first time.
         max_quarantine_share: a run with a larger share of unacceptable records, and with more of them than
             `max_quarantine_records`, fails before it publishes anything; with 0 it fails at the first one. Below 1 it
@@ -153,7 +153,7 @@ class Stream:
         if self.format != "json" and not isinstance(self.format, Encoded) and not self.changes:
             raise DeclarationError(
                 f"Stream {self.name}: unknown format '{self.format}'.",
-                remedy='write "json", Avro(…), Protobuf(…) or Raw().',
+                remedy='write "json", Avro(…), JsonSchema(…), Protobuf(…) or Raw().',
             )
         if not 0 <= self.max_quarantine_share <= 1:
             raise DeclarationError(

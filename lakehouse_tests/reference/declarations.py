@@ -19,6 +19,7 @@ SECTIONS = {
         "Start",
         "Trigger",
         "Avro",
+        "JsonSchema",
         "Protobuf",
         "Raw",
     ),

@@ -32,7 +32,8 @@ class LineEncoding:
     Attributes:
         avro: the file of an Avro schema,
         protobuf: or of a Protobuf schema,
-        message: with the name of the message type, where it has several.
+        json_schema: or a JSON Schema,
+        message: of Protobuf, with the name of the message type, where it has several.
         register: whether the schema is registered, and records name it.
         registry: in which; without one, in the one that the settings have.
         compress: whether records are compressed by zlib, as AWS Glue's serializers do.
@@ -40,6 +41,7 @@ class LineEncoding:
 
     avro: Path | None = None
     protobuf: Path | None = None
+    json_schema: Path | None = None
     message: str = ""
     register: bool = False
     registry: Registry | None = None
@@ -48,7 +50,7 @@ class LineEncoding:
     @property
     def schema(self) -> Path | None:
         """The file of the schema."""
-        return self.avro or self.protobuf
+        return self.avro or self.protobuf or self.json_schema
 
     def check(self, *, file: bool) -> None:
         """Refuse switches that do not go together.
@@ -56,11 +58,11 @@ class LineEncoding:
         Raises:
             CannotEncode: says which.
         """
-        schemas = sum(schema is not None for schema in (self.avro, self.protobuf))
+        schemas = sum(schema is not None for schema in (self.avro, self.protobuf, self.json_schema))
         if (schemas and not file) or schemas > 1 or (not schemas and (self.register or self.message)):
             raise CannotEncode(
                 "--register and --message need a schema, and a schema the --file whose lines it encodes.",
-                remedy="lakehouse produce <topic> --file <file> --avro|--protobuf <schema> [--register].",
+                remedy="lakehouse produce <topic> --file <file> --avro|--protobuf|--json-schema <schema> [--register].",
             )
         if (self.registry or self.compress) and not self.register:
             raise CannotEncode("--registry and --compress need --register.", remedy="add it, or leave them out.")
@@ -86,6 +88,10 @@ class LineEncoding:
             from lakehouse.formats.avro.encoder import AvroEncoder
 
             return AvroEncoder(self.avro.read_text(encoding="utf-8"))
+        if self.json_schema is not None:
+            from lakehouse.formats.json_schema.encoder import JsonSchemaEncoder
+
+            return JsonSchemaEncoder(self.json_schema.read_text(encoding="utf-8"))
         from lakehouse.formats.protobuf.compiler import compile_proto
         from lakehouse.formats.protobuf.encoder import ProtobufEncoder
 
@@ -151,6 +157,8 @@ class LineEncoding:
 
         from lakehouse.formats.protobuf.compiler import compile_proto
 
+        if self.json_schema is not None:
+            return [(self.json_schema.name, self.json_schema.read_text(encoding="utf-8"))], "JSON"
         if self.avro is not None:
             return [(self.avro.name, self.avro.read_text(encoding="utf-8"))], "AVRO"
         form = Protobuf(self.protobuf, self.message)

@@ -1,4 +1,4 @@
-"""How records that are no changes are encoded: JSON, Avro, Protobuf, or left as they are."""
+"""How records that are no changes are encoded: JSON, with or without a schema, Avro, Protobuf, or left as they are."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +12,7 @@ from fastavro.schema import SchemaParseException, UnknownType
 from lakehouse.declarations.columns.column import Column
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.record_parts import HEADERS, KEY, VALUE
+from lakehouse.declarations.policies.json_schema_format import JsonSchema
 from lakehouse.declarations.policies.protobuf_format import Protobuf
 
 
@@ -69,13 +70,13 @@ class Avro:
         return text
 
 
-Encoded = Raw | Avro | Protobuf
+Encoded = Raw | Avro | JsonSchema | Protobuf
 RecordFormat = Literal["json"] | Encoded
 
 
 def names_schema(form: object) -> bool:
     """Whether each record names its schema, which a registry has."""
-    return isinstance(form, Avro | Protobuf) and form.registry
+    return isinstance(form, Avro | JsonSchema | Protobuf) and form.registry
 
 
 def record_part(form: object, column: Column) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 MOST_REFERENCES = 100
 _MISSING = range(40400, 40500)
+_NOBODY = "lakehouse-asks-whether-this-is-a-registry"
+
+
+class _NothingUnderAddress(RegistryUnavailable):
+    """A 404 that no registry says of a schema."""
 
 
 class ConfluentRegistry:
@@ -57,7 +63,7 @@ class ConfluentRegistry:
         if isinstance(schema_id, int):
             answer = self._ask(f"schema {schema_id}", lambda: client.get_schema(schema_id))
         else:
-            answer = self._ask(f"schema {schema_id}", lambda: client.get_schema_by_guid(schema_id))
+            answer = self._by_guid(client, schema_id)
         if answer is None:
             return None
         references: dict[str, str] = {}
@@ -65,6 +71,14 @@ class ConfluentRegistry:
         schema = RegisteredSchema(answer.schema_type or "AVRO", answer.schema_str or "", tuple(references.items()))
         self._known[schema_id] = schema
         return schema
+
+    def _by_guid(self, client: "SchemaRegistryClient", guid: str) -> "Schema | None":
+        """A schema by its UUID. A registry that knows no UUIDs, as Apicurio, has none; one bad header stops no stream."""
+        try:
+            return self._ask(f"schema {guid}", lambda: client.get_schema_by_guid(guid))
+        except _NothingUnderAddress:
+            self.latest(_NOBODY)  # where this address is no registry's, neither is the other
+            return None
 
     def latest(self, subject: str) -> int | None:
         """The id of the newest version of a subject; nothing where there is no such subject.
@@ -135,7 +149,10 @@ class ConfluentRegistry:
             # A server that has nothing under this address says 404 as well, and it is no registry that says so.
             if error.error_code in _MISSING:
                 return None
-            raise self._unavailable(what, f"HTTP {error.http_status_code}: {error.error_message}") from None
+            refusal = self._unavailable(what, f"HTTP {error.http_status_code}: {error.error_message}")
+            if error.http_status_code == HTTPStatus.NOT_FOUND:
+                refusal = _NothingUnderAddress(refusal.message, remedy=refusal.remedy)
+            raise refusal from None
         except Exception as error:  # noqa: BLE001 # whatever its HTTP client raises; its text may hold an address with a password
             raise self._unavailable(what, type(error).__name__) from None
 

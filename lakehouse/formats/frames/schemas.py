@@ -76,6 +76,7 @@ class SingleSchema:
 
     text: str
     compiled: bytes = b""
+    kind: SchemaKind = "AVRO"
 
     def framed(self, values: pa.BinaryArray, headers: pa.StringArray | None) -> Framed:
         """All of them."""
@@ -86,7 +87,7 @@ class SingleSchema:
     def schema(self, schema_id: SchemaId) -> WriterSchema | RecordError | None:
         """The schema."""
         del schema_id
-        return WriterSchema(self.text, compiled=self.compiled)
+        return WriterSchema(self.text, compiled=self.compiled, kind=self.kind)
 
     @property
     def named(self) -> bool:

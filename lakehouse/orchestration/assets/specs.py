@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from dagster import AssetKey, AssetSpec, FreshnessPolicy
 
-from lakehouse.declarations import Avro, ChangeFormat, MirrorTables, Protobuf, Raw, RecordFormat, Stream, Table
+from lakehouse.declarations import Avro, ChangeFormat, JsonSchema, MirrorTables, Protobuf, Raw, RecordFormat, Stream, Table
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import table_metadata
@@ -109,6 +109,8 @@ def format_version(form: RecordFormat | ChangeFormat) -> object:
     match form:
         case Avro():
             return ("avro", form.text, form.registry)
+        case JsonSchema():
+            return ("json schema", form.text, form.registry)
         case Protobuf():
             content = hashlib.sha256(form.descriptor_set or b"").hexdigest()
             return ("protobuf", form.sources, content, form.message, form.registry)

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from lakehouse.cli.processes.encoders import CannotEncode, LineEncoding, Registry
-from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry
+from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry, RegisteredSchema
+from lakehouse.formats.encoding import NotEncodable
 from lakehouse.formats.frames import RegistrySchemas, glue
 from lakehouse.settings import GlueRegistrySettings, KafkaSettings, RegistrySettings
 
@@ -34,6 +35,23 @@ def test_lines_are_encoded_and_not_framed_where_nothing_is_registered(schema: Pa
     assert encode is not None
     assert encode(b'{"x": 1}') == b"\x08\x01"
     assert LineEncoding().encode(context(), "t") is None
+
+
+def test_a_valid_line_is_sent_as_it_is_and_its_schema_registered(
+    tmp_path: Path, glue_registry: GlueRegistrySettings
+) -> None:
+    schema = tmp_path / "m.schema.json"
+    schema.write_text('{"required": ["x"]}', encoding="utf-8")
+    encode = LineEncoding(json_schema=schema).encode(context(), "t")
+    assert encode is not None
+    assert encode(b'{ "x": 1}') == b'{ "x": 1}'
+    with pytest.raises(NotEncodable, match='"x" is a required property'):
+        encode(b"{}")
+    registered = LineEncoding(json_schema=schema, register=True).encode(context(glue_registry=glue_registry), "json")
+    assert registered is not None
+    version = GlueRegistry(glue_registry).latest("json")
+    assert registered(b'{"x":1}') == glue.write_frame(uuid.UUID(version), b'{"x":1}')
+    assert GlueRegistry(glue_registry).schema(str(version)) == RegisteredSchema("JSON", '{"required": ["x"]}')
 
 
 def test_a_registry_is_chosen_where_there_are_two_and_named_where_there_is_none(schema: Path) -> None:

@@ -80,6 +80,25 @@ def test_a_server_that_is_no_registry_says_nothing_of_a_schema(answer: tuple[int
                 question()
 
 
+GUID = "01234567-89ab-cdef-0123-456789abcdef"
+NOBODY = {"/subjects/": (404, b'{"error_code": 40401, "message": "not found"}')}
+
+
+def test_a_registry_may_call_schemas_by_uuids() -> None:
+    schema = b'{"schema": "\\"int\\""}'
+    with answering(404, b'{"error_code": 40403, "message": "?"}', but={f"/schemas/guids/{GUID}": (200, schema)}) as url:
+        registry = ConfluentRegistry(RegistrySettings(url=url, timeout_seconds=5))
+        assert registry.schema(GUID) == RegisteredSchema("AVRO", '"int"')
+        assert registry.schema(GUID.replace("0", "f")) is None
+
+
+def test_a_registry_that_knows_no_uuids_has_none_and_another_server_says_nothing() -> None:
+    with answering(404, b"", but=NOBODY) as url:
+        assert ConfluentRegistry(RegistrySettings(url=url, timeout_seconds=5)).schema(GUID) is None
+    with answering(404, b"") as url, pytest.raises(RegistryUnavailable):
+        ConfluentRegistry(RegistrySettings(url=url, timeout_seconds=5)).schema(GUID)
+
+
 @pytest.mark.parametrize("code", [40401, 40402, 40403])
 def test_only_what_a_registry_says_is_missing_is_missing(code: int) -> None:
     with answering(404, b'{"error_code": %d, "message": "not found"}' % code) as url:

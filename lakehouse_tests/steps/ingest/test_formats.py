@@ -1,5 +1,6 @@
 """Records of every format land with their proof: rows, or quarantine with the reason, and what no table has is told."""
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -8,7 +9,7 @@ import pyspark.sql.types as T  # noqa: N812
 import pytest
 
 from lakehouse import seal_keys
-from lakehouse.declarations import Avro, ByField, Protobuf, Raw, Stream, ToTable
+from lakehouse.declarations import Avro, ByField, JsonSchema, Protobuf, Raw, Stream, ToTable
 from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.protobuf import compile_proto
 from lakehouse.formats.protobuf.encoder import ProtobufEncoder
@@ -75,6 +76,20 @@ def test_raw_records_are_kept_as_they_are(sql_lake: Lake) -> None:
         {"key": key, "value": value, "headers": headers} for key, value in expected
     ]
     assert made.quarantined() == []
+    made.holds()
+
+
+def test_json_goes_where_its_field_says_as_far_as_it_is_valid(sql_lake: Lake, tmp_path: Path) -> None:
+    file = tmp_path / "thing.schema.json"
+    file.write_text('{"properties": {"id": {"minimum": 1}}}', encoding="utf-8")
+    route = ByField("kind", {"a": "raw.a", "b": "raw.b"})
+    made = InProcess(open_catalog(sql_lake.settings), Stream(name="j", topic="t", route=route, format=JsonSchema(file)))
+    made.declare(*(declare({"id": T.LongType()}, name).with_coordinates() for name in route.tables))
+    lines = [{"kind": "b", "id": 1, "more": 1}, {"kind": "a", "id": 2}, {"kind": "a", "id": 0}, {"kind": "c", "id": 3}]
+    made.ingest({0: [(None, json.dumps(line).encode()) for line in lines] + [(None, b"{")]})
+    assert [made.rows(name, "id") for name in ("raw.a", "raw.b")] == [[{"id": 2}], [{"id": 1}]]
+    refused = made.rows("quarantine.j", "error_class", "_kafka_offset")
+    assert [tuple(row.values()) for row in refused] == [("breaks_schema", 2), ("unknown_route", 3), ("not_json", 4)]
     made.holds()
 
 

@@ -36,6 +36,9 @@ def produce(
         Path | None,
         typer.Option(help="With --file: encode each line, Protobuf's JSON, with this schema (.proto, or compiled)."),
     ] = None,
+    json_schema: Annotated[
+        Path | None, typer.Option(help="With --file: send the lines that are valid against this JSON Schema, or none.")
+    ] = None,
     message: Annotated[
         str, typer.Option(help="With --protobuf: full name of the message type, where there are several.")
     ] = "",
@@ -55,7 +58,7 @@ def produce(
 ) -> None:
     """Send the demo's messages that are still missing, more days of flights, or the lines of a file."""
     context = context_of(ctx)
-    encoding = LineEncoding(avro, protobuf, message, register, registry, compress)
+    encoding = LineEncoding(avro, protobuf, json_schema, message, register, registry, compress)
     encoding.check(file=file is not None)
     if file is not None:
         if topic is None or days:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lakehouse.declarations import Avro, BySource, Declarations, Encoded, Protobuf, Raw, Stream, ToTable
+from lakehouse.declarations import Avro, BySource, Declarations, Encoded, JsonSchema, Protobuf, Raw, Stream, ToTable
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.declarations.policies.record_format import record_part
 from lakehouse.formats.avro import AvroDecoder, parse_writer_schema
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.formats.frames import RegistrySchemas, SingleSchema
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
+from lakehouse.formats.json_schema import JsonSchemaDecoder, JsonSchemaValidator
 from lakehouse.formats.protobuf import MessageTypes, ProtobufDecoder, compile_proto
 from lakehouse.formats.raw import RawDecoder
 from lakehouse.formats.record_columns import RecordColumns
@@ -104,6 +105,11 @@ def _maker(form: Encoded, registered: RegistrySchemas | None) -> _MakeDecoder:
                 parse_writer_schema(form.text or "")
             writers = registered or RegistrySchemas() if form.registry else SingleSchema(form.text or "")
             return lambda schema, aliases: AvroDecoder(schema, writers, aliases, reader)
+        case JsonSchema():
+            if not form.registry:
+                JsonSchemaValidator(form.text or "")
+            judges = registered or RegistrySchemas() if form.registry else SingleSchema(form.text or "", kind="JSON")
+            return lambda schema, aliases: JsonSchemaDecoder(schema, judges, aliases)
         case Protobuf():
             compiled = b"" if form.registry else _compiled(form)
             messages = registered or RegistrySchemas() if form.registry else SingleSchema("", compiled)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import msgspec
 
 from lakehouse import seal_keys
-from lakehouse.declarations import Avro, Stream, names_schema
+from lakehouse.declarations import Avro, JsonSchema, Stream, names_schema
 from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry, RegisteredSchema
 from lakehouse.errors import LakehouseError
 from lakehouse.formats.decoded import SchemaId
@@ -59,7 +59,7 @@ class SchemaLookup:
                 "conf/kafka/.",
             )
         return cls(
-            "AVRO" if isinstance(stream.format, Avro) else "PROTOBUF",
+            _kind(stream.format),
             ConfluentRegistry(kafka.schema_registry) if kafka.schema_registry else None,
             GlueRegistry(kafka.glue_registry) if kafka.glue_registry else None,
         )
@@ -121,6 +121,10 @@ class SchemaLookup:
             except SchemaUnusable as refusal:
                 return RecordError("schema_unusable", f"schema {schema}: {refusal.message}")
         return WriterSchema(answer.text, answer.references, compiled, self._kind)
+
+
+def _kind(form: object) -> SchemaKind:
+    return "AVRO" if isinstance(form, Avro) else "JSON" if isinstance(form, JsonSchema) else "PROTOBUF"
 
 
 def sealed_ids(bases: Mapping[str, Base]) -> list[SchemaId]:
