@@ -99,7 +99,7 @@ def test_the_graph_shows_every_table_with_its_state(dev: Dev, page: Page, tmp_pa
     page.goto(f"{dev.url}/locations/lakehouse.definitions/asset-groups/reference/lineage")
     for table in ("airlines", "airports", "planes"):
         expect(page.get_by_text(table, exact=True).first).to_be_visible()
-    expect(page.get_by_text("4 / 4 Passed").first).to_be_visible()
+    expect(page.get_by_text("5 / 5 Passed").first).to_be_visible()
     picture(page, "asset-graph", tmp_path)
     page.set_viewport_size({"width": 1280, "height": 800})
 

@@ -31,7 +31,7 @@ def _proven(things: Mirrored) -> None:
     assert balance.holds, balance.findings
 
 
-@pytest.mark.parametrize("deletes", ["hard", "soft"])
+@pytest.mark.parametrize("deletes", ["hard", pytest.param("soft", marks=pytest.mark.soak)])
 def test_a_late_change_takes_its_place_among_all_of_its_key(mirrored: MakeMirror, deletes: str) -> None:
     """Nothing newer is overwritten, nothing deleted comes back, and nothing is too late."""
     things = mirrored(lateness=timedelta(seconds=10), deletes=deletes)
