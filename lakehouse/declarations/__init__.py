@@ -22,6 +22,7 @@ from lakehouse.declarations.policies.expectation import (
     SameValues,
     SampleOf,
 )
+from lakehouse.declarations.policies.json_schema_format import JsonSchema
 from lakehouse.declarations.policies.maintenance import (
     Deduplicate,
     Expire,
@@ -30,7 +31,6 @@ from lakehouse.declarations.policies.maintenance import (
     Orphans,
     Statistics,
 )
-from lakehouse.declarations.policies.json_schema_format import JsonSchema
 from lakehouse.declarations.policies.protobuf_format import Protobuf
 from lakehouse.declarations.policies.record_format import Avro, Encoded, Raw, RecordFormat, names_schema
 from lakehouse.declarations.policies.rewrite import Rewrite

@@ -73,7 +73,7 @@ class ConfluentRegistry:
         return schema
 
     def _by_guid(self, client: "SchemaRegistryClient", guid: str) -> "Schema | None":
-        """A schema by its UUID. A registry that knows no UUIDs, as Apicurio, has none; one bad header stops no stream."""
+        """A schema by its UUID; a registry that knows no UUIDs, as Apicurio, has none: a bad header stops no stream."""
         try:
             return self._ask(f"schema {guid}", lambda: client.get_schema_by_guid(guid))
         except _NothingUnderAddress:

@@ -1,10 +1,8 @@
 """JSON records to the columns of one table, each as far as it is valid against its schema."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute
 
 from lakehouse.formats.arrays import spread
 from lakehouse.formats.decoded import Decoded, Observed, SchemaId
@@ -14,8 +12,6 @@ from lakehouse.formats.json import JsonDecoder
 from lakehouse.formats.json_schema.validator import JsonSchemaValidator
 from lakehouse.formats.schema_errors import SchemaUnusable
 from lakehouse.formats.verdict import RecordError
-
-pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers
 
 
 class JsonSchemaDecoder:
@@ -88,11 +84,10 @@ class JsonSchemaDecoder:
                 validator = RecordError("unknown_schema", f"nobody has asked the registry for schema {group.schema}")
             errors.update(dict.fromkeys(rows, validator))
             return None
-        records = values.take(pa.array(group.rows))
-        records = pc.binary_slice(records, group.skip) if group.skip else records
-        decoded = self._json.decode(records)
+        records: list[bytes] = [record[group.skip :] for record in values.take(pa.array(group.rows)).to_pylist()]
+        decoded = self._json.decode(pa.array(records, pa.binary()))
         observed.extra.update(decoded.observed.extra)
-        for place, record in enumerate(records.to_pylist()):
+        for place, record in enumerate(records):
             error = decoded.errors.get(place) or validator.check(record)
             if error is not None:
                 errors[rows[place]] = error

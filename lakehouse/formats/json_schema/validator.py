@@ -2,7 +2,7 @@
 
 Verdicts are those of `jsonschema`, the reference in Python, which is a hundred times slower. Three things differ, and
 are meant: `multipleOf` is reckoned in decimals and not in doubles, so 4.35 is a multiple of 0.01; patterns are regular
-expressions without look-around and back-references, which take linear time; and `$` in one is the end of the text alone.
+expressions without look-around and back-references, which take linear time; and `$` is the end of the text alone.
 `format` is a remark and no rule, as in the reference.
 """
 
@@ -18,7 +18,7 @@ from lakehouse.formats.verdict import RecordError
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
-NO_ID = "json-schema:///"
+NO_ID = "https://json-schema.invalid/"
 """What a schema is called that does not say its `$id`; what it refers to is beside it."""
 MOST_CHARACTERS = 200
 _MASK = "the value"

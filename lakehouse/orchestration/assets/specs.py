@@ -7,7 +7,17 @@ from collections.abc import Iterable
 import msgspec
 from dagster import AssetKey, AssetSpec, FreshnessPolicy
 
-from lakehouse.declarations import Avro, ChangeFormat, JsonSchema, MirrorTables, Protobuf, Raw, RecordFormat, Stream, Table
+from lakehouse.declarations import (
+    Avro,
+    ChangeFormat,
+    JsonSchema,
+    MirrorTables,
+    Protobuf,
+    Raw,
+    RecordFormat,
+    Stream,
+    Table,
+)
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import table_metadata

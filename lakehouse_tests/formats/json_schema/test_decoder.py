@@ -40,7 +40,11 @@ def test_a_record_is_a_row_where_schema_and_table_take_it() -> None:
 
 def test_each_record_is_judged_by_the_schema_that_it_names() -> None:
     known = RegistrySchemas(
-        {7: WriterSchema(POSITIVE, kind="JSON"), 8: WriterSchema('{"$ref": "#"}', kind="JSON"), 9: WriterSchema("true")},
+        {
+            7: WriterSchema(POSITIVE, kind="JSON"),
+            8: WriterSchema('{"$ref": "#"}', kind="JSON"),
+            9: WriterSchema("true"),
+        },
         {10: RecordError("unknown_schema", "the registry has no schema 10")},
     )
     record = {"id": -1, "on": "2026-01-01"}

@@ -5,7 +5,7 @@ import pytest
 from lakehouse.formats.json_schema.recursion import endless
 
 OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
-BASE = "json-schema:///"
+BASE = "https://json-schema.invalid/"
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ BASE = "json-schema:///"
         ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"if": {"$ref": "#/%24defs/a~1b"}}}}, "$ref #/%24defs/a~1b"),
         ({"$defs": {"a": {"$anchor": "here", "dependentSchemas": {"x": {"$ref": "#here"}}}}}, "$ref #here"),
         ({"properties": {"x": {"oneOf": [{}, {"$ref": "#/properties/x"}]}}}, "$ref #/properties/x"),
-        ({"$ref": "other.json"}, "$ref json-schema:///"),
+        ({"$ref": "other.json"}, "$ref https://json-schema.invalid/"),
         ({"properties": {"x": {"$ref": "#"}}}, ""),
         ({"items": {"$ref": "#"}, "contains": {"$ref": "#"}}, ""),
         ({"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {}}}, ""),
