@@ -46,6 +46,7 @@ from lakehouse.orchestration.checks import (
 )
 from lakehouse.orchestration.dagster_names import DagsterNames, ResourceKeysInvalid
 from lakehouse.orchestration.frames import frame_io_manager
+from lakehouse.orchestration.remote.asset import remote_asset
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.orchestration.users_own import refuse_taken_keys, users_definitions
 from lakehouse.settings import Settings
@@ -104,14 +105,20 @@ def build_defs(
     options = SensorOptions.of(settings)
     on_server = settings.platform.mode == "connect"
     expect_unanswered(checks)
+
+    def placed(asset: dg.AssetsDefinition) -> dg.AssetsDefinition:
+        return remote_asset(asset, names) if settings.platform.mode == "submit" else asset
+
     own_definitions = dg.Definitions(
         assets=[
             *topic_specs(streams, names),
-            *(stream_asset(stream, declarations, names) for stream in streams),
-            *(mirror_asset(tables, names) for tables in mirrors),
+            *(placed(stream_asset(stream, declarations, names)) for stream in streams),
+            *(placed(mirror_asset(tables, names)) for tables in mirrors),
             *(
-                derived_asset(
-                    derived, declarations, names, automation_condition=following(derived, declarations, names)
+                placed(
+                    derived_asset(
+                        derived, declarations, names, automation_condition=following(derived, declarations, names)
+                    )
                 )
                 for derived in declarations.derived.values()
             ),
@@ -125,7 +132,7 @@ def build_defs(
                 )
                 for release in declarations.releases.values()
             ),
-            *(maintenance_asset(table, declarations, names) for table in maintained),
+            *(placed(maintenance_asset(table, declarations, names)) for table in maintained),
             *([spark_server(names)] if on_server else []),
             *stopped_assets(stopped),
         ],

@@ -181,6 +181,11 @@ PANELS: dict[str, tuple[Verb, ...]] = {
             "Stop the Spark Connect server and the local Kafka broker; tables, topics and positions stay.",
         ),
         Verb(
+            "infer",
+            "develop.infer",
+            "Propose a declaration of a table and its stream, for you to look at; no value of a record is shown.",
+        ),
+        Verb(
             "produce",
             "develop.produce",
             "Send the demo's messages that are still missing, more days of flights, or the lines of a file.",

@@ -40,12 +40,13 @@ from lakehouse.declarations.registry.broken import BrokenDeclaration
 from lakehouse.declarations.registry.declarations import OWN_TABLES, Declarations
 from lakehouse.declarations.registry.loading import load_declarations, load_sound
 from lakehouse.declarations.release import Release
+from lakehouse.declarations.routes import ByField, ByHeader, BySource, ByTopic, Route, ToAll, ToTable
 from lakehouse.declarations.schema_changes.apply import apply, plan
 from lakehouse.declarations.schema_changes.plan import TablePlan, WouldLoseData, diff
 from lakehouse.declarations.storage.layout import partition_spec, sort_order
 from lakehouse.declarations.storage.partitions import ByDay, ByMonth, ByValue, Partitions
 from lakehouse.declarations.storage.properties import table_properties
-from lakehouse.declarations.stream import ByField, BySource, Route, Start, Stream, ToTable
+from lakehouse.declarations.stream import Start, Stream
 from lakehouse.declarations.table import Table
 
 __all__ = [
@@ -60,8 +61,10 @@ __all__ = [
     "BrokenDeclaration",
     "ByDay",
     "ByField",
+    "ByHeader",
     "ByMonth",
     "BySource",
+    "ByTopic",
     "ByValue",
     "ChangeFormat",
     "Changelog",
@@ -102,6 +105,7 @@ __all__ = [
     "Stream",
     "Table",
     "TablePlan",
+    "ToAll",
     "ToTable",
     "TopicPattern",
     "Topics",

@@ -11,58 +11,10 @@ from lakehouse.declarations.policies.change_format import ChangeFormat
 from lakehouse.declarations.policies.record_format import Encoded, Raw, RecordFormat
 from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
+from lakehouse.declarations.routes import ByField, ByHeader, BySource, ByTopic, Route, ToAll, ToTable, check_route
 
 MAX_QUARANTINE_RECORDS = 20
 """So many unacceptable records of one run are no reason to stop a stream, unless it says otherwise."""
-
-
-@dataclass(frozen=True)
-class ToTable:
-    """Every record goes to one table."""
-
-    table: str
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The one table."""
-        return (self.table,)
-
-
-@dataclass(frozen=True)
-class ByField:
-    """A text field of the record decides: its value names the table; any other value goes to quarantine.
-
-    Attributes:
-        field: the record's field; the tables need not carry it.
-        routes: value → table. Several values may name one table.
-    """
-
-    field: str
-    routes: Mapping[str, str]
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """All tables in order, each once."""
-        return tuple(dict.fromkeys(self.routes.values()))
-
-
-@dataclass(frozen=True)
-class BySource:
-    """The source table that a change names decides; `None` takes changes of any source. For streams of changes.
-
-    Attributes:
-        routes: source table (`schema.table`) → changelog.
-    """
-
-    routes: Mapping[str | None, str]
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """All changelogs in order."""
-        return tuple(self.routes.values())
-
-
-Route = ToTable | ByField | BySource
 
 
 @dataclass(frozen=True)
@@ -117,7 +69,7 @@ class Stream:
         topic: the Kafka topic; of a stream of several, what messages call them.
         topics: `Topics("a", "b")` or `TopicPattern("orders[.].+")` in the place of `topic`: all of them are read by
             one step, and their tables change in one publish.
-        route: `ToTable` or `ByField`; `BySource` for changes.
+        route: `ToTable`, `ToAll`, `ByField`, `ByHeader` or `ByTopic`; `BySource` for changes.
         format: how records are encoded: `"json"`, `Avro(…)`, `JsonSchema(…)`, `Protobuf(…)` or `Raw()`; a stream of
             changes is made from its changelogs, with their format.
         start: where it begins the first time.
@@ -168,17 +120,7 @@ class Stream:
             raise DeclarationError(
                 f"Stream {self.name}: freshness is {self.freshness}.", remedy="write a timedelta longer than nothing."
             )
-        if isinstance(self.route, ByField) and not (self.route.field and self.route.routes):
-            raise DeclarationError(
-                f"Stream {self.name}: a route by field without field or values.", remedy="give both."
-            )
-        if isinstance(self.route, ByField) and isinstance(self.format, Raw):
-            raise DeclarationError(
-                f"Stream {self.name}: a raw record has no field {self.route.field} that could choose its table.",
-                remedy="write ToTable(…), or another format.",
-            )
-        if not isinstance(self.route, BySource if self.changes else ToTable | ByField):
-            raise DeclarationError(f"Stream {self.name}: no route.", remedy="write ToTable(…) or ByField(…).")
+        self._check_route()
         for table in (*self.tables, self.quarantine_table):
             table_identifier(table)
         if self.quarantine_table in self.tables:
@@ -186,6 +128,16 @@ class Stream:
                 f"Stream {self.name}: {self.quarantine_table} is both a target and the quarantine.",
                 remedy="give the quarantine a table of its own.",
             )
+
+    def _check_route(self) -> None:
+        if isinstance(self.route, ByField) and isinstance(self.format, Raw):
+            raise DeclarationError(
+                f"Stream {self.name}: a raw record has no field {self.route.field} that could choose its table.",
+                remedy="write ToTable(…), or another format.",
+            )
+        if not isinstance(self.route, BySource if self.changes else ToTable | ToAll | ByField | ByHeader | ByTopic):
+            raise DeclarationError(f"Stream {self.name}: no route.", remedy="write ToTable(…) or ByField(…).")
+        check_route(self.name, self.route)
 
     def _check_topics(self) -> None:
         if self.topics is None:

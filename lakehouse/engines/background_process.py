@@ -26,8 +26,8 @@ class Daemon:
         """The process number if the process that we started is alive."""
         if not self.pid_file.is_file():
             return None
-        pid, _, start_time = self.pid_file.read_text(encoding="utf-8").strip().partition(" ")
-        return int(pid) if pid.isdigit() and start_time and _start_time(int(pid)) == start_time else None
+        pid, _, started = self.pid_file.read_text(encoding="utf-8").strip().partition(" ")
+        return int(pid) if pid.isdigit() and started and start_time(int(pid)) == started else None
 
     def start(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
         """Start the process, detached: Ctrl-C in our terminal is not for it, and it does not end with us."""
@@ -45,7 +45,7 @@ class Daemon:
                 (os.POSIX_SPAWN_DUP2, 1, 2),
             ],
         )
-        self.pid_file.write_text(f"{pid} {_start_time(pid)}\n", encoding="utf-8")
+        self.pid_file.write_text(f"{pid} {start_time(pid)}\n", encoding="utf-8")
         return pid
 
     def stop(self, *, patience: float) -> bool:
@@ -69,12 +69,12 @@ class Daemon:
         return True
 
 
-def _start_time(pid: int) -> str | None:
+def start_time(pid: int) -> str | None:
     """When a process was started, in the words of the system; None if it is not alive."""
-    start_time = _recorded_start(pid)
+    started = _recorded_start(pid)
     with suppress(ChildProcessError):  # it may be nobody's child, or another's: then somebody else buries it
         os.waitpid(pid, os.WNOHANG)  # after the look: what was seen dead is buried, and its number free
-    return start_time
+    return started
 
 
 def _recorded_start(pid: int) -> str | None:

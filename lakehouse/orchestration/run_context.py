@@ -27,6 +27,7 @@ OPERATIONS_TAG = "lakehouse/operations"
 ALLOW_TAG = "lakehouse/allow"
 USER_TAG = "user"  # Dagster's own name for it
 PROCESS_TAG = "lakehouse/process"  # on runs in the process of a command: the mark by which it is known to live
+CREATED_TAG = "lakehouse/created"  # in a driver elsewhere, which has no record of the root run: when it was created
 _DAGSTER_BACKFILL_TAG = "dagster/backfill"
 # How a run is executed says nothing about what it computes.
 _NO_PARAMETERS = {"execution", "loggers"}
@@ -113,6 +114,8 @@ def asks_for_rebuild(run: DagsterRun) -> bool:
 
 
 def _created(run: DagsterRun, instance: DagsterInstance, zone: ZoneInfo) -> datetime:
+    if (created_ms := run.tags.get(CREATED_TAG)) is not None:
+        return datetime.fromtimestamp(int(created_ms) / 1000, zone)
     if (backfill_id := run.tags.get(_DAGSTER_BACKFILL_TAG)) is not None:
         backfill = instance.get_backfill(backfill_id)
         if backfill is not None:

@@ -12,6 +12,7 @@ from lakehouse.settings.models import (
     Platform,
     RegistrySettings,
     Settings,
+    WorkersSettings,
 )
 from lakehouse.settings.parameters import Parameter, Parameters, digest_of, laid_over, value_digests
 from lakehouse.settings.secret import LateSecret
@@ -30,6 +31,7 @@ __all__ = [
     "RegistrySettings",
     "Settings",
     "SettingsError",
+    "WorkersSettings",
     "digest_of",
     "laid_over",
     "load_settings",

@@ -44,6 +44,7 @@ _MODELS: dict[str, type[BaseModel]] = {
     if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 }
 _ADDRESSES = (("uri",), ("remote",))
+_SECRETS = (("rpc_secret",),)
 _Model = TypeVar("_Model", bound=BaseModel)
 # Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
 _HARMLESS = {
@@ -61,9 +62,12 @@ _HARMLESS = {
     "literal_error",
     "missing",
     "needs_key",
+    "no_cluster",
     "no_parameter",
+    "no_such_master",
     "no_such_zone",
     "one_login",
+    "one_python",
     "path_is_cut",
     "string_type",
 }
@@ -164,7 +168,7 @@ def _names_of_pyiceberg() -> set[str]:
 def _substituted(document: Document, path: tuple[str, ...], text: str, home: Path) -> str | SecretStr:
     text = text.replace("${home}", str(home))
     where, in_address = document.where(*path), path in _ADDRESSES
-    if not in_address and (path[0] != "properties" or len(path) != 2):
+    if not in_address and path not in _SECRETS and (path[0] != "properties" or len(path) != 2):
         return _without_secret(document, path, text)
     if looks_like_a_secret(without_references(text)) or (names_a_secret(path[-1]) and not has_reference(text)):
         if path in document.origins:

@@ -33,7 +33,8 @@ def test_what_reports_something_can_print_json_and_only_what_starts_or_sends_or_
         " ".join(path): {word for option in verb.params for word in option.opts} for path, verb in _verbs(command)
     }
     assert {name for name, words in options.items() if "--json" in words} == REPORTS
-    assert options.keys() - REPORTS == {"dev", "up", "down", "produce", "simulate changes", "jars", "init", "metrics"}
+    others = {"dev", "up", "down", "produce", "simulate changes", "jars", "init", "infer", "metrics"}
+    assert options.keys() - REPORTS == others
 
 
 def _verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -61,6 +61,11 @@ def _as_before(original: Function) -> Function:
     return lambda quarantine, previous, taken: previous.refused_last
 
 
+def _all_parts(original: Function) -> Function:
+    """A table keeps what it could take of a record that another one refused."""
+    return lambda parts, errors: list(parts)
+
+
 def _of_one_topic(original: Function) -> Function:
     """Every row is of the first topic."""
     return lambda numbers, rows: original(None, rows)
@@ -98,6 +103,20 @@ INGEST = (
         keeps="lakehouse.engines.kafka.several_topics.topic_numbers:TopicNumbers.renewed",
         lets_pass=gives({}),
         guard="steps/ingest/test_several_topics.py::test_a_topic_that_was_made_anew_stops_the_stream_and_is_named",
+    ),
+    Mechanism(
+        name="all tables or none",
+        promise="P1: A record is in one of its tables and in quarantine as well.",
+        keeps="lakehouse.steps.ingest.workers.choosing:whole_or_none",
+        lets_pass=_all_parts,
+        guard="steps/ingest/test_routes_in_process.py::test_the_second_table_may_refuse_a_record",
+    ),
+    Mechanism(
+        name="copies",
+        promise="P1: The proof does not balance where a record goes to several tables.",
+        keeps="lakehouse.steps.ingest.workers.choosing:copied_rows",
+        lets_pass=gives(()),
+        guard="steps/ingest/test_routes_in_process.py::test_copies_are_sealed_and_the_counts_are_of_records",
     ),
     Mechanism(
         name="topic of a row",

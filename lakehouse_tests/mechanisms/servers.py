@@ -110,6 +110,27 @@ SERVERS = (
         guard="cli/processes/test_supervision.py::test_one_that_is_alive_and_silent_is_ended_and_started_again",
     ),
     Mechanism(
+        name="verdict of a snapshot",
+        promise="P1: A verdict on an earlier snapshot is taken for one on what the table holds now.",
+        keeps="lakehouse.cli.processes.kept_verdicts:_stands",
+        lets_pass=gives(True),
+        guard="cli/processes/test_kept_verdicts.py::test_it_stands_on_the_same_snapshot_alone",
+    ),
+    Mechanism(
+        name="verdict without files",
+        promise="P1: Files are gone, and a verdict of last week says that all is well.",
+        keeps="lakehouse.cli.processes.kept_verdicts:_is_whole",
+        lets_pass=gives(True),
+        guard="cli/processes/test_kept_verdicts.py::test_a_file_that_is_gone_ends_it",
+    ),
+    Mechanism(
+        name="verdict of what it is compared with",
+        promise="P1: Another table has changed, and a verdict that compares with it is taken for one of now.",
+        keeps="lakehouse.orchestration.checks.judged_state:_next",
+        lets_pass=gives(()),
+        guard="cli/processes/test_kept_verdicts.py::test_what_a_table_is_compared_with_ends_it_as_well",
+    ),
+    Mechanism(
         name="mirrored position",
         promise="P1: Tools that watch lag are told of a position that no table holds, or of none at all.",
         keeps="lakehouse.steps.ingest.position_mirror:mirror_position",

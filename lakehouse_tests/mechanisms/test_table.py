@@ -35,9 +35,11 @@ def test_the_function_is_there_and_can_be_replaced(mechanism: Mechanism) -> None
 
 @every
 def test_the_guard_is_there_and_takes_no_long_run(mechanism: Mechanism) -> None:
-    file, _, name = mechanism.node.partition("[")[0].partition("::")
+    node, _, parameter = mechanism.node.partition("[")
+    file, _, name = node.partition("::")
     assert name in _tests(file), f"{mechanism.guard} is not there"
-    assert not _tests(file)[name] & LEFT_OUT, f"{mechanism.guard} is marked slow, soak, browser or kill"
+    marks = _tests(file)[name] | _marks_of_parameter(file, name, parameter.removesuffix("]"))
+    assert not marks & LEFT_OUT, f"{mechanism.guard} is marked slow, soak, browser or kill"
 
 
 @cache
@@ -49,7 +51,36 @@ def _tests(file: str) -> dict[str, set[str]]:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets):
             ours |= _marks(node.value)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return {f.name: ours.union(*map(_marks, f.decorator_list)) for f in functions if f.name.startswith("test")}
+    return {
+        f.name: ours.union(*(_marks(node) for node in f.decorator_list if "parametrize" not in _marks(node)))
+        for f in functions
+        if f.name.startswith("test")
+    }
+
+
+@cache
+def _marks_of_parameter(file: str, name: str, parameter: str) -> set[str]:
+    """The marks of one value of `parametrize`; where the guard names none, those that all of its values have."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    marked = [
+        _marks(value)
+        for decorator in function.decorator_list
+        if isinstance(decorator, ast.Call) and "parametrize" in _marks(decorator)
+        for values in decorator.args[1:]
+        if isinstance(values, ast.List | ast.Tuple)
+        for value in values.elts
+        if parameter in ("", _shown(value))
+    ]
+    return set.intersection(*marked) if marked else set()
+
+
+def _shown(value: ast.expr) -> str:
+    """What stands for a value in a test's name; empty where that is not to be seen."""
+    if isinstance(value, ast.Call) and value.args:
+        given = [keyword.value for keyword in value.keywords if keyword.arg == "id"]
+        return _shown((given or value.args)[0])
+    return str(value.value) if isinstance(value, ast.Constant) else ""
 
 
 def _marks(expression: ast.expr) -> set[str]:

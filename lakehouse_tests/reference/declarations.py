@@ -12,7 +12,10 @@ SECTIONS = {
     "Streams": (
         "Stream",
         "ToTable",
+        "ToAll",
         "ByField",
+        "ByHeader",
+        "ByTopic",
         "BySource",
         "Topics",
         "TopicPattern",

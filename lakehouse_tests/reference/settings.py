@@ -18,6 +18,7 @@ from lakehouse.settings.models import (
     RegistrySettings,
     Section,
     Settings,
+    WorkersSettings,
 )
 from lakehouse_tests.reference.lines import attributes, head, item, sentence, shown
 
@@ -29,6 +30,7 @@ SECTIONS: dict[str, type[Section]] = {
     "`automation` in `conf/lakehouse.yaml`": AutomationSettings,
     "`dagster` in `conf/lakehouse.yaml`": DagsterSettings,
     "A file of `conf/platforms/`": Platform,
+    "`workers` in a file of `conf/platforms/`": WorkersSettings,
     "A file of `conf/catalogs/`": CatalogSettings,
     "A file of `conf/kafka/`": KafkaSettings,
     "`schema_registry` in a file of `conf/kafka/`": RegistrySettings,
@@ -50,8 +52,8 @@ _BEGIN = """
 - A variable that begins with `LAKEHOUSE_` and that nobody reads is refused, with the nearest that is read. Variables
   that files of `conf/` refer to are read.
 - Sizes take units: `2 GiB`. `${home}` stands for the folder of local state.
-- `${env:NAME}` and `${file:/path}` refer to a secret: as a value under `properties`, or within `uri` and `remote`. It
-  is read when it is used, and never shown. Within an address it is written with percent signs.
+- `${env:NAME}` and `${file:/path}` refer to a secret: as a value under `properties`, within `uri` and `remote`, or as
+  `rpc_secret`. It is read when it is used, and never shown. Within an address it is written with percent signs.
 - What looks like a secret in a file is refused: by its key (`sasl.password`, `header.Authorization`, a JAAS
   configuration), or by its text (a password in an address, an account's key, a private key).
 - The folder of local state is made for its owner alone (mode 0700)."""

@@ -128,7 +128,11 @@ def test_the_environment_overrides_any_key(conf: Path, tmp_path: Path) -> None:
         ("lakehouse.yaml", "platform: local\nplatform: connect", "line 2: a key is given twice"),
         ("lakehouse.yaml", "platform: [", "not YAML"),
         ("platforms/local.yaml", "mode: classic", "Mode classic needs the key master"),
-        ("platforms/local.yaml", "mode: cluster\nmaster: x", "key mode: Input should be 'classic' or 'connect'"),
+        (
+            "platforms/local.yaml",
+            "mode: cluster\nmaster: x",
+            "key mode: Input should be 'classic', 'connect' or 'submit'",
+        ),
         ("platforms/local.yaml", "name: x\nmode: classic\nmaster: y", "key name: a platform is named by its file"),
         (
             "platforms/local.yaml",

@@ -13,6 +13,8 @@ from lakehouse.cli.context import Context
 from lakehouse.cli.processes.dagster_home import end_dead_runs, prepare_home
 from lakehouse.cli.processes.derive import Run, derive_news, later_assets, release_rest
 from lakehouse.cli.processes.instance_settings import name_missing_settings
+from lakehouse.cli.processes.judged_by import judged_by
+from lakehouse.cli.processes.kept_verdicts import JUDGED_BY_TAG, kept_verdicts
 from lakehouse.cli.processes.run_context import say
 from lakehouse.cli.reports.failed_assets import held_up, unread
 from lakehouse.cli.reports.outcome import RunOutcome
@@ -37,10 +39,11 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
 
     Mirrors that are behind their changelogs after that are brought up to date: their steps wait for new messages, and
     a run that was killed between changelog and mirror has left none. Then derived tables are computed, and released.
-    Checks that were not run, because there was nothing new in their tables, are asked for on their own. A step that
-    failed holds up what is computed from its assets, and nothing else.
+    Checks that were not run, because there was nothing new in their tables, are asked for on their own, but for those
+    of which the last word stands. A step that failed holds up what is computed from its assets, and nothing else.
     """
-    outcome, tags = RunOutcome(names=lake.names), {PROCESS_TAG: mark}
+    digest = judged_by(lake.settings)
+    outcome, tags = RunOutcome(names=lake.names), {PROCESS_TAG: mark, JUDGED_BY_TAG: digest}
     with _dagster(context) as (defs, instance):
         if reported := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):
             say(context, f"told Dagster of {quantity(reported, 'materialization')} of killed runs")
@@ -61,7 +64,12 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
             # Dagster left them out because their inputs had nothing new; that is no reason never to compute them.
             say(context, f"computed for the first time: {', '.join(lake.names.table(key) for key in waiting)}")
             run(waiting)
-        if unasked := {check for check in _unasked(defs, outcome, lake.names) if check.asset_key not in stopped}:
+        unasked = {check for check in _unasked(defs, outcome, lake.names) if check.asset_key not in stopped}
+        if kept := kept_verdicts(lake, instance, unasked, digest):
+            say(context, f"{quantity(len(kept), 'verdict')} on the same snapshots, whose files are all there, stand")
+            outcome.keep(kept.values())
+            unasked -= kept.keys()
+        if unasked:
             prove = defs.resolve_job_def(PROVE_JOB).get_subset(asset_check_selection=unasked)
             outcome.add(_execute(prove, instance, tags))
         release_rest(lake, outcome.steps, run)

@@ -1,5 +1,6 @@
 """What came of the runs of one command, gathered from Dagster's events."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -113,6 +114,11 @@ class RunOutcome:
             ],
             "failures": dict(sorted(self.failures.items())),
         }
+
+    def keep(self, verdicts: Iterable[dg.AssetCheckEvaluation]) -> None:
+        """Take in what was said earlier, and stands."""
+        for check in verdicts:
+            self.checks[self.names.table(check.asset_key), check.check_name] = check
 
     def add(self, result: dg.ExecuteInProcessResult) -> None:
         """Take in what one more run did."""

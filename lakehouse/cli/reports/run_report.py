@@ -13,7 +13,7 @@ from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.cli.reports.positions import MirrorState, counted, mirror_states
 from lakehouse.cli.reports.quarantine_report import show_quarantined
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.statement import COPIES, KafkaStatement
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import Pinned, read_group
@@ -172,10 +172,12 @@ def balance(topic: str, statement: KafkaStatement, rows: Mapping[str, int]) -> s
     """
     read = statement.total_counts.read
     removed = {name: statement.removed_rows(name) for name in rows if statement.removed_rows(name)}
-    equal = read == sum(rows.values()) + sum(removed.values())
+    copies = -sum(tally.count for tally in statement.totals.get(COPIES, {}).values())
+    equal = read == sum(rows.values()) + sum(removed.values()) - copies
     parts = [f"{count:,} in {name}" for name, count in rows.items()]
     parts += [f"{count:,} that maintenance removed from {name}" for name, count in removed.items()]
-    return f"{quantity(read, 'message')} of topic {topic} {'=' if equal else '≠'} {' + '.join(parts)}"
+    more = f" − {copies:,} that are in several tables" if copies else ""
+    return f"{quantity(read, 'message')} of topic {topic} {'=' if equal else '≠'} {' + '.join(parts)}{more}"
 
 
 def _show_checks(context: Context, outcome: RunOutcome) -> None:

@@ -20,6 +20,7 @@ from lakehouse.declarations.registry.declarations import Declarations
 from lakehouse.declarations.registry.derived_rules import check_derived, check_expectations, check_releases
 from lakehouse.declarations.registry.files import Item
 from lakehouse.declarations.release import Release
+from lakehouse.declarations.routes import several_tables
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
 from lakehouse.iceberg.names import identifier_of
@@ -225,6 +226,14 @@ def _streamed(stream: Stream, file: Path, name: str, declarations: Declarations)
             f"{file}: stream {stream.name} reads several topics, and {name} drops duplicates, which are told by "
             f"partition and offset of one topic ({declarations.files[name]}).",
             remedy="leave `duplicates` out, or declare a stream for each topic.",
+            streams=[stream.name],
+            tables=[name],
+        )
+    if several_tables(stream.route) and (table.keep or table.duplicates is not None):
+        raise Contradiction(
+            f"{file}: stream {stream.name} sends a record to several tables, and {name} would drop some of them "
+            f"({declarations.files[name]}).",
+            remedy="leave `keep` and `duplicates` out, or give the table a stream of its own.",
             streams=[stream.name],
             tables=[name],
         )

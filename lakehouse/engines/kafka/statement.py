@@ -21,6 +21,8 @@ Ranges = dict[int, list[tuple[int, int]]]
 Tallies = dict[str, dict[int, Tally]]
 LOST = "(lost)"
 """Stands for a table in tallies: offsets that were gone, or could not be read, accepted by a person."""
+COPIES = "(copies)"
+"""Stands for a table in tallies, below zero: of records that went to several tables, all rows but one of each."""
 DUPLICATE, FILTERED = "(duplicate)", "(filtered)"
 """Stand for tables in tallies: records that a declared rule has dropped."""
 DROPPED = (DUPLICATE, FILTERED)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from lakehouse.engines.jars import verified_jars
 from lakehouse.engines.spark.catalog import catalog_conf
+from lakehouse.engines.spark.given_server import EXTENSIONS, WORKER_DAEMON
 from lakehouse.settings import Platform, Settings
+from lakehouse.settings.secret import revealed
 from lakehouse.settings.shipped import locked_jars
 from lakehouse.settings.state import make_private
 
@@ -18,7 +20,6 @@ _REDACTED = r"(?i)secret|password|token|access[.]?key|credential|jaas|keystore[.
 _STATIC_SQL = {
     "spark.sql.catalogImplementation",
     "spark.sql.extensions",
-    "spark.sql.redaction.options.regex",
     "spark.sql.redaction.string.regex",
     "spark.sql.warehouse.dir",
 }
@@ -37,6 +38,7 @@ _JOINED = (
     "spark.jars",
     "spark.sql.extensions",
 )
+ENVIRONMENT = "environment"  # the folder of an executor that a packed environment is unpacked into
 # Kafka's Java client asks no other token endpoint than those that the JVM names, from version 4 on, and where it names
 # any.
 ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
@@ -63,7 +65,7 @@ def process_conf(settings: Settings) -> dict[str, str]:
     jars = verified_jars(locked_jars(settings.conf, "jars") / "jars.sha256", settings.state.jars / "spark")
     defaults = {
         "spark.master": platform.master or "local[*]",
-        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.extensions": EXTENSIONS,
         "spark.sql.catalogImplementation": "in-memory",
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
@@ -87,25 +89,54 @@ def process_conf(settings: Settings) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(scratch),
-            "spark.python.daemon.module": "lakehouse.engines.worker_daemon",
+            "spark.python.daemon.module": WORKER_DAEMON,
             "spark.sql.warehouse.dir": (state.root / "tmp" / "spark-warehouse").as_uri(),
         }
     else:
         # Executors elsewhere get them from the driver. A local one shares its class path: twice would be copied twice.
         defaults["spark.jars"] = ",".join(map(str, jars))
-    return _merged(defaults, {key: value for key, value in platform.conf.items() if not _is_session_key(key)})
+        defaults |= _cluster_conf(platform)
+    return _merged(defaults, fixed_conf(platform))
+
+
+def _cluster_conf(platform: Platform) -> dict[str, str]:
+    """What a cluster asks for. The key goes into the file that only its owner can read; Spark shows it nowhere."""
+    conf: dict[str, str] = {}
+    if platform.workers is not None and platform.workers.archive is not None:
+        conf["spark.archives"] = f"{platform.workers.archive}#{ENVIRONMENT}"
+    if platform.rpc_secret is not None:
+        conf |= {
+            "spark.authenticate": "true",
+            "spark.authenticate.secret": revealed(platform.rpc_secret),
+            "spark.network.crypto.enabled": "true",
+        }
+    return conf
+
+
+def workers_python(platform: Platform) -> str | None:
+    """The interpreter of workers on other machines; None where it is the platform's affair."""
+    if platform.workers is None:
+        return None
+    return platform.workers.python or f"./{ENVIRONMENT}/bin/python"
 
 
 def session_conf(settings: Settings) -> dict[str, str]:
     """What each session sets for itself: the catalog `lake` and how SQL behaves. Looks up the catalog's secrets."""
     defaults = {
         "spark.sql.session.timeZone": "UTC",
+        # Also where the server's own pattern leaves out what a catalog calls its secrets.
+        "spark.sql.redaction.options.regex": _REDACTED,
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # mapInArrow hands over batches of this many rows. Each batch has a price in Python, so not too few.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         **catalog_conf(settings.catalog),
     }
     return defaults | {key: value for key, value in settings.platform.conf.items() if _is_session_key(key)}
+
+
+def fixed_conf(platform: Platform) -> dict[str, str]:
+    """What of the platform's file only the start of a JVM can set."""
+    return {key: value for key, value in platform.conf.items() if not _is_session_key(key)}
 
 
 def is_local(platform: Platform) -> bool:

@@ -15,6 +15,7 @@ from grpc import StatusCode
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 
+from lakehouse.engines.spark.given_server import is_given
 from lakehouse.engines.spark.interrupts import cancelled_by_signals
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
@@ -30,6 +31,9 @@ _REMEDY = (
     "`lakehouse dev` starts the local one again by itself; without it, start that one with `lakehouse up --connect`, "
     "or correct `remote` in the platform's file."
 )
+_GIVEN_REMEDY = "have it started, or correct `remote` in the platform's file (SPARK_REMOTE, where that refers to it)."
+# Of a server elsewhere: PySpark would go on for ten minutes where TLS does not come about, and not say why.
+_HANDSHAKE_SECONDS = 10.0
 # Closed, and never collected: PySpark's SparkSession.__del__ waits for a pool of threads that all sessions of a process
 # share. Where the collector calls it while gRPC holds the lock of a later session's channel, the two wait for each
 # other for ever, and the run hangs (seen in PySpark 4.1.3).
@@ -47,6 +51,7 @@ class Remote:
     host: str
     port: int
     url: str = field(repr=False)  # it may hold a token
+    given: bool = False  # somebody else has started it
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -62,7 +67,7 @@ class Remote:
                 f"Platform {settings.platform.name!r}: its `remote` is not the address of a Spark Connect server.",
                 remedy="set `remote` to sc://host:port.",
             )
-        return cls(match[1].strip("[]"), int(match[2] or 15002), url)
+        return cls(match[1].strip("[]"), int(match[2] or 15002), url, given=is_given(settings.platform))
 
     @property
     def here(self) -> bool:
@@ -80,21 +85,49 @@ class Remote:
     def speaks(self, timeout: float) -> bool:
         """Whether a server shakes hands there: of a stopped process the system itself takes connections."""
         # Else gRPC would take a connection that a session of this process has open.
-        with grpc.insecure_channel(f"{self.host}:{self.port}", [("grpc.use_local_subchannel_pool", 1)]) as channel:
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        address = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        opened = (
+            grpc.secure_channel(address, grpc.ssl_channel_credentials(), options)
+            if self.secure and self.given
+            else grpc.insecure_channel(address, options)
+        )
+        with opened as channel:
             try:
                 grpc.channel_ready_future(channel).result(timeout)
             except grpc.FutureTimeoutError:
                 return False
         return True
 
+    @property
+    def secure(self) -> bool:
+        """Whether PySpark speaks TLS with it: where the address asks for it, or sends a token to another machine."""
+        parameters = [part.partition("=") for part in self.url.partition("/;")[2].split(";")]
+        if any(key == "use_ssl" and value.lower() == "true" for key, _, value in parameters):
+            return True
+        return self.host != "localhost" and any(key == "token" for key, _, _ in parameters)
+
+    @property
+    def remedy(self) -> str:
+        """What to do where it does not answer."""
+        return _GIVEN_REMEDY if self.given else _REMEDY
+
     def require(self) -> None:
-        """Insist that somebody listens there.
+        """Insist that somebody listens there, and that a given server speaks as the address says.
 
         Raises:
-            SparkUnreachable: Nobody does.
+            SparkUnreachable: Nobody does, or TLS does not come about.
         """
         if not self.answers():
-            raise SparkUnreachable(f"No Spark Connect server answers at {self.host}:{self.port}.", remedy=_REMEDY)
+            raise SparkUnreachable(f"No Spark Connect server answers at {self.host}:{self.port}.", remedy=self.remedy)
+        if self.given and not self.speaks(_HANDSHAKE_SECONDS):
+            spoken = "TLS" if self.secure else "HTTP/2 without TLS"
+            raise SparkUnreachable(
+                f"Something takes connections at {self.host}:{self.port}, and does not speak {spoken} as the address "
+                "of the Spark Connect server asks.",
+                remedy="ask for TLS with `;use_ssl=true`, or for none, as the server has it; a certificate of an own "
+                "authority needs GRPC_DEFAULT_SSL_ROOTS_FILE_PATH, a file that has the authority's.",
+            )
 
 
 def token_file(state: StateFolder) -> Path:
@@ -115,14 +148,21 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
     patience = settings.platform.stop_timeout_seconds
     session: SparkSession | None = None
     try:
-        session = _clean_session(remote, _with_key(remote, settings.state), patience)
+        address = remote.url if remote.given else _with_key(remote, settings.state)
+        session = _clean_session(remote, address, patience)
         with cancelled_by_signals(session.interruptAll):
             yield session
     except SparkConnectGrpcException as error:
+        if remote.given and session is None and error.getGrpcStatusCode() is StatusCode.UNAUTHENTICATED:
+            raise SparkUnreachable(
+                f"The Spark Connect server at {remote.host}:{remote.port} refuses the token of this address.",
+                remedy="give the address the server's token: `;token=${env:NAME}` in `remote`, or in SPARK_REMOTE.",
+            ) from None  # PySpark's own error repeats metadata of the call
         if not _server_is_gone(error, begun=session is not None):
             raise
         raise SparkUnreachable(
-            f"The Spark Connect server at {remote.host}:{remote.port} went away under this session.", remedy=_REMEDY
+            f"The Spark Connect server at {remote.host}:{remote.port} went away under this session.",
+            remedy=remote.remedy,
         ) from error
     finally:
         if session is not None:

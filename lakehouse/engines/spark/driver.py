@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,9 +22,15 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 from typing_extensions import override
 
-from lakehouse.engines.spark.conf import is_local, process_conf, scratch_folder
+from lakehouse.engines.spark.conf import is_local, process_conf, scratch_folder, workers_python
 from lakehouse.engines.spark.interrupts import cancelled_by_signals
 from lakehouse.engines.spark.properties import properties_file
+from lakehouse.engines.spark.registration import (
+    is_standalone,
+    registered_in_time,
+    require_executor,
+    require_master,
+)
 from lakehouse.engines.spark.texts import keep_texts
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
@@ -40,17 +47,22 @@ def new_driver(settings: Settings, *, app_name: str) -> Generator[SparkSession]:
 
     Raises:
         SparkDidNotStart: The JVM did not come up.
+        MasterUnreachable: No standalone master listens, or it does not register the driver in time.
+        NoFreeWorker: It did, and no executor took a task in time.
         JarMismatch: The JARs are not the locked ones.
     """
-    patience = settings.platform.stop_timeout_seconds
+    platform, patience = settings.platform, settings.platform.stop_timeout_seconds
+    if is_standalone(platform):
+        require_master(platform)
     with _environment(_python(settings)), ExitStack() as undo:
         gateway = _launch(settings)
         undo.callback(_end_process, gateway, patience)
-        with _signal_handlers_kept():
+        with _signal_handlers_kept(), registered_in_time(platform, partial(_end_by_force, gateway)):
             context = SparkContext(conf=SparkConf().setAppName(app_name), gateway=gateway)
         session = SparkSession(context)
         undo.callback(_stop, session, gateway, patience)
         with cancelled_by_signals(context.cancelAllJobs):
+            require_executor(session, context, platform)
             try:
                 yield session
             except Exception as error:
@@ -122,6 +134,8 @@ def last_words(log: Path) -> str:
 
 def _python(settings: Settings) -> dict[str, str]:
     """The Python of local workers is this one; on a cluster it is the platform's affair."""
+    if (python := workers_python(settings.platform)) is not None:
+        return {"PYSPARK_PYTHON": python}
     is_set = "PYSPARK_PYTHON" in os.environ or not is_local(settings.platform)
     return {} if is_set else {"PYSPARK_PYTHON": sys.executable}
 
@@ -177,6 +191,12 @@ def _end_process(gateway: JavaGateway, patience: float) -> None:
         process.kill()
         process.wait()
     gateway.close()
+
+
+def _end_by_force(gateway: JavaGateway) -> None:
+    process = _process(gateway)
+    if process is not None:
+        process.kill()
 
 
 def _process(gateway: JavaGateway) -> subprocess.Popen[bytes] | None:

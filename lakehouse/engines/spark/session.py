@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from lakehouse.engines.spark.conf import session_conf
+from lakehouse.engines.spark.conf import fixed_conf, is_local, session_conf
 from lakehouse.engines.spark.connect_client import connect_session
 from lakehouse.engines.spark.driver import new_driver
+from lakehouse.engines.spark.given_server import is_given, require_fit
 from lakehouse.engines.spark.interrupts import interrupts_unmasked
+from lakehouse.engines.spark.worker_environment import require_same_workers
 from lakehouse.errors import LakehouseError
-from lakehouse.settings import Settings
+from lakehouse.settings import Platform, Settings
 
 # Where PySpark makes an error it also writes it to stderr, values of the data included. What of an error may be told is
 # for those to say who catch it.
@@ -31,6 +33,7 @@ class _Running:
 
 
 _running: list[_Running] = []  # a process has at most one driver
+_fit: set[object] = set()  # platforms elsewhere whose server and workers this process has looked at
 
 
 @contextmanager
@@ -48,13 +51,29 @@ def spark_session(settings: Settings, *, app_name: str) -> Generator[SparkSessio
         SparkDidNotStart: The JVM did not come up.
         SparkUnreachable: Nobody answers where the Connect server should be.
         DriverMismatch: This process has a driver of another platform.
+        MasterUnreachable: No standalone master listens, or it does not register the driver in time.
+        NoFreeWorker: It did, and no executor took a task in time.
+        ServerUnfit: A given Connect server lacks what only its start can set.
+        WorkersDiffer: Workers on other machines have another Python, other packages or other code.
         JarMismatch: The JARs are not the locked ones.
     """
     opened = connect_session(settings) if settings.platform.mode == "connect" else _classic(settings, app_name)
     with opened as session, interrupts_unmasked():
         for key, value in session_conf(settings).items():
             session.conf.set(key, value)
+        _require_fit(session, settings.platform)
         yield session
+
+
+def _require_fit(session: SparkSession, platform: Platform) -> None:
+    """Look once at what somebody else has set up: a given server, the Python of workers on other machines."""
+    identity = (platform.name, platform.remote, platform.master)
+    if not (is_given(platform) or not is_local(platform)) or identity in _fit:
+        return
+    if is_given(platform):
+        require_fit(session, platform, fixed_conf(platform))
+    require_same_workers(session)
+    _fit.add(identity)
 
 
 @contextmanager
@@ -78,5 +97,6 @@ def _classic(settings: Settings, app_name: str) -> Generator[SparkSession]:
 
 def _identity(settings: Settings) -> object:
     """What cannot be changed in a running driver."""
-    conf = settings.platform.conf
-    return settings.platform.master, {key: conf[key] for key in conf if not key.startswith("spark.sql.")}
+    platform = settings.platform
+    fixed = {key: value for key, value in platform.conf.items() if not key.startswith("spark.sql.")}
+    return platform.master, platform.workers, fixed

@@ -19,6 +19,7 @@ from lakehouse.declarations import (
     Table,
 )
 from lakehouse.declarations.columns.column import aliases_of
+from lakehouse.declarations.routes import route_text
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import table_metadata
 from lakehouse.orchestration.run_context import MIRROR_TAG, STREAM_TAG
@@ -110,7 +111,7 @@ def declaration_digest(table: Table, stream: Stream | None = None) -> str:
         *([parts] if (parts := [(column.name, column.record) for column in table.columns if column.record]) else []),
     ]
     if stream is not None:
-        content.append((stream.topic, format_version(stream.format), repr(stream.route), repr(stream.start)))
+        content.append((stream.topic, format_version(stream.format), route_text(stream.route), repr(stream.start)))
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
 

@@ -11,6 +11,13 @@ from lakehouse.declarations import Declarations, Table
 from lakehouse.engines.spark import SparkUnreachable
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.checks.derived.definition import trust_judges
+from lakehouse.orchestration.checks.judged_state import (
+    judged_state,
+    judged_tables,
+    pinned_tables,
+    state_of,
+    with_state,
+)
 from lakehouse.orchestration.checks.profile.definition import distribution_judges
 from lakehouse.orchestration.checks.rules.definition import rule_judges
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
@@ -38,7 +45,7 @@ def table_checks(
     judges = judges_of(table, declarations)
     if not judges:
         return None
-    key = names.key(table.name)
+    key, judged = names.key(table.name), judged_tables(table.name, declarations)
 
     @dg.multi_asset_check(
         name=f"judge_{'__'.join(table.identifier)}",
@@ -68,7 +75,10 @@ def table_checks(
                 yield session()
 
             check_run = TableCheckRun(lake, table, shared, context.instance, context.log.info, context.run.run_id)
-            yield from _answers(check_run, [judge for judge in judges if judge.name in wanted])
+            states = {name: state_of(pinned) for name, pinned in pinned_tables(lake.catalog, judged).items()}
+            state = judged_state(table.name, declarations, states)
+            answers = _answers(check_run, [judge for judge in judges if judge.name in wanted])
+            yield from (with_state(answer, state) for answer in answers)
 
     return judge_table
 

@@ -41,7 +41,7 @@ class LakehouseSpark(LazyPySparkResource):
             LakehouseError: Spark could not be started or reached; see `lakehouse.engines.spark`.
         """
         settings = self._settings()
-        if settings.platform.mode == "classic":
+        if settings.platform.mode != "connect":
             _ = self.spark_session
         with spark_session(settings, app_name=app_name) as session:
             yield session

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import is_accepted
-from lakehouse.engines.kafka.statement import DROPPED, LOST, NO_TABLES, WITHOUT_RECORD, KafkaStatement
+from lakehouse.engines.kafka.statement import COPIES, DROPPED, LOST, NO_TABLES, WITHOUT_RECORD, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally, added, over_tables
 from lakehouse.proofs.audit.absence import as_if_present, joined
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE, KIND_NEW_EPOCH, KIND_REPROCESS, Link, rebases_totals
@@ -163,7 +163,7 @@ def _judge_moved(name: str, link: Link) -> Iterator[Finding]:
     That as many come as leave, and the very same offsets, is what `_judge_balance` says of a step that reads nothing.
     """
     statement, run = link.statement, link.sealed.seal.run_id
-    leaving = {t for t, by_p in statement.tallies.items() for tally in by_p.values() if tally.count < 0}
+    leaving = {t for t, by_p in statement.tallies.items() if t != COPIES for n in by_p.values() if n.count < 0}
     if link.kind == "maintenance":
         return  # it says again what another seal said
     if len(leaving) > (link.kind == KIND_REPROCESS) or (leaving and statement.counts.quarantined >= 0):

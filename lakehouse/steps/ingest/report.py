@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyiceberg.manifest import DataFile
 
 from lakehouse.declarations import Stream
-from lakehouse.engines.kafka.statement import NO_TABLES, Counts, KafkaStatement, Tallies
+from lakehouse.engines.kafka.statement import COPIES, NO_TABLES, Counts, KafkaStatement, Tallies
 from lakehouse.formats.decoded import SchemaId
 from lakehouse.protocol.commit import Published
 from lakehouse.steps.ingest.plan import IngestPlan
@@ -124,7 +124,7 @@ class IngestReport:
             rows={
                 table: sum(tally.count for tally in by_partition.values())
                 for table, by_partition in landed.tallies.items()
-                if table not in NO_TABLES
+                if table not in NO_TABLES and table != COPIES
             },
             counts=landed.counts,
             total_counts=statement.total_counts,

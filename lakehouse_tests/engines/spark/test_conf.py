@@ -6,10 +6,10 @@ import pytest
 
 from lakehouse.engines.jars import JarMismatch
 from lakehouse.engines.spark import ConnectServer, process_conf, session_conf, spark_conf
-from lakehouse.engines.spark.conf import ALLOWED_URLS
+from lakehouse.engines.spark.conf import ALLOWED_URLS, fixed_conf, workers_python
 from lakehouse.engines.spark.properties import properties_file
-from lakehouse.settings import KafkaSettings, Platform, Settings
-from lakehouse_tests.fixtures.spark import CONF, classic_platform, free_port, settings_of
+from lakehouse.settings import KafkaSettings, Platform, Settings, WorkersSettings, load_settings
+from lakehouse_tests.fixtures.spark import CONF, REPOSITORY, classic_platform, free_port, settings_of
 
 
 @pytest.fixture
@@ -106,3 +106,32 @@ def test_the_token_endpoint_of_kafka_is_one_that_java_may_ask(settings: Settings
     platform = Platform(name="far", mode="classic", master="spark://far:7077")
     far = process_conf(oidc.model_copy(update={"platform": platform}))
     assert far["spark.executor.extraJavaOptions"] == f"-D{ALLOWED_URLS}={endpoint}"
+
+
+def test_a_cluster_is_told_its_key_and_its_python_and_shows_neither(settings: Settings) -> None:
+    platform = Platform(
+        name="standalone",
+        mode="classic",
+        master="spark://host:7077",
+        rpc_secret="hunter2",
+        workers=WorkersSettings(archive="/srv/environment.tar.gz"),
+    )
+    conf = process_conf(settings.model_copy(update={"platform": platform}))
+    assert conf["spark.archives"] == "/srv/environment.tar.gz#environment"
+    assert workers_python(platform) == "./environment/bin/python"
+    assert (conf["spark.authenticate"], conf["spark.network.crypto.enabled"]) == ("true", "true")
+    assert conf["spark.authenticate.secret"] == "hunter2"
+    assert "hunter2" not in repr(platform)
+    own = platform.model_copy(update={"workers": WorkersSettings(python="/opt/lakehouse/bin/python")})
+    assert workers_python(own) == "/opt/lakehouse/bin/python"
+    assert "spark.archives" not in process_conf(settings.model_copy(update={"platform": own}))
+    assert "spark.authenticate" not in process_conf(settings)
+
+
+def test_the_shipped_cluster_is_read_and_each_of_its_settings_is_for_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_RPC_SECRET", "hunter2")
+    platform = load_settings(REPOSITORY / "conf", {"LAKEHOUSE_PLATFORM": "standalone"}).platform
+    assert "hunter2" not in repr(platform)
+    assert {"spark.driver.port", "spark.executor.cores", "spark.dynamicAllocation.enabled"} <= fixed_conf(
+        platform
+    ).keys()

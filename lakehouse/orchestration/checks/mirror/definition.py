@@ -11,6 +11,13 @@ from functools import cached_property
 import dagster as dg
 
 from lakehouse.declarations import Declarations, MirrorTables
+from lakehouse.orchestration.checks.judged_state import (
+    judged_state,
+    judged_tables,
+    pinned_tables,
+    state_of,
+    with_state,
+)
 from lakehouse.orchestration.checks.mirror import balance, contract, doubt, fold, ordering
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
@@ -105,7 +112,7 @@ def mirror_checks(
         names: how Dagster knows them.
     """
     assert tables.mirror.name in declarations.mirrors
-    key = names.key(tables.mirror.name)
+    key, judged = names.key(tables.mirror.name), judged_tables(tables.mirror.name, declarations)
 
     @dg.multi_asset_check(
         name=f"prove_{'_'.join(tables.mirror_table.identifier)}",
@@ -119,6 +126,9 @@ def mirror_checks(
     ) -> Iterator[dg.AssetCheckResult]:
         question = MirrorCheck(lake, tables, key)
         wanted = {check.name for check in context.selected_asset_check_keys}
-        yield from (answer(question) for name, (_, answer) in _CHECKS.items() if name in wanted)
+        states = {name: state_of(pinned) for name, pinned in pinned_tables(lake.catalog, judged).items()}
+        state = judged_state(tables.mirror.name, declarations, states)
+        answers = (answer(question) for name, (_, answer) in _CHECKS.items() if name in wanted)
+        yield from (with_state(answer, state) for answer in answers)
 
     return prove_mirror

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from lakehouse import seal_keys
-from lakehouse.engines.kafka.statement import Counts, KafkaStatement
+from lakehouse.engines.kafka.statement import COPIES, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.chain import KIND_REPROCESS
 from lakehouse.proofs.audit.coordinates import coordinates
@@ -93,7 +93,7 @@ def state(quarantine: str, selected: Reprocess, landed: WriteResult) -> KafkaSta
             tombstones=-selected.tombstones,
         ),
         valid_through_ms=previous.valid_through_ms,
-        reprocessed=landed.tallies,
+        reprocessed={name: by_p for name, by_p in landed.tallies.items() if name != COPIES},
         refused_last=selected.refused_last,
     ).after(previous)
 

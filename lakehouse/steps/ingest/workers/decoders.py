@@ -5,11 +5,27 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lakehouse.declarations import Avro, BySource, Declarations, Encoded, JsonSchema, Protobuf, Raw, Stream, ToTable
+from lakehouse.declarations import (
+    Avro,
+    ByField,
+    ByHeader,
+    BySource,
+    ByTopic,
+    Declarations,
+    Encoded,
+    JsonSchema,
+    Protobuf,
+    Raw,
+    Stream,
+    ToAll,
+    ToTable,
+)
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.declarations.policies.record_format import record_part
+from lakehouse.declarations.routes import targets_of
 from lakehouse.formats.avro import AvroDecoder, parse_writer_schema
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
+from lakehouse.formats.decoded import Decoded
 from lakehouse.formats.frames import RegistrySchemas, SingleSchema
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
 from lakehouse.formats.json_schema import JsonSchemaDecoder, JsonSchemaValidator
@@ -17,6 +33,7 @@ from lakehouse.formats.protobuf import MessageTypes, ProtobufDecoder, compile_pr
 from lakehouse.formats.raw import RawDecoder
 from lakehouse.formats.record_columns import RecordColumns
 from lakehouse.formats.routed_records import RecordDecoder, RoutedRecords
+from lakehouse.steps.ingest.workers.choosing import Choice, RecordRouter
 
 TableDecoder = JsonDecoder | RecordDecoder
 RoutingDecoder = RoutedDecoder | RoutedRecords | ChangeDecoder
@@ -33,7 +50,7 @@ class StreamDecoder:
         columns: table → its columns, where some hold parts of the record itself.
     """
 
-    values: TableDecoder | RoutingDecoder
+    values: TableDecoder | RoutingDecoder | RecordRouter
     tables: Mapping[str, str]
     columns: Mapping[str, RecordColumns]
 
@@ -72,14 +89,20 @@ def stream_decoder(
         return StreamDecoder(
             _one(stream, values[route.table], aliases[route.table], registered), {"": route.table}, with_parts
         )
-    by_route = {value: values[table] for value, table in route.routes.items()}
-    aliases_by_route = {value: aliases[table] for value, table in route.routes.items()}
+    exact = route.exact if isinstance(route, ByField) else None
+    if exact is None or not isinstance(route, ByField):
+        decoders = {name: _one(stream, values[name], aliases[name], registered) for name in stream.tables}
+        field = pa.schema([pa.field(route.field, pa.string())]) if isinstance(route, ByField) else None
+        router = _router(route, decoders, None if field is None else _one(stream, field, {}, registered))
+        return StreamDecoder(router, {name: name for name in stream.tables}, with_parts)
+    by_route = {value: values[table] for value, table in exact.items()}
+    aliases_by_route = {value: aliases[table] for value, table in exact.items()}
     if isinstance(stream.format, Encoded):
         make = _maker(stream.format, registered)
         chooser = make(pa.schema([pa.field(route.field, pa.string())]), {})
         each = {value: make(schema, aliases_by_route[value]) for value, schema in by_route.items()}
-        return StreamDecoder(RoutedRecords(route.field, chooser, each), dict(route.routes), with_parts)
-    return StreamDecoder(RoutedDecoder(route.field, by_route, aliases_by_route), dict(route.routes), with_parts)
+        return StreamDecoder(RoutedRecords(route.field, chooser, each), exact, with_parts)
+    return StreamDecoder(RoutedDecoder(route.field, by_route, aliases_by_route), exact, with_parts)
 
 
 def _one(
@@ -123,6 +146,37 @@ def _compiled(form: Protobuf) -> bytes:
         compiled = form.descriptor_set
     MessageTypes(compiled).named(form.message)
     return compiled
+
+
+@dataclass(frozen=True)
+class _Values:
+    """A table's decoder, asked for whole records."""
+
+    decoder: TableDecoder
+
+    def __call__(self, records: pa.RecordBatch) -> Decoded:
+        if isinstance(self.decoder, JsonDecoder):
+            return self.decoder.decode(records.column("value"))
+        return self.decoder.decode(records.column("value"), records.column("headers"))
+
+
+def _router(
+    route: ToAll | ByField | ByHeader | ByTopic, decoders: Mapping[str, TableDecoder], field_of: TableDecoder | None
+) -> RecordRouter:
+    values = {name: _Values(decoder) for name, decoder in decoders.items()}
+    if isinstance(route, ToAll):
+        return RecordRouter(None, values)
+    choice = Choice(
+        {value: targets_of(tables) for value, tables in route.routes.items() if isinstance(value, str)},
+        [(value, targets_of(tables)) for value, tables in route.routes.items() if not isinstance(value, str)],
+    )
+    return RecordRouter(
+        choice,
+        values,
+        header=route.header if isinstance(route, ByHeader) else "",
+        field=route.field if isinstance(route, ByField) else "",
+        field_of=None if field_of is None else _Values(field_of),
+    )
 
 
 def _changes(

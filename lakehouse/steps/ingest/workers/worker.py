@@ -5,7 +5,7 @@ stream has, each record is fetched and decoded once.
 """
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow.compute
 
 from lakehouse.contracts.rules import BatchRule, Rules
 from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
-from lakehouse.engines.kafka.statement import FILTERED
+from lakehouse.engines.kafka.statement import COPIES, FILTERED
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.formats.changes import ChangeDecoder
 from lakehouse.formats.headers import read_headers
@@ -27,6 +27,7 @@ from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget
 from lakehouse.steps.ingest.received import Received
 from lakehouse.steps.ingest.workers.broken_columns import count_column
+from lakehouse.steps.ingest.workers.choosing import Part, RecordRouter, copied_rows, whole_or_none
 from lakehouse.steps.ingest.workers.decoders import RoutingDecoder, TableDecoder
 from lakehouse.steps.ingest.workers.required_fields import solid
 from lakehouse.steps.ingest.workers.task_report import TaskReport, ipc_bytes
@@ -41,7 +42,7 @@ class IngestTask:
 
     Args:
         topics: what the numbers of stream partitions mean.
-        decoder: for a stream with one table, one that finds the route by a field, or one for changes.
+        decoder: for a stream with one table, one that finds the route by a field, the general way, or one for changes.
         tables: route → table; the one route of a single table is the empty string, and changelogs are their own.
         rules: table → its compiled contract rules.
         targets: table → where its files go, quarantine included.
@@ -53,7 +54,7 @@ class IngestTask:
     topics: TopicNumbers
     run_id: str
     prefix: str
-    decoder: TableDecoder | RoutingDecoder
+    decoder: TableDecoder | RoutingDecoder | RecordRouter
     tables: Mapping[str, str]
     rules: Mapping[str, Rules]
     targets: Mapping[str, WriteTarget]
@@ -84,9 +85,8 @@ class IngestTask:
     def sort(self, records: pa.RecordBatch) -> tuple[list[tuple[str, pa.RecordBatch]], dict[int, RecordError]]:
         """The rows that records of a batch would become, by table, and which would go to quarantine, and why."""
         work, errors = _TaskWork(self, self.prefix), dict[int, RecordError]()
-        parts = [work.kept(records, *part) for part in work.decoded(records, errors)]
-        rows = [(table, work.judged(table, places, columns, errors)[1]) for table, places, columns in parts]
-        return rows, errors
+        parts = work.parts(records, errors)
+        return [(table, columns) for table, _, columns in parts], errors
 
 
 @dataclass
@@ -104,14 +104,34 @@ class _TaskWork:
             return
         self._count(records)
         errors: dict[int, RecordError] = {}
-        for part in self.decoded(records, errors):
-            table, rows, columns = self.kept(records, *part)
-            kept, batch = self.judged(table, rows, columns, errors)
+        for table, kept, batch in self.parts(records, errors):
             if batch.num_rows:
                 self._write(table, records, kept, batch)
         if errors:
             self._quarantine(records, errors)
         self.received.take(records, {row: error.error_class for row, error in errors.items()})
+
+    def parts(self, records: pa.RecordBatch, errors: dict[int, RecordError]) -> Iterable[Part]:
+        """Table, the input rows that it gets (None: all of them), and their columns, as filters and rules let pass.
+
+        A record that is for several tables goes to all of them or to none.
+        """
+        wanted = (self.kept(records, *part) for part in self.decoded(records, errors))
+        parts = ((table, *self.judged(table, rows, columns, errors)) for table, rows, columns in wanted)
+        if not isinstance(self.task.decoder, RecordRouter):
+            return parts
+        whole = whole_or_none(list(parts), errors)
+        self._count_copies(records, whole)
+        return whole
+
+    def _count_copies(self, records: pa.RecordBatch, parts: Sequence[Part]) -> None:
+        """Tally, below zero, each row of a record but one: what is left is each record once."""
+        extra = copied_rows(parts, records.num_rows)
+        if len(extra):
+            numbers, offsets = records.column("partition").to_numpy()[extra], records.column("offset").to_numpy()[extra]
+            tallies = self.tallies.setdefault(COPIES, {})
+            for partition in np.unique(numbers).tolist():
+                tallies[partition] = tallies.get(partition, Tally()) - Tally.of(offsets[numbers == partition])
 
     def kept(
         self,
@@ -145,6 +165,11 @@ class _TaskWork:
         self, records: pa.RecordBatch, errors: dict[int, RecordError]
     ) -> Iterator[tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]]:
         decoder, values, headers = self.task.decoder, records.column("value"), records.column("headers")
+        if isinstance(decoder, RecordRouter):
+            parts, observed = decoder.decode(records, self.task.topics, errors)
+            self.report.note(observed)
+            yield from parts
+            return
         if isinstance(decoder, RoutedDecoder | RoutedRecords | ChangeDecoder):
             routed = self._routed(decoder, records)
             self.report.note(routed.observed)

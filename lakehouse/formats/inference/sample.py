@@ -1,0 +1,152 @@
+"""Which columns the records of a sample would need: a proposal for a person to look at, never more."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from lakehouse.formats.inference.proposal import Proposal, ProposedNames, is_name, struct_type
+
+_LONG = 2**63
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+MOST_FIELDS = 200
+"""Of an object with more fields than a person would declare, its keys are data: it becomes a map."""
+
+
+@dataclass
+class SampledValues:
+    """What the values at one place were.
+
+    Attributes:
+        times: how often there was one, null included.
+        nulls: how often it was null.
+        kinds: what it was otherwise: `bool`, `long`, `double`, `timestamp`, `date`, `string`, `object`, `list`.
+        fields: of objects, by their names in messages, in the order in which they came.
+        element: of lists.
+    """
+
+    times: int = 0
+    nulls: int = 0
+    kinds: set[str] = field(default_factory=set[str])
+    fields: dict[str, "SampledValues"] = field(default_factory=dict[str, "SampledValues"])
+    element: "SampledValues | None" = None
+
+    def add(self, value: Any) -> None:
+        """Look at one more value."""
+        self.times += 1
+        match value:
+            case None:
+                self.nulls += 1
+            case dict():
+                self.kinds.add("object")
+                for name, inner in value.items():
+                    self.fields.setdefault(name, SampledValues()).add(inner)
+            case list():
+                self.kinds.add("list")
+                self.element = self.element or SampledValues()
+                for inner in value:
+                    self.element.add(inner)
+            case _:
+                self.kinds.add(_kind(value))
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "long" if -_LONG <= value < _LONG else "string"
+    if isinstance(value, float):
+        return "double"
+    text = str(value)
+    return "timestamp" if _TIMESTAMP.fullmatch(text) else "date" if _DATE.fullmatch(text) else "string"
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What a sample says.
+
+    Attributes:
+        columns: in the order in which messages have them.
+        records: that were looked at, and were objects.
+        others: that were none: no JSON, no object, no value.
+    """
+
+    columns: tuple[Proposal, ...]
+    records: int
+    others: int
+
+
+def infer(values: Iterable[bytes | None]) -> Inferred:
+    """Look through values of JSON."""
+    whole, others = SampledValues(), 0
+    for value in values:
+        try:
+            record = None if value is None else msgspec.json.decode(value)
+        except msgspec.MsgspecError:
+            record = None
+        if isinstance(record, dict):
+            whole.add(record)
+        else:
+            others += 1
+    return Inferred(columns_of_fields(whole.fields, whole.times), whole.times, others)
+
+
+def columns_of_fields(fields: Mapping[str, SampledValues], records: int) -> tuple[Proposal, ...]:
+    """A column for each field of so many records."""
+    names, columns = ProposedNames(), list[Proposal]()
+    for source, seen in fields.items():
+        text, remark = type_of(seen)
+        nullable = seen.nulls > 0 or seen.times < records or not seen.kinds
+        columns.append(names.column(source, text, nullable=nullable, remark=remark))
+    return tuple(columns)
+
+
+def type_of(seen: SampledValues) -> tuple[str, str]:
+    """The type as Python text, and what a person should look at."""
+    kinds = seen.kinds
+    if not kinds:
+        return "StringType()", "only null was seen"
+    if kinds == {"object"}:
+        return _struct(seen)
+    if kinds == {"list"}:
+        element, remark = type_of(seen.element or SampledValues())
+        has_null = seen.element is None or seen.element.nulls > 0 or not seen.element.kinds
+        return f"ArrayType({element}{'' if has_null else ', containsNull=False'})", remark
+    if kinds <= {"long", "double"}:
+        return ("DoubleType()" if "double" in kinds else "LongType()"), ""
+    if len(kinds) > 1:
+        seen_kinds = f"{' and '.join(sorted(kinds))} were seen"
+        is_text = kinds <= {"date", "timestamp", "string"}
+        return "StringType()", f"as text: {seen_kinds}" if is_text else f"{seen_kinds}, of which a record has to be one"
+    return {
+        "bool": "BooleanType()",
+        "timestamp": "TimestampType()",
+        "date": "DateType()",
+        "string": "StringType()",
+    }[next(iter(kinds))], ""
+
+
+def _struct(seen: SampledValues) -> tuple[str, str]:
+    objects = seen.times - seen.nulls
+    unnamed = [name for name in seen.fields if not is_name(name)]
+    folded = {name.casefold() for name in seen.fields}
+    if not seen.fields or unnamed or len(folded) < len(seen.fields) or len(seen.fields) > MOST_FIELDS:
+        merged = SampledValues()
+        for inner in seen.fields.values():
+            merged.kinds |= inner.kinds
+            merged.fields |= inner.fields
+            merged.element = merged.element or inner.element
+            merged.times, merged.nulls = merged.times + inner.times, merged.nulls + inner.nulls
+        value, _ = type_of(merged)
+        return f"MapType(StringType(), {value})", "a map, as its keys are no names of columns"
+    parts: list[Proposal] = []
+    remarks: list[str] = []
+    for name, inner in seen.fields.items():
+        text, remark = type_of(inner)
+        nullable = inner.nulls > 0 or inner.times < objects or not inner.kinds
+        parts.append(Proposal(name, text, nullable))
+        remarks += [f"{name}: {remark}"] if remark else []
+    return struct_type(parts), "; ".join(remarks)

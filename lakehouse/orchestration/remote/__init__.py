@@ -1,0 +1,1 @@
+"""Steps in drivers of their own: asked for by Dagster's process, done by `lakehouse.remote_step`, told by Pipes."""
