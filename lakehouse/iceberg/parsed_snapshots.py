@@ -7,7 +7,10 @@ was parsed before was nine tenths of that.
 from collections.abc import Sequence
 from typing import Any
 
+from pyiceberg.exceptions import ValidationError
 from pyiceberg.table.snapshots import Snapshot
+
+from lakehouse.iceberg.contradictions.values import odd_snapshot
 
 _MOST = 20_000
 # Snapshot id → the JSON that was parsed, and what it became. Ids are random, and equal JSON decides, not the id.
@@ -22,6 +25,7 @@ def parsed_snapshots(documents: Sequence[dict[str, Any]]) -> list[Snapshot]:
 
     Raises:
         pydantic.ValidationError: one of them is no snapshot.
+        pyiceberg.exceptions.ValidationError: one has a value of another type than Java takes.
     """
     if len(_parsed) > _MOST:
         _parsed.clear()
@@ -34,5 +38,7 @@ def _parse(document: dict[str, Any]) -> Snapshot:
     if known is not None and (known[0] is document or known[0] == document):
         return known[1]
     snapshot = Snapshot.model_validate(document)
+    if (odd := odd_snapshot(document)) is not None:
+        raise ValidationError(odd)
     _parsed[snapshot_id] = (document, snapshot)
     return snapshot

@@ -72,23 +72,23 @@ def reached_only_by(removed: Sequence[Snapshot], previous: Table, current: Table
     return Reached(frozenset(data.values()), frozenset((*lists.values(), *unreached.values(), *statistics.values())))
 
 
-def reached_files(table: Table) -> Iterator[str]:
-    """All files that a table's metadata refer to, the document with them; some may be named several times.
-
-    Older documents come into it as long as they are there: commits delete the oldest.
+def needed_files(table: Table) -> Iterator[str]:
+    """All files without which a table cannot be read, its document first; some may be named several times.
 
     Raises:
         FileNotFoundError: a list of manifests, or a manifest, is gone.
     """
     yield table.metadata_location
-    for entry in table.metadata.metadata_log:
-        if table.io.new_input(entry.metadata_file).exists():
-            yield entry.metadata_file
     yield from (snapshot.manifest_list for snapshot in table.metadata.snapshots)
     for path in dict.fromkeys(manifest.manifest_path for manifest in _manifests(table)):
         yield path
         yield from live_paths(table.io, path)
     yield from _statistics(table)
+
+
+def older_documents(table: Table) -> Iterator[str]:
+    """The documents in a table's metadata log. No reader needs one, and any commit may delete the oldest."""
+    return (entry.metadata_file for entry in table.metadata.metadata_log)
 
 
 def delete_files(table: Table, paths: Collection[str], others: Collection[str]) -> int:

@@ -88,12 +88,13 @@ class MetadataFileDamaged(LakehouseError):
         gone: it is not in storage; otherwise it is there, and cannot be read.
     """
 
-    def __init__(self, table: str, path: str, reason: str = "") -> None:
+    def __init__(self, table: str, path: str, reason: str = "", remedy: str = "") -> None:
         defect = f"cannot be read ({reason})" if reason else "is in the catalog, and not in storage"
         document = f"metadata file {path.rpartition('/')[2]} {defect}" if path else "the catalog names no metadata file"
         super().__init__(
             f"{table}: {document}.",
-            remedy="restore the file from a backup; or drop the table without purging it, and register it with the "
+            remedy=remedy
+            or "restore the file from a backup; or drop the table without purging it, and register it with the "
             "newest metadata file of its folder that is whole",
         )
         self.table, self.path, self.gone = table, path, bool(path) and not reason

@@ -48,8 +48,10 @@ _SECRETS = (("rpc_secret",),)
 _Model = TypeVar("_Model", bound=BaseModel)
 # Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
 _HARMLESS = {
+    "bad_value",
     "bool_parsing",
     "bool_type",
+    "contradiction",
     "dict_type",
     "extra_forbidden",
     "float_parsing",

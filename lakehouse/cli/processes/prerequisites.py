@@ -1,9 +1,11 @@
 """What has to be on a machine before Spark or a broker of our own can start: Java, and the locked JARs."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from rich.console import Console
 
+from lakehouse.engines.class_path import sets_of
 from lakehouse.engines.jars import JarMismatch, fetch_jars, verified_jars
 from lakehouse.engines.java import JavaUnusable, require_java
 from lakehouse.engines.maven import REMEDY, has_maven
@@ -12,6 +14,15 @@ from lakehouse.settings import Settings
 from lakehouse.settings.shipped import locked_jars
 
 SETS = {"jars": "spark", "broker": "broker"}  # folder of the lock → folder of the JARs, in the state
+
+
+def jar_projects(settings: Settings) -> list[str]:
+    """Folders of the locks that Spark needs: its own, and one for each storage or database that its catalog is in."""
+    return ["jars", *(f"jars/{name}" for name in sets_of(settings))]
+
+
+def _folder(settings: Settings, project: str) -> Path:
+    return settings.state.jars / SETS.get(project, Path(project).name)
 
 
 class PrerequisiteMissing(LakehouseError):
@@ -32,7 +43,10 @@ def bring_prerequisites(settings: Settings, console: Console, *, broker: bool = 
         JarsNotFetched: Maven is missing or failed.
         JarMismatch: what was brought is not what the lock says.
     """
-    wanted = [*(["jars"] * (settings.platform.master is not None)), *(["broker"] * (broker and settings.kafka.local))]
+    wanted = [
+        *(jar_projects(settings) if settings.platform.master is not None else []),
+        *(["broker"] * (broker and settings.kafka.local)),
+    ]
     if not wanted:
         return
     absent = list(_absent(settings, wanted))
@@ -54,14 +68,14 @@ def bring_jars(settings: Settings, project: str, console: Console) -> int:
 
     Args:
         settings: where the lock, the JARs and their source are.
-        project: a key of `SETS`.
+        project: a key of `SETS`, or one of `jar_projects`.
         console: where progress is shown.
 
     Returns:
         How many JARs it has.
     """
     lock = locked_jars(settings.conf, project)
-    folder = settings.state.jars / SETS[project]
+    folder = _folder(settings, project)
     return len(
         fetch_jars(lock / "pom.xml", folder, lock / "jars.sha256", source=settings.jars, console=console),
     )
@@ -70,6 +84,6 @@ def bring_jars(settings: Settings, project: str, console: Console) -> int:
 def _absent(settings: Settings, projects: Iterable[str]) -> Iterator[str]:
     for project in projects:
         try:
-            verified_jars(locked_jars(settings.conf, project) / "jars.sha256", settings.state.jars / SETS[project])
+            verified_jars(locked_jars(settings.conf, project) / "jars.sha256", _folder(settings, project))
         except JarMismatch:
             yield project

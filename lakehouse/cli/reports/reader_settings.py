@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 from lakehouse.engines.spark import catalog_conf
 from lakehouse.engines.spark.connect_client import Remote, token_file
 from lakehouse.settings import CatalogSettings, Settings
+from lakehouse.settings.catalogs.properties import typed_properties
 from lakehouse.settings.plain_secret import names_a_secret
 from lakehouse.settings.secret import LateSecret, revealed
 
@@ -40,7 +41,7 @@ def pyiceberg(settings: Settings) -> Iterator[str]:
     catalog = settings.catalog
     yield from (f"export {_PYICEBERG}TYPE={catalog.type}", f"export {_PYICEBERG}URI={_address_in_shell(catalog)}")
     yield f"export {_PYICEBERG}WAREHOUSE={shlex.quote(catalog.warehouse)}"
-    for key, value in catalog.properties.items():
+    for key, value in _properties(catalog).items():
         if "_" in key:  # PyIceberg reads one as a dash
             yield f"# {key}: no variable can name it; write it into .pyiceberg.yaml, under catalog: lake:"
             continue
@@ -111,7 +112,7 @@ def trino(settings: Settings) -> Iterator[str]:
     if catalog.type == "rest":
         yield from ("iceberg.catalog.type=rest", f"iceberg.rest-catalog.uri={_shown_address(catalog)}")
         yield f"iceberg.rest-catalog.warehouse={catalog.warehouse}"
-        if {"token", "credential"} & catalog.properties.keys():
+        if {"token", "credential"} & _properties(catalog).keys():
             yield "iceberg.rest-catalog.security=OAUTH2"
     elif (url := make_url(_shown_address(catalog))).get_backend_name() == "postgresql":
         yield from ("iceberg.catalog.type=jdbc", "iceberg.jdbc-catalog.driver-class=org.postgresql.Driver")
@@ -125,9 +126,9 @@ def trino(settings: Settings) -> Iterator[str]:
         yield f"iceberg.jdbc-catalog.connection-password={password}"
     else:
         yield "# Trino has no driver for SQLite: have a REST catalog, or PostgreSQL, for what Trino shall read."
-    if any(key.startswith("s3.") for key in catalog.properties):
+    if any(key.startswith("s3.") for key in _properties(catalog)):
         yield "fs.native-s3.enabled=true"
-    for key, value in catalog.properties.items():
+    for key, value in _properties(catalog).items():
         if key in _TRINO:
             yield f"{_TRINO[key]}={_in_trino(key, value)}"
         elif catalog.type == "rest":
@@ -142,6 +143,11 @@ READERS: Mapping[str, Callable[[Settings], Iterator[str]]] = {
     "notebook": notebook,
     "trino": trino,
 }
+
+
+def _properties(catalog: CatalogSettings) -> dict[str, str | SecretStr]:
+    """PyIceberg's properties; secrets stay hidden."""
+    return {**typed_properties(catalog, "python"), **catalog.properties}
 
 
 def _shown_address(catalog: CatalogSettings) -> str:
@@ -185,7 +191,7 @@ def _in_trino(key: str, value: str | SecretStr) -> str:
 
 
 def _duckdb_secrets(catalog: CatalogSettings) -> Iterator[str]:
-    for key, value in catalog.properties.items():
+    for key, value in _properties(catalog).items():
         if key == "credential":
             text = _in_duckdb(key, value)
             yield from (f"CLIENT_ID split_part({text}, ':', 1)", f"CLIENT_SECRET split_part({text}, ':', 2)")

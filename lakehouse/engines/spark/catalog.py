@@ -1,24 +1,15 @@
 """The catalog `lake` as Spark wants it told, derived from the same settings that PyIceberg reads."""
 
-from collections.abc import Callable
-
 from pydantic import SecretStr
 from sqlalchemy import URL, make_url
 
 from lakehouse.settings import CatalogSettings, SettingsError
+from lakehouse.settings.catalogs.properties import Reveal, in_the_clear, java_properties
 
 LAKE = "spark.sql.catalog.lake"
-# Settings of PyIceberg that mean nothing to Iceberg's Java side, or the opposite of what its own key would.
-_PYTHON_ONLY = ("py-", "pool_", "echo", "init_catalog_tables", "downcast-ns-timestamp-to-us-on-write")
-# The two implementations agree on most names; these are the exceptions.
-_RENAMED = {"s3.region": "client.region", "user": "jdbc.user", "password": "jdbc.password"}
 
 
-def _value(_key: str, secret: SecretStr) -> str:
-    return secret.get_secret_value()
-
-
-def catalog_conf(catalog: CatalogSettings, *, reveal: Callable[[str, SecretStr], str] = _value) -> dict[str, str]:
+def catalog_conf(catalog: CatalogSettings, *, reveal: Reveal = in_the_clear) -> dict[str, str]:
     """Spark's configuration of the catalog; secrets are looked up here, so keep the answer off command lines.
 
     Args:
@@ -28,7 +19,11 @@ def catalog_conf(catalog: CatalogSettings, *, reveal: Callable[[str, SecretStr],
     Raises:
         SettingsError: Spark cannot reach this kind of catalog.
     """
-    address = reveal(f"{LAKE}.uri", catalog.uri) if isinstance(catalog.uri, SecretStr) else catalog.uri
+
+    def by_full_key(key: str, secret: SecretStr) -> str:
+        return reveal(f"{LAKE}.{key}", secret)
+
+    address = by_full_key("uri", catalog.uri) if isinstance(catalog.uri, SecretStr) else catalog.uri
     conf = {
         LAKE: "org.apache.iceberg.spark.SparkCatalog",
         # A cached table would show an hour-old main, and a cached catalog another step's branch.
@@ -39,10 +34,7 @@ def catalog_conf(catalog: CatalogSettings, *, reveal: Callable[[str, SecretStr],
         conf |= {f"{LAKE}.type": "rest", f"{LAKE}.uri": address}
     else:
         conf |= {f"{LAKE}.{key}": value for key, value in _jdbc(catalog, address).items()}
-    for key, value in catalog.properties.items():
-        if not key.startswith(_PYTHON_ONLY):
-            name = f"{LAKE}.{_RENAMED.get(key, key)}"
-            conf[name] = reveal(name, value) if isinstance(value, SecretStr) else value
+    conf |= {f"{LAKE}.{key}": value for key, value in java_properties(catalog, by_full_key).items()}
     return conf
 
 

@@ -7,16 +7,20 @@ included, so that all sessions of one JVM can have catalogs of their own. No sec
 import os
 from pathlib import Path
 
-from lakehouse.engines.jars import verified_jars
+from lakehouse.engines.class_path import class_path
 from lakehouse.engines.spark.catalog import catalog_conf
 from lakehouse.engines.spark.given_server import EXTENSIONS, WORKER_DAEMON
 from lakehouse.settings import Platform, Settings
 from lakehouse.settings.secret import revealed
-from lakehouse.settings.shipped import locked_jars
 from lakehouse.settings.state import make_private
 
-# What Spark's own pattern leaves out, a REST catalog's `credential` above all, is redacted in its logs and pages too.
-_REDACTED = r"(?i)secret|password|token|access[.]?key|credential|jaas|keystore[.]key"
+# What Spark's own pattern leaves out, a REST catalog's `credential` above all, is redacted in its logs and pages too:
+# whatever `settings/plain_secret.py` takes for the name of a secret.
+REDACTED = (
+    r"(?i)secret|passw|pwd|passphrase|token|access[._-]?key|credential|authorization|cookie|jaas|user[._-]?info"
+    r"|connection[._-]?string|oauthbearer|keystore[.]key|key[.]pem"
+    r"|(shared|account|api|private|encryption|decryption|signing|sse)[._-](account[._-])?key|shared-key"
+)
 _STATIC_SQL = {
     "spark.sql.catalogImplementation",
     "spark.sql.extensions",
@@ -62,14 +66,14 @@ def process_conf(settings: Settings) -> dict[str, str]:
         JarMismatch: The JARs are not the locked ones.
     """
     platform, state = settings.platform, settings.state
-    jars = verified_jars(locked_jars(settings.conf, "jars") / "jars.sha256", settings.state.jars / "spark")
+    jars = class_path(settings)
     defaults = {
         "spark.master": platform.master or "local[*]",
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.catalogImplementation": "in-memory",
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
-        "spark.redaction.regex": _REDACTED,
+        "spark.redaction.regex": REDACTED,
         "spark.ui.enabled": "false",
         "spark.log.level": "WARN",
         # PySpark asks the JVM eight more questions for each column and function, so that errors can name a line.
@@ -125,7 +129,7 @@ def session_conf(settings: Settings) -> dict[str, str]:
     defaults = {
         "spark.sql.session.timeZone": "UTC",
         # Also where the server's own pattern leaves out what a catalog calls its secrets.
-        "spark.sql.redaction.options.regex": _REDACTED,
+        "spark.sql.redaction.options.regex": REDACTED,
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # mapInArrow hands over batches of this many rows. Each batch has a price in Python, so not too few.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",

@@ -17,7 +17,8 @@ def restore(settings: CatalogSettings, folder: Path) -> Contents:
     The backup stays as it is. A restore that was interrupted before the catalog was there is begun anew.
 
     Raises:
-        BackupError: it is no whole backup, it was taken at another place, or there is a lakehouse already.
+        BackupError: it is no whole backup, it was taken at another place, or there is a lakehouse already, or a
+            part of one.
     """
     places, contents = places_of(settings), _contents(folder)
     if contents.warehouse != settings.warehouse:
@@ -30,6 +31,13 @@ def restore(settings: CatalogSettings, folder: Path) -> Contents:
         raise BackupError(
             f"There is a catalog at {places.database}.",
             remedy=f"move {places.database} (with its -wal and -shm) and {places.warehouse} away first",
+        )
+    if left := [path for path in _companions(places.database) if path.exists()]:
+        raise BackupError(
+            f"There is no catalog at {places.database}, and beside its place {', '.join(path.name for path in left)}: "
+            "of an earlier catalog, and SQLite would play what is in it into the one that is put back.",
+            remedy=f"move {', '.join(map(str, left))} to where that catalog is now (its last commits may be in there "
+            "alone), or away",
         )
     files = [path for path in (folder / WAREHOUSE).rglob("*") if path.is_file()]
     if len(files) < contents.files:
@@ -47,6 +55,11 @@ def restore(settings: CatalogSettings, folder: Path) -> Contents:
     partial.replace(places.database)
     sync_files([str(places.database)])
     return contents
+
+
+def _companions(database: Path) -> list[Path]:
+    """What SQLite keeps beside a database while it is open, and leaves there when its process is killed."""
+    return [database.with_name(database.name + suffix) for suffix in ("-wal", "-shm", "-journal")]
 
 
 def _contents(folder: Path) -> Contents:

@@ -1,11 +1,12 @@
 """Taking a backup of a lake in use: first the catalog as it is at one moment, then the files that it refers to.
 
-Meanwhile others publish, which takes no file away, and expire snapshots, which may. Then a file is gone before it was
-linked, and all begins again from a newer catalog. What was linked stays, so each try has less to do.
+Meanwhile others publish and expire snapshots. Both may take away a file before it was linked. An older document is left
+out then; without a file that a table needs, all begins again from a newer catalog. So each file is linked as soon as it
+is known, the tables' documents before all else; and what was linked stays, so each try has less to do.
 """
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from tenacity import retry_if_exception_type
 
 from lakehouse.iceberg.durable_files import local_path, sync_files
 from lakehouse.iceberg.names import name_of
-from lakehouse.iceberg.reachable_files import reached_files
+from lakehouse.iceberg.reachable_files import needed_files, older_documents
 from lakehouse.protocol.backup.layout import (
     CONTENTS,
     DATABASE,
@@ -84,28 +85,59 @@ def _take(settings: CatalogSettings, folder: Path, warehouse: Path) -> Backup:
     taken, database = datetime.now(UTC), folder / DATABASE
     _copy_database(places_of(settings).database, database)
     failpoint("backup.between")
-    files, outside, tables = set[Path](), 0, 0
+    linking = _Linking(warehouse, folder / WAREHOUSE)
     catalog = open_catalog(settings.model_copy(update={"uri": f"sqlite:///{database}"}))
     try:
-        for entry in catalog.entries():
+        entries = list(catalog.entries())
+        for entry in entries:
             if entry.identifier[0].endswith(":"):
                 raise BackupError(
                     f"The database also holds {name_of(entry.identifier)}, which is another catalog's.",
                     remedy="back up the database by SQLite's `.backup`, and then the folders of both warehouses",
                 )
-            tables += 1
-            for location in reached_files(catalog.load_table(entry.identifier)):
-                path = local_path(location)
-                if path is not None and path.is_relative_to(warehouse):
-                    files.add(path)
-                else:
-                    outside += 1
+            linking.link(entry.metadata_location)
+        for entry in entries:
+            table = catalog.load_table(entry.identifier)
+            for location in needed_files(table):
+                linking.link(location)
+            for location in older_documents(table):
+                with suppress(FileNotFoundError):
+                    linking.link(location)
     finally:
         catalog.close()
-    copied = [target for path in sorted(files) if put(path, target := folder / WAREHOUSE / path.relative_to(warehouse))]
+    copied = [target for target, is_copy in linking.targets.items() if is_copy]
     sync_files([str(database), *map(str, copied)], tops=[str(folder)])
-    contents = Contents(settings.warehouse, tables, len(files), taken.isoformat(timespec="seconds"), outside)
-    return Backup(contents, len(files) - len(copied), len(copied))
+    files, outside = len(linking.targets), len(linking.outside)
+    contents = Contents(settings.warehouse, len(entries), files, taken.isoformat(timespec="seconds"), outside)
+    return Backup(contents, files - len(copied), len(copied))
+
+
+class _Linking:
+    """The files of one try.
+
+    Args:
+        warehouse: where they are.
+        folder: where they go.
+    """
+
+    def __init__(self, warehouse: Path, folder: Path) -> None:
+        self._warehouse, self._folder = warehouse, folder
+        self.targets: dict[Path, bool] = {}
+        """File in the backup → whether it is a copy."""
+        self.outside: set[str] = set()
+        """Locations outside of the warehouse."""
+
+    def link(self, location: str) -> None:
+        """Have a file in the backup, too.
+
+        Raises:
+            FileNotFoundError: it is gone.
+        """
+        path = local_path(location)
+        if path is None or not path.is_relative_to(self._warehouse):
+            self.outside.add(location)
+        elif (target := self._folder / path.relative_to(self._warehouse)) not in self.targets:
+            self.targets[target] = put(path, target)
 
 
 def _copy_database(source: Path, target: Path) -> None:

@@ -17,7 +17,7 @@ from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Identifier, Properties
 
-from lakehouse.iceberg.contradictions import contradiction_in
+from lakehouse.iceberg.contradictions.contradiction import contradiction_in
 from lakehouse.iceberg.durable_files import local_path, sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA
@@ -159,6 +159,8 @@ def short_reason(error: Exception) -> str:
     return str(error) if isinstance(error, NoDocumentError) else type(error).__name__
 
 
+_ODD = (AttributeError, KeyError, TypeError, ValueError)
+_OF_ANOTHER_TYPE = "a field is of another type than Iceberg's metadata has there"
 # Of these a later Iceberg may say what PyIceberg does not know yet: no damage.
 _MAY_BE_NEWER = tuple((part,) for part in ("schema", "schemas", "statistics", "partition-statistics"))
 
@@ -170,20 +172,30 @@ def metadata_of(identifier: Identifier, location: str, document: Document) -> Ta
         MetadataFileDamaged: it is JSON, and not what the Iceberg table spec says of metadata, or contradicts itself.
         pydantic.ValidationError: it has a column type or a kind of statistics that PyIceberg does not know.
     """
+    metadata, newer, contradiction = None, None, None
     try:
         metadata = parsed(document)
-        if (reason := contradiction_in(document)) is None:
-            return metadata
     except FieldInvalid as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        if first["loc"][:1] in _MAY_BE_NEWER:
-            raise
-        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}".partition("\n")[0]
+        if first["loc"][:1] not in _MAY_BE_NEWER:
+            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}".partition("\n")[0]
+            raise MetadataFileDamaged(name_of(identifier), location, reason) from error
+        newer = error
     except ValidationError as error:
         reason = str(error).partition("\n")[0].rstrip(".")
-    except (AttributeError, KeyError, TypeError, ValueError):
-        reason = "a field is of another type than Iceberg's metadata has there"
-    raise MetadataFileDamaged(name_of(identifier), location, reason)
+        raise MetadataFileDamaged(name_of(identifier), location, reason) from error
+    except _ODD as error:
+        raise MetadataFileDamaged(name_of(identifier), location, _OF_ANOTHER_TYPE) from error
+    try:
+        contradiction = contradiction_in(document)
+    except _ODD as error:
+        raise MetadataFileDamaged(name_of(identifier), location, _OF_ANOTHER_TYPE) from error
+    if contradiction is not None:
+        raise MetadataFileDamaged(name_of(identifier), location, contradiction.words, contradiction.remedy)
+    if metadata is None:
+        assert newer is not None
+        raise newer
+    return metadata
 
 
 def next_location(location: str, document: Document) -> str:

@@ -1,6 +1,5 @@
 """From settings to a catalog."""
 
-from pydantic import SecretStr
 from sqlalchemy import make_url
 from sqlalchemy.exc import NoSuchModuleError
 
@@ -10,6 +9,7 @@ from lakehouse.protocol.catalog.refusal import catalog_refusal
 from lakehouse.protocol.catalog.rest import RestLakeCatalog
 from lakehouse.protocol.catalog.sql import SqlLakeCatalog
 from lakehouse.settings import CatalogSettings
+from lakehouse.settings.catalogs.properties import python_properties
 from lakehouse.settings.distribution import DISTRIBUTION, ExtraMissing
 
 
@@ -24,13 +24,10 @@ def open_catalog(settings: CatalogSettings) -> LakeCatalog:
         CatalogUnusable: the file of an embedded one is locked, damaged, or gone.
         ExtraMissing: the driver of its database is not installed.
     """
-    properties = {
-        key: value.get_secret_value() if isinstance(value, SecretStr) else value
-        for key, value in settings.properties.items()
-    }
+    properties = python_properties(settings)
     kind = RestLakeCatalog if settings.type == "rest" else SqlLakeCatalog
     try:
-        return kind(settings.name, **{"uri": settings.address, "warehouse": settings.warehouse, **properties})
+        return kind(settings.name, **properties)
     except (ModuleNotFoundError, NoSuchModuleError):
         raise ExtraMissing(
             f"The driver of the catalog's database, {make_url(settings.address).drivername}, is not installed.",

@@ -41,6 +41,8 @@ def test_rest_properties_are_told_in_javas_names() -> None:
         f"{LAKE}.uri": "http://rest",
         f"{LAKE}.warehouse": "lake",
         f"{LAKE}.credential": "id:secret",
+        f"{LAKE}.oauth2-server-uri": "http://rest/v1/oauth/tokens",
+        f"{LAKE}.token-refresh-enabled": "true",
         f"{LAKE}.client.region": "eu-central-1",
     }
 

@@ -1,3 +1,4 @@
+import re
 import stat
 import subprocess
 from pathlib import Path
@@ -6,9 +7,11 @@ import pytest
 
 from lakehouse.engines.jars import JarMismatch
 from lakehouse.engines.spark import ConnectServer, process_conf, session_conf, spark_conf
-from lakehouse.engines.spark.conf import ALLOWED_URLS, fixed_conf, workers_python
+from lakehouse.engines.spark.conf import ALLOWED_URLS, REDACTED, fixed_conf, workers_python
 from lakehouse.engines.spark.properties import properties_file
 from lakehouse.settings import KafkaSettings, Platform, Settings, WorkersSettings, load_settings
+from lakehouse.settings.catalogs.keys import RENAMED, STORAGE_KEYS
+from lakehouse.settings.plain_secret import names_a_secret
 from lakehouse_tests.fixtures.spark import CONF, REPOSITORY, classic_platform, free_port, settings_of
 
 
@@ -106,6 +109,28 @@ def test_the_token_endpoint_of_kafka_is_one_that_java_may_ask(settings: Settings
     platform = Platform(name="far", mode="classic", master="spark://far:7077")
     far = process_conf(oidc.model_copy(update={"platform": platform}))
     assert far["spark.executor.extraJavaOptions"] == f"-D{ALLOWED_URLS}={endpoint}"
+
+
+_SECRETS = [
+    *(key for key in STORAGE_KEYS if key != "s3.access-key-id"),
+    *("credential", "token", "password", "header.Authorization", "header.Cookie", "adls.sas-token.account"),
+    *("adls.connection-string.account.dfs.core.windows.net", "gcs.encryption-key", "gcs.decryption-key", "s3.sse.key"),
+    *("keystore.key", "basic.auth.user.info", "private-key", "api_key", "signing.key", "passphrase", "pwd"),
+]
+
+
+@pytest.mark.parametrize("key", _SECRETS)
+def test_spark_redacts_every_key_that_we_take_for_a_secret(key: str) -> None:
+    assert names_a_secret(key) or key.startswith(("adls.", "gcs.", "s3."))
+    name = f"spark.sql.catalog.lake.{RENAMED.get(key, key)}"
+    assert re.search(REDACTED, name)
+
+
+@pytest.mark.parametrize(
+    "key", ["client.region", "s3.endpoint", "warehouse", "header.Polaris-Realm", "scope", "io-impl"]
+)
+def test_what_is_no_secret_stays_readable(key: str) -> None:
+    assert not re.search(REDACTED, f"spark.sql.catalog.lake.{key}")
 
 
 def test_a_cluster_is_told_its_key_and_its_python_and_shows_neither(settings: Settings) -> None:

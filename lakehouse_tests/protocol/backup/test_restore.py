@@ -41,3 +41,20 @@ def test_a_backup_that_has_lost_files_is_refused(sql_lake: Lake, backup: Path, t
     with pytest.raises(BackupError, match=r"had \d+ files below warehouse/, and has \d+"):
         restore(sql_lake.settings, backup)
     assert not (tmp_path / "catalog.db").exists()
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_what_an_earlier_catalog_has_left_is_not_played_into_the_backup(
+    sql_lake: Lake, backup: Path, tmp_path: Path, suffix: str
+) -> None:
+    """SQLite takes a log that lies beside a database for its own."""
+    sql_lake.catalog.close()
+    (tmp_path / "catalog.db").rename(tmp_path / "lost.db")
+    left = tmp_path / f"catalog.db{suffix}"
+    left.write_bytes(b"of another")
+    with pytest.raises(BackupError, match=rf"catalog.db{suffix}: of an earlier catalog.*move .*{left}"):
+        restore(sql_lake.settings, backup)
+    assert not (tmp_path / "catalog.db").exists()
+    left.unlink()
+    restore(sql_lake.settings, backup)
+    assert sql_lake.rows(f"{sql_lake.namespace}.a") == [1]

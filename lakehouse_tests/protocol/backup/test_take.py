@@ -1,11 +1,13 @@
 """A backup that is taken while others publish and expire is one state of the lake, whole."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pyiceberg.table import Table
 
+from lakehouse.iceberg.reachable_files import older_documents
 from lakehouse.protocol.backup import restore, take, take_backup
 from lakehouse.protocol.backup.layout import BackupError
 from lakehouse.protocol.catalog import open_catalog
@@ -82,6 +84,31 @@ def test_what_is_published_meanwhile_is_there_whole_or_not_at_all(
     take_backup(sql_lake.settings, folder)
     lake = restored(sql_lake, folder, tmp_path)
     assert lake.rows(a) == lake.rows(b) == list(range(4 * times + 1))
+
+
+def test_publishes_that_delete_older_documents_do_not_keep_a_backup_from_its_end(
+    sql_lake: Lake, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One publish in each try, while files are linked: the oldest documents of the copied catalog are gone by then."""
+    name = sql_lake.create("a", **{**SHORT, "write.metadata.previous-versions-max": "4"})
+    rows = list(range(4))
+    for number in rows:
+        sql_lake.write(f"step {number}", a=[number])
+    tries: list[None] = []
+
+    def and_publish(table: Table) -> Iterator[str]:
+        tries.append(None)
+        sql_lake.write(f"meanwhile {len(tries)}", a=[100 + len(tries)])
+        return older_documents(table)
+
+    monkeypatch.setattr(take, "older_documents", and_publish)
+    folder = tmp_path_factory.mktemp("backup")
+    documents = {file.name for file in (tmp_path / "warehouse").rglob("*.metadata.json")}
+    taken = take_backup(sql_lake.settings, folder)
+    assert len(tries) == 1
+    assert documents - {file.name for file in folder.rglob("*.metadata.json")}  # some were gone
+    assert taken.contents.files == sum(file.is_file() for file in (folder / "warehouse").rglob("*"))
+    assert restored(sql_lake, folder, tmp_path).rows(name) == rows
 
 
 def test_a_table_that_has_lost_a_file_is_named(

@@ -161,7 +161,14 @@ def removed(path: Path) -> str:
     return "missing_file"
 
 
-@pytest.mark.parametrize("damage", [emptied, cut, cut_gzip, a_list, removed])
+def contradictory(path: Path) -> str:
+    document = json.loads(path.read_text())
+    document["partition-specs"] *= 2
+    path.write_text(json.dumps(document))
+    return "unreadable_file"
+
+
+@pytest.mark.parametrize("damage", [emptied, cut, cut_gzip, a_list, removed, contradictory])
 def test_a_damaged_metadata_file_is_a_finding(lake: Computed, damage: Callable[[Path], str]) -> None:
     """Of the table whose it is, told once, whichever promises need it; all others are judged."""
     path = Path(lake.load(A).metadata_location.removeprefix("file://"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakehouse.settings.models import Section
+from lakehouse.settings.models.section import Section
 from lakehouse_tests.reference.settings import GIVEN, SECTIONS
 from lakehouse_tests.settings.test_loading import REPOSITORY
 

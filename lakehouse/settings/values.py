@@ -1,0 +1,66 @@
+"""What a value of a catalog's file must look like: it has been pasted, and what cannot be seen in it breaks later."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from types import MappingProxyType
+
+# Control, format (zero width, direction of writing), private, surrogate; ends of lines and paragraphs.
+_UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+_ARN = re.compile(r"arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:(\d{12})?:[^\s:].*")
+_URL = re.compile(r"https?://[^\s/@?#]+(/[^\s?#]*)?")
+# Polaris 1.6 and later refuses these in names.
+_NOT_IN_NAMES = set('/\\:*?"<>|#+`')
+_PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = MappingProxyType(
+    {
+        "region": (re.compile(r"[a-z0-9]+(-[a-z0-9]+)*"), "a region such as eu-central-1"),
+        "endpoint": (_URL, "an address such as https://store.example:9000"),
+        "oauth2_server_uri": (_URL, "an address such as https://idp.example/oauth/token"),
+        "realm": (re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"), "a realm such as POLARIS"),
+        "scope": (re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*"), "scopes, by single blanks"),
+        "project": (
+            re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"),
+            "a project's id: 6 to 30 of a-z, 0-9 and dashes",
+        ),
+        "account": (re.compile(r"[a-z0-9]{3,24}"), "the account's bare name: 3 to 24 of a-z and 0-9"),
+    }
+)
+
+
+def unseen(text: str) -> str | None:
+    """What in a text is not seen on a screen, named with its position; None if there is nothing.
+
+    A blank at either end counts, and so does one that is no ordinary blank.
+    """
+    for position, char in enumerate(text, start=1):
+        category = unicodedata.category(char)
+        if category in _UNSEEN or (category == "Zs" and char != " "):
+            name = unicodedata.name(char, "a control character").lower()
+            return f"U+{ord(char):04X} ({name}) at position {position}"
+    return "a blank at its end" if text != text.rstrip() else "a blank at its start" if text != text.lstrip() else None
+
+
+def problem_of_key(key: str, text: str) -> str | None:
+    """What is wrong with the value of a key of a catalog's file, as the end of a sentence; None if it is well."""
+    if (hidden := unseen(text)) is not None:
+        return f"has {hidden}; type it, or paste it again without"
+    pattern = _PATTERNS.get(key)
+    return f"should be {pattern[1]}" if pattern and not pattern[0].fullmatch(text) else None
+
+
+def problem_of_property(key: str, text: str) -> str | None:
+    """The same of a property, by its key: an ARN has to be one."""
+    if (hidden := unseen(text)) is not None:
+        return f"has {hidden}; type it, or paste it again without"
+    if re.search(r"(^|[._-])arn$", key) and not _ARN.fullmatch(text):
+        return "should be an ARN such as arn:aws:iam::123456789012:role/lake"
+    return None
+
+
+def problem_of_name(text: str) -> str | None:
+    """What Polaris would refuse in the name of a catalog, namespace or table; None if it takes it."""
+    if hidden := unseen(text):
+        return f"has {hidden}; type it, or paste it again without"
+    if bad := sorted(_NOT_IN_NAMES & set(text)):
+        return f"has {bad[0]}, which Polaris refuses in names"
+    return "is no name" if text in {"", ".", ".."} else None

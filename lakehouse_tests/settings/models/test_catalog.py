@@ -1,0 +1,44 @@
+"""A file of `conf/catalogs/` agrees with itself, or the key is named that does not."""
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from lakehouse.settings import CatalogSettings
+
+REST = {"type": "rest", "uri": "https://rest", "warehouse": "lake"}
+SQL = {"type": "sql", "uri": "sqlite:////c.db", "warehouse": "file:///w"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (REST | {"warehouse": "s3://lake", "storage": "gcs"}, "address is one of s3"),
+        (REST | {"storage": "adls", "region": "eu-central-1"}, "region is of s3"),
+        (REST | {"project": "lake-prod"}, "no such storage"),
+        (REST | {"scope": "a", "properties": {"scope": "b"}}, "say the same twice"),
+        (SQL | {"access": "vended"}, "a database lends no credentials"),
+        (SQL | {"realm": "POLARIS"}, "realm is of a REST catalog"),
+        (REST | {"access": "vended", "properties": {"s3.secret-access-key": "x"}}, "clients hold no keys"),
+        (REST | {"access": "remote-signing", "realm": "POLARIS"}, "Polaris signs no requests"),
+        (REST | {"realm": "POLARIS", "warehouse": "a/b"}, "which Polaris refuses"),
+        (REST | {"storage": "s3", "region": "Frankfurt"}, "should be a region"),
+        (REST | {"warehouse": "lake\u200b"}, "zero width space"),
+        (REST | {"properties": {"s3.role-arn": "arn:aws:iam::\n1:role/lake"}}, "s3.role-arn has U[+]000A"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(changes: dict[str, object], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        CatalogSettings.model_validate(changes)
+
+
+def test_the_storage_is_known_by_the_warehouse() -> None:
+    assert CatalogSettings.model_validate(SQL | {"warehouse": "gs://lake/w"}).file_storage == "gcs"
+    assert CatalogSettings.model_validate(SQL).file_storage is None
+    assert CatalogSettings.model_validate(REST | {"storage": "s3"}).file_storage == "s3"
+
+
+def test_a_wrong_value_is_not_repeated() -> None:
+    secret = SecretStr("hush")
+    with pytest.raises(ValidationError) as caught:
+        CatalogSettings.model_validate(REST | {"access": "vended", "properties": {"s3.secret-access-key": secret}})
+    assert "hush" not in str(caught.value)
