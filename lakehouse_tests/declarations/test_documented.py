@@ -23,7 +23,9 @@ def shown(page: str, *, of: str) -> list[str]:
 def declared(folder: Path, *examples: str) -> Declarations:
     """The demo's declarations with some of the user's own, and the schemas of pages beside them."""
     for page in REPOSITORY.glob("docs/how-to/*.md"):
-        for name, text in re.findall(r"cat > \S*/(\w+\.avsc) <<'END'\n(.*?)\nEND\n", page.read_text(), re.DOTALL):
+        for name, text in re.findall(
+            r"cat > \S*/(\w+\.(?:avsc|proto|schema\.json)) <<'END'\n(.*?)\nEND\n", page.read_text(), re.DOTALL
+        ):
             (folder / name).write_text(text)
     for number, text in enumerate(examples):
         (folder / f"example_{number}.py").write_text(text)

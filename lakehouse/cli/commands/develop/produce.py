@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.processes.encoders import Encode, LineEncoding, Registry
+from lakehouse.cli.encoding.line_encoding import Encode, LineEncoding, Registry
 from lakehouse.cli.processes.run_context import say
 from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.errors import LakehouseError

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakehouse.cli.processes.encoders import CannotEncode, LineEncoding, Registry
+from lakehouse.cli.encoding.line_encoding import CannotEncode, LineEncoding, Registry
 from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry, RegisteredSchema
 from lakehouse.formats.encoding import NotEncodable
 from lakehouse.formats.frames import RegistrySchemas, glue
