@@ -27,6 +27,7 @@ SURFACE = [
     "Dms",
     "Drift",
     "DropDuplicates",
+    "Evolution",
     "Expire",
     "Flat",
     "Histogram",

@@ -13,6 +13,7 @@ from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS
 from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.declarations.policies.dropping import DropDuplicates
+from lakehouse.declarations.policies.evolution import Evolution
 from lakehouse.declarations.policies.expectation import (
     Drift,
     Expectation,
@@ -78,6 +79,7 @@ __all__ = [
     "Drift",
     "DropDuplicates",
     "Encoded",
+    "Evolution",
     "Expectation",
     "Expire",
     "Flat",

@@ -15,6 +15,7 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import COORDINATE_NAMES, table_identifier
 from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.declarations.policies.dropping import DropDuplicates, check_dropping
+from lakehouse.declarations.policies.evolution import Evolution, check_evolution
 from lakehouse.declarations.policies.expectation import Expectation, References
 from lakehouse.declarations.policies.expectation_rules import check_own_side
 from lakehouse.declarations.policies.maintenance import Maintenance
@@ -47,6 +48,7 @@ class Table:
         duplicates: which records of its stream are dropped because they are there already.
         keep: column → pandera check; a record of its stream whose value does not pass is dropped, and counted. A null
             passes.
+        evolution: what its stream may change of it by itself, where records change; None: nothing.
         coordinates: whether it ends with the Kafka coordinates; set for every table that a stream writes.
     """
 
@@ -65,6 +67,7 @@ class Table:
     expects: tuple[Expectation, ...] = ()
     duplicates: DropDuplicates | None = None
     keep: Mapping[str, Check] = field(default_factory=dict[str, Check])
+    evolution: Evolution | None = None
     coordinates: bool = False
 
     def __post_init__(self) -> None:
@@ -96,6 +99,7 @@ class Table:
         self._check_expectations()
         self._check_maintenance()
         check_dropping(self.name, self.own_columns, self.key, self.duplicates, self.keep)
+        check_evolution(self.name, self.evolution)
         check_properties(self)
 
     @property

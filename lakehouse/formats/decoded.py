@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from lakehouse.formats.evolution.wanted import Wanted
 from lakehouse.formats.verdict import RecordError
 
 SchemaId = int | str
@@ -19,11 +20,13 @@ class Observed:
         schemas: id of a schema → records that name it; nothing where records name none.
         extra: field that the table does not have → records of a schema with it.
         unresolved: ids that nobody has asked the registry for yet; their records are refused until then.
+        wanted: table whose columns follow its records → what these have.
     """
 
     schemas: Counter[str] = field(default_factory=Counter[str])
     extra: Counter[str] = field(default_factory=Counter[str])
     unresolved: set[SchemaId] = field(default_factory=set[SchemaId])
+    wanted: dict[str, Wanted] = field(default_factory=dict[str, Wanted])
 
 
 @dataclass(frozen=True, slots=True)

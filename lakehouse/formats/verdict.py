@@ -24,6 +24,7 @@ ErrorClass = Literal[
     "no_schema_id",
     "unknown_schema",
     "schema_unusable",
+    "table_stopped",
 ]
 
 

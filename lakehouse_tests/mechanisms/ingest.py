@@ -112,6 +112,21 @@ INGEST = (
         guard="steps/ingest/test_routes_in_process.py::test_the_second_table_may_refuse_a_record",
     ),
     Mechanism(
+        name="tables that follow",
+        promise="P1: A new field of records is dropped, although the table's policy says that it becomes a column.",
+        keeps="lakehouse.steps.ingest.evolve.changes:_follow_json",
+        lets_pass=gives(None),
+        guard="steps/ingest/test_evolution_in_process.py::test_records_change_in_the_middle_of_a_stream",
+    ),
+    Mechanism(
+        name="stopped tables",
+        promise="P1: A table that has stopped takes records again, although nobody has changed its declaration.",
+        keeps="lakehouse.steps.ingest.evolve.stopping:stopped_before",
+        lets_pass=gives({}),
+        guard="steps/ingest/test_evolution_in_process.py::"
+        "test_one_whose_table_has_stopped_waits_and_the_other_tables_go_on",
+    ),
+    Mechanism(
         name="copies",
         promise="P1: The proof does not balance where a record goes to several tables.",
         keeps="lakehouse.steps.ingest.workers.choosing:copied_rows",

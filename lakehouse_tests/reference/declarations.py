@@ -8,7 +8,7 @@ import lakehouse
 from lakehouse_tests.reference.lines import attributes, head, item, sentence, shown, summary, wrapped
 
 SECTIONS = {
-    "Tables": ("Table", "DropDuplicates"),
+    "Tables": ("Table", "DropDuplicates", "Evolution"),
     "Streams": (
         "Stream",
         "ToTable",

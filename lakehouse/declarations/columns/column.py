@@ -36,6 +36,7 @@ class Column:
         alias: what messages call it, spaces and all; metadata `{"alias": "unit price"}`.
         record: the part of the Kafka record that it holds, in the place of a field of the value: `key`, `value`,
             `headers` or `header:<name>`; metadata `{"record": "key"}`.
+        followed: the field of a record that the stream has added it for, by itself.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Column:
     expected: bool = False
     alias: str = ""
     record: str = ""
+    followed: str = ""
 
     @property
     def source_name(self) -> str:

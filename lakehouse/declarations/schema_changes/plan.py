@@ -21,6 +21,7 @@ from lakehouse.declarations.schema_changes.changes import (
     UpgradeFormat,
 )
 from lakehouse.declarations.schema_changes.evolution import Problem, compare
+from lakehouse.declarations.schema_changes.evolved import with_stored_columns
 from lakehouse.declarations.schema_changes.mirror_changes import mirror_problems
 from lakehouse.declarations.storage.layout import Term, partition_terms, sort_terms
 from lakehouse.declarations.storage.properties import FORMAT_VERSION, table_properties
@@ -82,10 +83,11 @@ def diff(table: Table, stored: IcebergTable | None, *, adopting: bool = False) -
     Raises:
         WouldLoseData: the table cannot become what is declared; names every column and remedy.
     """
-    schema = iceberg_schema(table)
     if stored is None:
-        return TablePlan(table, None, (CreateTable(len(schema.fields)),), adopting)
+        return TablePlan(table, None, (CreateTable(len(iceberg_schema(table).fields)),), adopting)
     metadata = stored.metadata
+    table = with_stored_columns(table, metadata.schema(), metadata.properties)
+    schema = iceberg_schema(table)
     if reason := unwritable_version(metadata.format_version):
         raise WouldLoseData(table.name, (Problem(reason, DOWNGRADE),))
     if table.coordinates:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+import msgspec
+
 from lakehouse.declarations.columns.column import Column
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import COORDINATE_NAMES
@@ -32,6 +34,8 @@ _HYGIENE = {
     # A session setting must not redirect writes: whoever stages names the branch.
     "write.wap.enabled": "false",
 }
+FOLLOWED_FIELDS = "lakehouse.followed_fields"
+"""Of a table that its stream may change: column → the field of a record that it was added for, as JSON."""
 _METRICS = "write.metadata.metrics.column."
 # What the rest of the house relies on; a declaration may add properties, but not these.
 _NOT_FOR_DECLARATIONS = ("write.wap.enabled", "write.format.default", "comment", "owner")
@@ -76,6 +80,8 @@ def table_properties(table: HasProperties) -> dict[str, str]:
     properties = {**_HYGIENE, "comment": table.description, "owner": table.owner, "lakehouse.owner": table.owner}
     if table.key:
         properties["lakehouse.key"] = ",".join(table.key)
+    if followed := {column.name: column.followed for column in table.columns if column.followed}:
+        properties[FOLLOWED_FIELDS] = msgspec.json.encode(followed, order="sorted").decode()
     properties.update(path_properties(table))
     properties.update(_maintained(table))
     properties.update({key: value for key, value in table.properties.items() if key != _VERSION})

@@ -134,6 +134,11 @@ class RegistrySchemas:
         """As the registry has it."""
         return self.schemas.get(schema_id) or self.refused.get(schema_id)
 
+    @property
+    def texts(self) -> dict[SchemaId, tuple[str, ...]]:
+        """Id → the texts of its schema, its own last."""
+        return {schema: writer.texts for schema, writer in self.schemas.items()}
+
     def ids_in(self, values: pa.BinaryArray, headers: pa.StringArray | None) -> set[SchemaId]:
         """The ids that some records name, without a look at what is known of them."""
         return {group.schema for _, framed in framed_pieces(self, values, headers) for group in framed.groups}

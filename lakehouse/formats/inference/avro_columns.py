@@ -2,21 +2,23 @@
 
 from collections.abc import Mapping
 
-from lakehouse.formats.avro.nodes import AvroType
-from lakehouse.formats.inference.proposal import Proposal, ProposedNames, is_name, struct_type
+import pyspark.sql.types as spark
 
-_PLAIN: Mapping[str, str] = {
-    "boolean": "BooleanType()",
-    "int": "IntegerType()",
-    "long": "LongType()",
-    "float": "FloatType()",
-    "double": "DoubleType()",
-    "bytes": "BinaryType()",
-    "fixed": "BinaryType()",
-    "string": "StringType()",
-    "enum": "StringType()",
+from lakehouse.formats.avro.nodes import AvroType
+from lakehouse.formats.inference.proposal import Proposal, ProposedNames, is_name
+
+_PLAIN: Mapping[str, spark.DataType] = {
+    "boolean": spark.BooleanType(),
+    "int": spark.IntegerType(),
+    "long": spark.LongType(),
+    "float": spark.FloatType(),
+    "double": spark.DoubleType(),
+    "bytes": spark.BinaryType(),
+    "fixed": spark.BinaryType(),
+    "string": spark.StringType(),
+    "enum": spark.StringType(),
 }
-_LOGICAL: Mapping[str, str] = {"date": "DateType()", "uuid": "StringType()"}
+_LOGICAL: Mapping[str, spark.DataType] = {"date": spark.DateType(), "uuid": spark.StringType()}
 
 
 class _NoColumn(Exception):
@@ -32,7 +34,7 @@ def columns_of_schema(schema: AvroType) -> tuple[Proposal, ...]:
         try:
             columns.append(names.column(name, _type(inner), nullable=nullable))
         except _NoColumn as reason:
-            columns.append(Proposal(name, "", nullable, remark=str(reason)))
+            columns.append(Proposal(name, None, nullable, remark=str(reason)))
     return tuple(columns)
 
 
@@ -45,7 +47,7 @@ def _without_null(node: AvroType) -> tuple[AvroType, bool]:
     return inner, len(others) < len(node.parts)
 
 
-def _type(node: AvroType) -> str:
+def _type(node: AvroType) -> spark.DataType:
     match node.kind:
         case "record":
             parts: list[Proposal] = []
@@ -56,28 +58,30 @@ def _type(node: AvroType) -> str:
                 parts.append(Proposal(name, _type(inner), nullable))
             if not parts or len({part.name.casefold() for part in parts}) < len(parts):
                 raise _NoColumn("a record without fields, or with fields that differ in case alone")
-            return struct_type(parts)
+            return spark.StructType(
+                [spark.StructField(part.name, part.type, part.nullable) for part in parts if part.type is not None]
+            )
         case "array":
             inner, nullable = _without_null(node.parts[0])
-            return f"ArrayType({_type(inner)}{'' if nullable else ', containsNull=False'})"
+            return spark.ArrayType(_type(inner), nullable)
         case "map":
             inner, nullable = _without_null(node.parts[0])
-            return f"MapType(StringType(), {_type(inner)}{'' if nullable else ', valueContainsNull=False'})"
+            return spark.MapType(spark.StringType(), _type(inner), nullable)
         case "union" | "null":
             raise _NoColumn(f"a value of {' or '.join(part.branch for part in node.parts) or 'nothing but null'}")
         case _:
             return _leaf(node)
 
 
-def _leaf(node: AvroType) -> str:
+def _leaf(node: AvroType) -> spark.DataType:
     if node.logical == "decimal":
         if node.precision > 38:
             raise _NoColumn(f"a decimal of {node.precision} digits, and a column has 38 at most")
-        return f"DecimalType({node.precision}, {node.scale})"
+        return spark.DecimalType(node.precision, node.scale)
     if node.logical.startswith("local-timestamp"):
-        return "TimestampNTZType()"
+        return spark.TimestampNTZType()
     if node.logical.startswith("timestamp"):
-        return "TimestampType()"
+        return spark.TimestampType()
     if node.logical == "uuid" and node.kind == "fixed":
-        return "BinaryType()"
+        return spark.BinaryType()
     return _LOGICAL.get(node.logical) or _PLAIN[node.kind]

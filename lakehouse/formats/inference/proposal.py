@@ -4,8 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyspark.sql.types as spark
+
 from lakehouse.declarations.columns.names import COORDINATE_NAMES, RESERVED_NAMES
 
+_TYPES = re.compile(r"\b[A-Z][A-Za-z]+Type\b|\bStructField\b")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -15,14 +18,14 @@ class Proposal:
 
     Attributes:
         name: of the column.
-        type: as Python text, such as `LongType()` or `ArrayType(StringType())`; empty where no column can hold it.
+        type: None where no column can hold it.
         nullable: whether a record may have none, or null.
         alias: what messages call it, where that is no name of a column, or the name of another one but for its case.
         remark: what a person should look at.
     """
 
     name: str
-    type: str
+    type: spark.DataType | None
     nullable: bool
     alias: str = ""
     remark: str = ""
@@ -34,12 +37,12 @@ class ProposedNames:
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
-    def column(self, source: str, text: str, *, nullable: bool, remark: str = "") -> Proposal:
+    def column(self, source: str, kind: spark.DataType, *, nullable: bool, remark: str = "") -> Proposal:
         """The column of a field.
 
         Args:
             source: what messages call it.
-            text: its type.
+            kind: its type.
             nullable: whether a record may have none.
             remark: what a person should look at.
         """
@@ -52,7 +55,7 @@ class ProposedNames:
         while name.casefold() in self._taken:
             name, number = f"{base}_{number}", number + 1
         self._taken.add(name.casefold())
-        return Proposal(name, text, nullable, "" if name == source else source, remark)
+        return Proposal(name, kind, nullable, "" if name == source else source, remark)
 
 
 def is_name(text: str) -> bool:
@@ -60,12 +63,24 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def struct_type(fields: Sequence[Proposal]) -> str:
-    """A struct of fields that have their own names."""
-    parts = [
-        f'StructField("{field.name}", {field.type}{"" if field.nullable else ", nullable=False"})' for field in fields
-    ]
-    return f"StructType([{', '.join(parts)}])"
+def type_text(kind: spark.DataType) -> str:
+    """A type as Python text, such as `LongType()` or `ArrayType(StringType())`."""
+    match kind:
+        case spark.StructType():
+            parts = [
+                f'StructField("{f.name}", {type_text(f.dataType)}{"" if f.nullable else ", nullable=False"})'
+                for f in kind.fields
+            ]
+            return f"StructType([{', '.join(parts)}])"
+        case spark.ArrayType():
+            return f"ArrayType({type_text(kind.elementType)}{'' if kind.containsNull else ', containsNull=False'})"
+        case spark.MapType():
+            no_null = "" if kind.valueContainsNull else ", valueContainsNull=False"
+            return f"MapType({type_text(kind.keyType)}, {type_text(kind.valueType)}{no_null})"
+        case spark.DecimalType():
+            return f"DecimalType({kind.precision}, {kind.scale})"
+        case _:
+            return f"{type(kind).__name__}()"
 
 
 def _as_name(source: str) -> str:
@@ -86,7 +101,7 @@ def declaration_text(table: str, topic: str, stream: str, columns: Sequence[Prop
     """
     name = table.partition(".")[2]
     model = "".join(part.capitalize() for part in name.split("_"))
-    types = sorted({word for c in columns for word in re.findall(r"\b[A-Z][A-Za-z]+Type\b|\bStructField\b", c.type)})
+    types = sorted({word for c in columns for word in _TYPES.findall(type_text(c.type) if c.type else "")})
     imported = sorted({"Stream", "Table", "ToTable", *re.findall(r"\b[A-Z]\w+(?=\()", form)}, key=str.casefold)
     lines = [
         f'"""Proposed by `lakehouse infer` from {origin}: look at each line before you apply it."""',
@@ -119,8 +134,8 @@ def declaration_text(table: str, topic: str, stream: str, columns: Sequence[Prop
 
 def _line(column: Proposal) -> str:
     remark = f"  # {column.remark}" if column.remark else ""
-    if not column.type:
+    if column.type is None:
         return f"    # {column.alias or column.name}: left out,{remark.removeprefix('  #')}"
     nullable = "nullable=True, " if column.nullable else ""
     alias = f', metadata={{"alias": {column.alias!r}}}' if column.alias else ""
-    return f'    {column.name}: {column.type} = pa.Field({nullable}description=""{alias}){remark}'
+    return f'    {column.name}: {type_text(column.type)} = pa.Field({nullable}description=""{alias}){remark}'

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import pyspark.sql.types as spark
 
-from lakehouse.formats.inference.proposal import Proposal, ProposedNames, is_name, struct_type
+from lakehouse.formats.inference.proposal import Proposal, ProposedNames, is_name
 
-_LONG = 2**63
+_LONG, _INT = 2**63, 2**31
+_MOST_NAMES = 1000
+"""So many fields of an object are remembered; a sender may call them as it likes."""
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 MOST_FIELDS = 200
@@ -26,6 +29,7 @@ class SampledValues:
         kinds: what it was otherwise: `bool`, `long`, `double`, `timestamp`, `date`, `string`, `object`, `list`.
         fields: of objects, by their names in messages, in the order in which they came.
         element: of lists.
+        large: whether a whole number has more than 32 bits.
     """
 
     times: int = 0
@@ -33,6 +37,7 @@ class SampledValues:
     kinds: set[str] = field(default_factory=set[str])
     fields: dict[str, "SampledValues"] = field(default_factory=dict[str, "SampledValues"])
     element: "SampledValues | None" = None
+    large: bool = False
 
     def add(self, value: Any) -> None:
         """Look at one more value."""
@@ -43,7 +48,8 @@ class SampledValues:
             case dict():
                 self.kinds.add("object")
                 for name, inner in value.items():
-                    self.fields.setdefault(name, SampledValues()).add(inner)
+                    if name in self.fields or len(self.fields) < _MOST_NAMES:
+                        self.fields.setdefault(name, SampledValues()).add(inner)
             case list():
                 self.kinds.add("list")
                 self.element = self.element or SampledValues()
@@ -51,6 +57,19 @@ class SampledValues:
                     self.element.add(inner)
             case _:
                 self.kinds.add(_kind(value))
+                self.large |= isinstance(value, int) and not -_INT <= value < _INT
+
+    def merge(self, other: "SampledValues") -> None:
+        """Take what another one has seen at the same place."""
+        self.times, self.nulls = self.times + other.times, self.nulls + other.nulls
+        self.kinds |= other.kinds
+        self.large |= other.large
+        for name, inner in other.fields.items():
+            if name in self.fields or len(self.fields) < _MOST_NAMES:
+                self.fields.setdefault(name, SampledValues()).merge(inner)
+        if other.element is not None:
+            self.element = self.element or SampledValues()
+            self.element.merge(other.element)
 
 
 def _kind(value: object) -> str:
@@ -98,55 +117,60 @@ def columns_of_fields(fields: Mapping[str, SampledValues], records: int) -> tupl
     """A column for each field of so many records."""
     names, columns = ProposedNames(), list[Proposal]()
     for source, seen in fields.items():
-        text, remark = type_of(seen)
+        kind, remark = type_of(seen)
         nullable = seen.nulls > 0 or seen.times < records or not seen.kinds
-        columns.append(names.column(source, text, nullable=nullable, remark=remark))
+        columns.append(names.column(source, kind, nullable=nullable, remark=remark))
     return tuple(columns)
 
 
-def type_of(seen: SampledValues) -> tuple[str, str]:
-    """The type as Python text, and what a person should look at."""
+def type_of(seen: SampledValues) -> tuple[spark.DataType, str]:
+    """The type, and what a person should look at."""
     kinds = seen.kinds
     if not kinds:
-        return "StringType()", "only null was seen"
+        return spark.StringType(), "only null was seen"
     if kinds == {"object"}:
         return _struct(seen)
     if kinds == {"list"}:
         element, remark = type_of(seen.element or SampledValues())
         has_null = seen.element is None or seen.element.nulls > 0 or not seen.element.kinds
-        return f"ArrayType({element}{'' if has_null else ', containsNull=False'})", remark
+        return spark.ArrayType(element, has_null), remark
     if kinds <= {"long", "double"}:
-        return ("DoubleType()" if "double" in kinds else "LongType()"), ""
+        return (spark.DoubleType() if "double" in kinds else spark.LongType()), ""
     if len(kinds) > 1:
         seen_kinds = f"{' and '.join(sorted(kinds))} were seen"
         is_text = kinds <= {"date", "timestamp", "string"}
-        return "StringType()", f"as text: {seen_kinds}" if is_text else f"{seen_kinds}, of which a record has to be one"
+        return (
+            spark.StringType(),
+            f"as text: {seen_kinds}" if is_text else f"{seen_kinds}, of which a record has to be one",
+        )
     return {
-        "bool": "BooleanType()",
-        "timestamp": "TimestampType()",
-        "date": "DateType()",
-        "string": "StringType()",
+        "bool": spark.BooleanType(),
+        "timestamp": spark.TimestampType(),
+        "date": spark.DateType(),
+        "string": spark.StringType(),
     }[next(iter(kinds))], ""
 
 
-def _struct(seen: SampledValues) -> tuple[str, str]:
+def merged_values(seen: SampledValues) -> SampledValues:
+    """What the values of all fields of an object were together: its keys are data."""
+    merged = SampledValues()
+    for inner in seen.fields.values():
+        merged.merge(inner)
+    return merged
+
+
+def _struct(seen: SampledValues) -> tuple[spark.DataType, str]:
     objects = seen.times - seen.nulls
     unnamed = [name for name in seen.fields if not is_name(name)]
     folded = {name.casefold() for name in seen.fields}
     if not seen.fields or unnamed or len(folded) < len(seen.fields) or len(seen.fields) > MOST_FIELDS:
-        merged = SampledValues()
-        for inner in seen.fields.values():
-            merged.kinds |= inner.kinds
-            merged.fields |= inner.fields
-            merged.element = merged.element or inner.element
-            merged.times, merged.nulls = merged.times + inner.times, merged.nulls + inner.nulls
-        value, _ = type_of(merged)
-        return f"MapType(StringType(), {value})", "a map, as its keys are no names of columns"
-    parts: list[Proposal] = []
+        value, _ = type_of(merged_values(seen))
+        return spark.MapType(spark.StringType(), value), "a map, as its keys are no names of columns"
+    parts: list[spark.StructField] = []
     remarks: list[str] = []
     for name, inner in seen.fields.items():
-        text, remark = type_of(inner)
+        kind, remark = type_of(inner)
         nullable = inner.nulls > 0 or inner.times < objects or not inner.kinds
-        parts.append(Proposal(name, text, nullable))
+        parts.append(spark.StructField(name, kind, nullable))
         remarks += [f"{name}: {remark}"] if remark else []
-    return struct_type(parts), "; ".join(remarks)
+    return spark.StructType(parts), "; ".join(remarks)

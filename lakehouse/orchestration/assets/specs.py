@@ -110,6 +110,8 @@ def declaration_digest(table: Table, stream: Stream | None = None) -> str:
         *([aliases] if (aliases := sorted(aliases_of(table.columns).items())) else []),
         *([parts] if (parts := [(column.name, column.record) for column in table.columns if column.record]) else []),
     ]
+    if table.evolution is not None:
+        content.append(repr(table.evolution))
     if stream is not None:
         content.append((stream.topic, format_version(stream.format), route_text(stream.route), repr(stream.start)))
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]

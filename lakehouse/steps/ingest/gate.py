@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from lakehouse.declarations import Stream
 from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.formats.evolution.stopped import TABLE_STOPPED
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.refused_batch import BatchRefused
 from lakehouse.steps.ingest.report import WriteResult
@@ -34,6 +35,7 @@ def require_acceptable(stream: Stream, landed: WriteResult, branch: str, refused
     """Refuse to publish when more records are quarantined than declared, or all of a partition's newest ones.
 
     Tombstones are kept in quarantine as well, but a record without a value is not a broken one and does not count here.
+    Nor does one whose table takes none at the moment.
 
     Args:
         stream: with its declared share and number.
@@ -45,7 +47,7 @@ def require_acceptable(stream: Stream, landed: WriteResult, branch: str, refused
         TooMuchQuarantined: with the share or partition, the most frequent reasons, and the broken columns.
     """
     counts = landed.counts
-    broken = counts.quarantined - counts.tombstones
+    broken = counts.quarantined - counts.tombstones - landed.errors.get(TABLE_STOPPED, 0)
     allowed = stream.max_quarantine_share
     reasons = reasons_shown(landed.errors, landed.columns)
     hint = f"look at them in branch {branch} of {stream.quarantine_table}"

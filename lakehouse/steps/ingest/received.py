@@ -11,8 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lakehouse.formats.evolution.stopped import TABLE_STOPPED
+
 TOMBSTONE = "tombstone"
 """The error class of a record without a value: neither a good record nor a bad one."""
+NOT_JUDGED = frozenset({TOMBSTONE, TABLE_STOPPED})
+"""Error classes of records that nobody has judged."""
 NAMED_GAPS = 20
 """So many gaps are named; the others are counted."""
 
@@ -26,7 +30,7 @@ class Stretch(msgspec.Struct, array_like=True):
         records: how many.
         missing: offsets in between that brought no record.
         gaps: the first `NAMED_GAPS` ranges of these, each from start up to, not including, end.
-        judged: how many records are no tombstones.
+        judged: how many records are neither tombstones nor of a table that is stopped.
         refused: how many of the last of these were refused, one after the other.
     """
 
@@ -54,7 +58,7 @@ class Received:
         """
         refused, tombstone = np.zeros((2, records.num_rows), np.bool_)
         for row, error in errors.items():
-            refused[row], tombstone[row] = True, error == TOMBSTONE
+            refused[row], tombstone[row] = True, error in NOT_JUDGED
         partitions, offsets = (records.column(name).to_numpy() for name in ("partition", "offset"))
         for partition in np.unique(partitions):
             rows = np.flatnonzero(partitions == partition)

@@ -1,14 +1,15 @@
 """What one ingest did, in numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyiceberg.manifest import DataFile
 
-from lakehouse.declarations import Stream
+from lakehouse.declarations import Stream, Table
 from lakehouse.engines.kafka.statement import COPIES, NO_TABLES, Counts, KafkaStatement, Tallies
 from lakehouse.formats.decoded import SchemaId
+from lakehouse.formats.evolution.wanted import Wanted
 from lakehouse.protocol.commit import Published
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.position_mirror import PositionMirror
@@ -33,6 +34,8 @@ class WriteResult:
         schemas: id of a schema → records that name it, of a stream whose records do.
         extra: field that the table does not have → records of a schema with it.
         unresolved: ids of schemas that nobody has asked the registry for yet.
+        wanted: table whose columns follow its records → what these have.
+        writers: id of a schema → its text, after those that it refers to.
         received: partition → what arrived, task by task.
     """
 
@@ -50,6 +53,8 @@ class WriteResult:
     schemas: Mapping[str, int] = field(default_factory=dict[str, int])
     extra: Mapping[str, int] = field(default_factory=dict[str, int])
     unresolved: frozenset[SchemaId] = frozenset()
+    wanted: Mapping[str, Wanted] = field(default_factory=dict[str, Wanted])
+    writers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     received: Mapping[int, list[Stretch]] = field(default_factory=dict[int, list[Stretch]])
 
     @classmethod
@@ -70,6 +75,9 @@ class IngestReport:
         dropped: declared rule → table → records that it has dropped.
         schemas: id of a schema → records that name it.
         extra_fields: field that the table does not have → records of a schema with it.
+        evolved: table → how its columns were changed before its records were written.
+        stopped: table that takes no records until its declaration changes → why.
+        tables: all of the step, with the columns that they have by now.
         because: why that can be, a key of `WITHOUT_RECORD`.
         published: None where there was nothing to do.
         mirror: what became of the position's mirror in a consumer group, where one is wanted.
@@ -91,6 +99,9 @@ class IngestReport:
     because: str = ""
     schemas: dict[str, int] = field(default_factory=dict[str, int])
     extra_fields: dict[str, int] = field(default_factory=dict[str, int])
+    evolved: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    stopped: Mapping[str, str] = field(default_factory=dict[str, str])
+    tables: Mapping[str, Table] = field(default_factory=dict[str, Table])
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     mirror: PositionMirror | None = None
 

@@ -5,7 +5,7 @@ before the publish, the next run finds the old position and plans the same offse
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,9 +35,11 @@ from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.quantities import quantity
 from lakehouse.settings import IngestSettings, KafkaSettings
-from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
 from lakehouse.steps.ingest.duplicates.drop import without_duplicates
+from lakehouse.steps.ingest.evolve.changes import MOST_ROUNDS, TableChanges, TablesChange, carry_out, wanted_changes
+from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
+from lakehouse.steps.ingest.evolve.stopping import require_applied_or_stop, sealed_stops, stopped_before
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
 from lakehouse.steps.ingest.position import first_offsets, joining, stored_position
@@ -50,7 +52,7 @@ from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_old
 from lakehouse.steps.ingest.report import IngestReport, WriteResult
 from lakehouse.steps.ingest.staged_audit import require_staged
 from lakehouse.steps.ingest.workers.registered import remembered_ids
-from lakehouse.steps.ingest.workers.work import IngestWork
+from lakehouse.steps.ingest.workers.work import IngestWork, remove_written
 from lakehouse.steps.ingest.write_result import stage_tables
 
 log = structlog.get_logger(__name__)
@@ -58,7 +60,13 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class IngestStep:
-    """What an ingest needs. `session` opens Spark, and only when there is something to read."""
+    """What an ingest needs. `session` opens Spark, and only when there is something to read.
+
+    Attributes:
+        follows: whether tables may still change with their records.
+        evolved: table → how it was changed in this step already.
+        stopped: table → why it takes no records.
+    """
 
     stream: Stream
     declarations: Declarations
@@ -68,6 +76,9 @@ class IngestStep:
     session: Callable[[], AbstractContextManager[SparkSession]]
     attempt: Attempt
     inform: Callable[[str], None] = field(default=lambda message: log.info("ingest", detail=message))
+    follows: bool = True
+    evolved: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    stopped: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -89,9 +100,41 @@ def ingest(step: IngestStep) -> IngestReport:
         TooMuchQuarantined: more records were unacceptable than the stream allows; nothing was published.
         CommitError: the publish did not go through, for example `Superseded`; nothing was published.
     """
+    for _ in range(MOST_ROUNDS):
+        try:
+            return _ingest(step)
+        except TablesChange as change:
+            step = after_changes(step, change.changes)
+    return _ingest(replace(step, follows=False))
+
+
+def after_changes(step: IngestStep, changes: TableChanges) -> IngestStep:
+    """The step as it begins again, after tables were changed or stopped."""
+    done = carry_out(step.catalog, changes)
+    for name, lines in done.items():
+        step.inform(f"{step.stream.name}: {name} follows its records: {'; '.join(lines)}")
+    for name, reason in changes.stopped.items():
+        step.inform(f"{step.stream.name}: {name} takes no records any more: {reason}")
+    evolved = {name: [*step.evolved.get(name, ()), *lines] for name, lines in done.items()}
+    return replace(step, evolved={**step.evolved, **evolved}, stopped={**step.stopped, **changes.stopped})
+
+
+def with_stopped(step: IngestStep, bases: Mapping[str, Base]) -> IngestStep:
+    """The step with the tables that take no records: stopped by a run before, or not as they are declared.
+
+    Raises:
+        NotApplied: a table that does not stop by itself is not as declared.
+        WouldLoseData: such a table cannot become what is declared.
+    """
+    before = stopped_before(step.declarations, bases)
+    stopped = {**before, **step.stopped, **require_applied_or_stop(step.declarations, bases)}
+    return replace(step, stopped=stopped)
+
+
+def _ingest(step: IngestStep) -> IngestReport:
     began = time.monotonic()
     bases = read_bases(step.catalog, step.tables)
-    require_applied(step.declarations, bases)
+    step = with_stopped(step, bases)
     plan = make_plan(step, bases)
     if not plan.needed:
         step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
@@ -121,6 +164,8 @@ def ingest(step: IngestStep) -> IngestReport:
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
     mirror = mirror_position(step.kafka, step.stream.name, plan.topic, plan.end)
     report = IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began, mirror)
+    tables = {name: t for name, t in as_evolved(step.declarations, bases).tables.items() if name in bases}
+    report = replace(report, evolved=step.evolved, stopped=step.stopped, tables=tables)
     if readable.unreadable:
         raise OffsetsUnreadable(step.stream.name, plan.topic, readable.unreadable, report)
     return report
@@ -157,7 +202,7 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
     if not plan.ranges:
         return Readable(plan, WriteResult.nothing())
     with step.session() as spark:
-        work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt)
+        work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt, stopped=step.stopped)
         reading = PlanReader(spark, step.kafka, work, step.limits.min_partitions)
         readable = read_what_can_be_read(
             *(plan, reading.land, reading.attempt),
@@ -166,6 +211,11 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
             inform=step.inform,
         )
         look()
+        if changes := step.follows and wanted_changes(
+            step.stream, as_evolved(work.declarations, bases), readable.landed
+        ):
+            remove_written(work, readable.landed)
+            raise TablesChange(changes)
         landed = without_duplicates(spark, step.declarations, bases, readable.landed)
         stage_tables(spark, step.catalog, bases, step.attempt, landed)
     return replace(readable, landed=landed)
@@ -215,6 +265,10 @@ def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -
 
     Key `dropped.rules`, where any did: JSON, declared rule → table → records that it has dropped.
 
+    Key `evolution.changes`, where any were made: JSON, table → how its columns were changed before this step wrote.
+
+    Key `evolution.stopped`, where a table takes no records: JSON, table → why, and a digest of its declaration.
+
     Keys `format.schemas` and `format.extra_fields`, where there are any: JSON, schema id or field → records. Key
     `format.known_schemas`: the ids of these records and of those before, for the next run to begin with.
     """
@@ -232,6 +286,8 @@ def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -
     shared: dict[str, Any] = {
         **({seal_keys.CHANGES_OPERATIONS: landed.operations} if step.stream.changes else {}),
         **({seal_keys.DROPPED_RULES: landed.dropped} if landed.dropped else {}),
+        **({seal_keys.EVOLUTION_CHANGES: step.evolved} if step.evolved else {}),
+        **({seal_keys.EVOLUTION_STOPPED: sealed_stops(step.declarations, step.stopped)} if step.stopped else {}),
         **({seal_keys.FORMAT_SCHEMAS: landed.schemas} if landed.schemas else {}),
         **({seal_keys.FORMAT_KNOWN_SCHEMAS: known} if known else {}),
         **({seal_keys.FORMAT_EXTRA_FIELDS: landed.extra} if landed.extra else {}),

@@ -11,20 +11,23 @@ from pyiceberg.table import Table as IcebergTable
 from lakehouse.declarations import Declarations, Stream, Table, apply, plan, quarantine_table
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
+from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.proofs.audit import StreamProof, audit_stream
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, publish, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.settings import IngestSettings, KafkaSettings
+from lakehouse.steps.ingest.evolve.changes import wanted_changes
+from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
 from lakehouse.steps.ingest.plan import plan_range
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, find_reprocess
 from lakehouse.steps.ingest.repair.refused_records import Spans
 from lakehouse.steps.ingest.repair.reprocess import reprocess
-from lakehouse.steps.ingest.step import IngestStep, seal_all, state, verdicts
+from lakehouse.steps.ingest.step import IngestStep, after_changes, seal_all, state, verdicts, with_stopped
 from lakehouse.steps.ingest.workers.task_report import read_report
-from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task
+from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task, remove_written
 
 Record = tuple[bytes | None, bytes | None]
 """Key and value."""
@@ -56,6 +59,7 @@ class InProcess:
     declarations: Declarations = field(default_factory=lambda: Declarations({}, {}, {}))
     ends: dict[int, int] = field(default_factory=dict[int, int])
     runs: int = 0
+    schemas: RegistrySchemas | None = None
 
     def declare(self, *tables: Table, **more: object) -> None:
         """Declare the tables, or widen them, and apply that."""
@@ -86,18 +90,27 @@ class InProcess:
         start = dict(self.ends)
         for partition, records in arrived.items():
             self.ends[partition] = self.ends.get(partition, 0) + len(records)
-        step = self.step()
+        self._land(self.step(), [_batch(p, start.get(p, 0), records, headers) for p, records in arrived.items()])
+
+    def _land(self, step: IngestStep, batches: Sequence[pa.RecordBatch]) -> None:
         bases = read_bases(self.catalog, self.tables)
         previous = stored_position(self.stream.name, bases)
         planned = plan_range(self.stream.name, previous, self.topic(previous), first={}, max_records=10**9)
-        work = IngestWork(planned, self.stream, self.declarations, bases, step.attempt)
-        batches = [_batch(p, start.get(p, 0), records, headers) for p, records in arrived.items()]
+        step = with_stopped(step, bases)
+        work = IngestWork(
+            planned, self.stream, self.declarations, bases, step.attempt, schemas=self.schemas, stopped=step.stopped
+        )
         reports = [
             read_report(report)
             for batch in make_task(work, set()).run(iter(batches))
             for report in batch.column("report").to_pylist()
         ]
-        landed = add_up(work, set(), reports)
+        writers = {str(schema): text for schema, text in (self.schemas.texts if self.schemas else {}).items()}
+        landed = replace(add_up(work, set(), reports), writers=writers)
+        if changes := wanted_changes(self.stream, as_evolved(self.declarations, bases), landed):
+            remove_written(work, landed)
+            self._land(after_changes(step, changes), batches)
+            return
         for name, files in landed.files.items():
             stage_files(self.catalog, bases[name], step.attempt, files)
         publish(self.catalog, seal_all(step, bases, state(planned, landed), verdicts(step, landed, bases)))

@@ -8,7 +8,7 @@ from dagster import DataVersion, MaterializeResult, MetadataValue, TableMetadata
 from lakehouse.engines.kafka.statement import WITHOUT_RECORD
 from lakehouse.orchestration.assets.metadata.arrivals_plot import arrivals_markdown
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, write_tags
+from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, texts_shown, write_tags
 from lakehouse.orchestration.run_context import STREAM_TAG
 from lakehouse.protocol.commit import Published
 from lakehouse.protocol.seals.attempt import Attempt
@@ -29,7 +29,7 @@ def ingest_results(
     """
     shared = _stream_metadata(report, attempt)
     for name, snapshot_id in published.snapshots.items():
-        table = lake.declarations.tables[name]
+        table = report.tables.get(name) or lake.declarations.tables[name]
         yield MaterializeResult(
             asset_key=lake.names.key(name),
             metadata={
@@ -37,6 +37,7 @@ def ingest_results(
                 **({"dagster/row_count": totals[name]} if name in totals else {}),
                 "snapshot id": str(snapshot_id),
                 **shared,
+                **_evolution(report, name),
                 **table_metadata(table),
             },
             data_version=DataVersion(str(snapshot_id)),
@@ -73,6 +74,16 @@ def _stream_metadata(report: IngestReport, attempt: Attempt) -> dict[str, Any]:
             metadata["position not mirrored"] = report.mirror.problem
     if picture := arrivals_markdown(report.arrivals):
         metadata["arrivals"] = MetadataValue.md(picture)
+    return metadata
+
+
+def _evolution(report: IngestReport, name: str) -> dict[str, Any]:
+    """How the table has followed its records, or why it takes none."""
+    metadata: dict[str, Any] = {}
+    if changes := report.evolved.get(name):
+        metadata["columns changed"] = texts_shown("change", changes)
+    if reason := report.stopped.get(name):
+        metadata["takes no records"] = reason
     return metadata
 
 

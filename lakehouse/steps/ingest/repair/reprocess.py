@@ -20,6 +20,7 @@ from lakehouse.protocol.commit import Published, Staged, open_branch, publish, s
 from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.evolve.stopping import stopped_before
 from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, work_of
 from lakehouse.steps.ingest.repair.refused_records import refused_records
 from lakehouse.steps.ingest.report import WriteResult
@@ -66,7 +67,8 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) 
         ).decode(),
         seal_keys.REPROCESS_REASON: selected.reason,
     }
-    extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(step, landed, bases).items()}
+    stopped = replace(step, stopped=stopped_before(step.declarations, bases))
+    extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(stopped, landed, bases).items()}
     staged = seal_all(step, bases, statement, extra_keys, kind=KIND_REPROCESS)
     require_staged(step.catalog, staged, replace(statement, tallies=landed.tallies))
     _require_left(step, quarantine, staged, selected)

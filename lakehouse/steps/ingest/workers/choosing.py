@@ -117,12 +117,15 @@ class RecordRouter:
             ):
                 counts.update({name: times for name, times in more.items() if name != self.field})
             observed.unresolved.update(decoded.observed.unresolved)
+            observed.wanted.update(decoded.observed.wanted)
             for row, error in decoded.errors.items():
                 errors.setdefault(row if rows is None else int(rows[row]), error)
             if not decoded.errors:
                 parts.append((table, rows, decoded.batch))
                 continue
             accepted = np.delete(np.arange(own.num_rows), list(decoded.errors))
+            if not len(accepted):
+                continue
             # Of a batch without columns Arrow can take nothing: all that its rows have are parts of the record.
             batch = decoded.batch.take(pa.array(accepted)) if decoded.batch.num_columns else decoded.batch
             parts.append((table, accepted if rows is None else rows[accepted], batch))

@@ -26,6 +26,8 @@ from lakehouse.declarations.routes import targets_of
 from lakehouse.formats.avro import AvroDecoder, parse_writer_schema
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.formats.decoded import Decoded
+from lakehouse.formats.evolution.decoder import EvolvingDecoder
+from lakehouse.formats.evolution.stopped import StoppedTable
 from lakehouse.formats.frames import RegistrySchemas, SingleSchema
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
 from lakehouse.formats.json_schema import JsonSchemaDecoder, JsonSchemaValidator
@@ -35,7 +37,8 @@ from lakehouse.formats.record_columns import RecordColumns
 from lakehouse.formats.routed_records import RecordDecoder, RoutedRecords
 from lakehouse.steps.ingest.workers.choosing import Choice, RecordRouter
 
-TableDecoder = JsonDecoder | RecordDecoder
+FormatDecoder = JsonDecoder | RecordDecoder
+TableDecoder = FormatDecoder | EvolvingDecoder | StoppedTable
 RoutingDecoder = RoutedDecoder | RoutedRecords | ChangeDecoder
 _MakeDecoder = Callable[[pa.Schema, Mapping[str, str]], RecordDecoder]
 
@@ -60,6 +63,7 @@ def stream_decoder(
     declarations: Declarations,
     schemas: Mapping[str, pa.Schema],
     registered: RegistrySchemas | None = None,
+    stopped: Mapping[str, str] | None = None,
 ) -> StreamDecoder:
     """What reads the stream's records.
 
@@ -68,6 +72,7 @@ def stream_decoder(
         declarations: with the stream's tables.
         schemas: table → what a record of it looks like, without coordinates.
         registered: the schemas of the registry that are known by now.
+        stopped: table that takes no record → why.
 
     Raises:
         SchemaUnusable: the schema beside the declaration cannot be read with.
@@ -78,20 +83,37 @@ def stream_decoder(
     columns = {
         name: RecordColumns(
             schemas[name],
-            {c.name: part for c in declarations.tables[name].columns if (part := record_part(stream.format, c))},
+            {
+                c.name: part
+                for c in declarations.tables[name].columns
+                if (part := record_part(stream.format, c)) and c.name in schemas[name].names
+            },
         )
         for name in stream.tables
     }
     aliases = {name: aliases_of(declarations.tables[name].columns) for name in stream.tables}
+
+    def decoder_of(name: str) -> TableDecoder:
+        if stopped and name in stopped:
+            return StoppedTable(name, stopped[name])
+        table, schema = declarations.tables[name], values[name]
+        if table.evolution is None or isinstance(stream.format, Raw):
+            return _one(stream, schema, aliases[name], registered)
+
+        def decoder(schema: pa.Schema, aliases: Mapping[str, str]) -> FormatDecoder:
+            return _one(stream, schema, aliases, registered)
+
+        chooses = {route.field} if isinstance(route, ByField) else set[str]()
+        return EvolvingDecoder(name, schema, aliases[name], decoder, adds=table.evolution.add, without=chooses)
+
     values = {name: of_table.value_schema for name, of_table in columns.items()}
     with_parts = {name: of_table for name, of_table in columns.items() if of_table.parts}
     if isinstance(route, ToTable):
-        return StreamDecoder(
-            _one(stream, values[route.table], aliases[route.table], registered), {"": route.table}, with_parts
-        )
-    exact = route.exact if isinstance(route, ByField) else None
+        return StreamDecoder(decoder_of(route.table), {"": route.table}, with_parts)
+    general = bool(stopped) or any(declarations.tables[name].evolution is not None for name in stream.tables)
+    exact = route.exact if isinstance(route, ByField) and not general else None
     if exact is None or not isinstance(route, ByField):
-        decoders = {name: _one(stream, values[name], aliases[name], registered) for name in stream.tables}
+        decoders = {name: decoder_of(name) for name in stream.tables}
         field = pa.schema([pa.field(route.field, pa.string())]) if isinstance(route, ByField) else None
         router = _router(route, decoders, None if field is None else _one(stream, field, {}, registered))
         return StreamDecoder(router, {name: name for name in stream.tables}, with_parts)
@@ -107,7 +129,7 @@ def stream_decoder(
 
 def _one(
     stream: Stream, schema: pa.Schema, aliases: Mapping[str, str], registered: RegistrySchemas | None
-) -> TableDecoder:
+) -> FormatDecoder:
     if isinstance(stream.format, Encoded):
         return _maker(stream.format, registered)(schema, aliases)
     return JsonDecoder(schema, aliases)

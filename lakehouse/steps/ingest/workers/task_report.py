@@ -4,6 +4,7 @@ import msgspec
 import pyarrow as pa
 
 from lakehouse.formats.decoded import Observed
+from lakehouse.formats.evolution.wanted import Wanted
 from lakehouse.steps.ingest.received import Stretch
 
 REPORT_SCHEMA = "report binary"
@@ -23,6 +24,7 @@ class TaskReport(msgspec.Struct):
         schemas: id of a schema → records that name it.
         extra: field that the table does not have → records of a schema with it.
         unresolved: ids of schemas that nobody has asked the registry for yet.
+        wanted: table whose columns follow its records → what these have.
         received: partition → what arrived, also where it was not written.
     """
 
@@ -38,6 +40,7 @@ class TaskReport(msgspec.Struct):
     schemas: dict[str, int] = msgspec.field(default_factory=dict)
     extra: dict[str, int] = msgspec.field(default_factory=dict)
     unresolved: list[int | str] = msgspec.field(default_factory=list)
+    wanted: dict[str, Wanted] = msgspec.field(default_factory=dict)
     read: int = 0
     bytes: int = 0
 
@@ -47,6 +50,8 @@ class TaskReport(msgspec.Struct):
             for name, times in more.items():
                 counts[name] = counts.get(name, 0) + times
         self.unresolved = sorted({*self.unresolved, *observed.unresolved}, key=str)
+        for table, wanted in observed.wanted.items():
+            self.wanted.setdefault(table, Wanted()).merge(wanted)
 
     def to_batch(self) -> pa.RecordBatch:
         """The row that a task yields."""

@@ -1,7 +1,7 @@
 """Sends the plan to the workers and adds up what they report."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import pyarrow as pa
@@ -13,10 +13,12 @@ from lakehouse.contracts.rules import compile_filter, compile_rules
 from lakehouse.declarations import Declarations, Stream, Table, iceberg_schema
 from lakehouse.engines.kafka.statement import FILTERED, NO_TABLES, Counts
 from lakehouse.engines.kafka.tally import Tally, added
+from lakehouse.formats.evolution.wanted import Wanted
 from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.settings import KafkaSettings
+from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
 from lakehouse.steps.ingest.parquet_files import WriteTarget, data_files_from_rows, unsupported
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 from lakehouse.steps.ingest.plan import IngestPlan
@@ -36,7 +38,10 @@ _Key = TypeVar("_Key", str, int)
 
 @dataclass(frozen=True)
 class IngestWork:
-    """A plan and what to do with its records; `keep` as in `IngestTask`, `schemas` as far as they are known."""
+    """A plan and what to do with its records; `keep` as in `IngestTask`, `schemas` as far as they are known.
+
+    Tables that are `stopped` take no record, each for its reason: all of theirs go to quarantine.
+    """
 
     plan: IngestPlan
     stream: Stream
@@ -45,6 +50,7 @@ class IngestWork:
     attempt: Attempt
     keep: bool = True
     schemas: RegistrySchemas | None = None
+    stopped: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, *, min_partitions: int) -> WriteResult:
@@ -61,12 +67,14 @@ def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, 
         return _pass(spark, kafka, work, min_partitions=min_partitions)
     work = replace(work, schemas=lookup.first(work.stream, work.bases))
     while (result := _pass(spark, kafka, work, min_partitions=min_partitions)).unresolved:
-        _remove(work, result)
+        remove_written(work, result)
         work = replace(work, schemas=lookup.more(work.schemas or lookup.nothing, result.unresolved))
-    return result
+    texts = work.schemas.texts if work.schemas else {}
+    return replace(result, writers={str(schema): text for schema, text in texts.items()})
 
 
-def _remove(work: IngestWork, result: WriteResult) -> None:
+def remove_written(work: IngestWork, result: WriteResult) -> None:
+    """Remove the files of a reading that counts for nothing."""
     for name, base in work.bases.items():
         for path in (*(file.file_path for file in result.files.get(name, [])), *result.spooled.get(name, [])):
             if work.keep:
@@ -89,9 +97,13 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
         work: the plan and its stream.
         beyond: tables whose layout is beyond the workers' writer; their rows go to a spool for Spark's own.
     """
-    stream, tables = work.stream, work.declarations.tables
-    schemas = {name: record_schema(tables[name], work.bases[name]) for name in stream.tables}
-    decoder = stream_decoder(stream, work.declarations, schemas, work.schemas)
+    declarations = as_evolved(work.declarations, work.bases)
+    stream, tables = work.stream, declarations.tables
+    schemas = {
+        name: pa.schema([]) if name in work.stopped else record_schema(tables[name], work.bases[name])
+        for name in stream.tables
+    }
+    decoder = stream_decoder(stream, declarations, schemas, work.schemas, work.stopped)
     return IngestTask(
         topics=work.plan.topic.numbers,
         run_id=work.attempt.run_id,
@@ -147,6 +159,7 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
     errors: dict[str, int] = {}
     columns: dict[str, dict[str, int]] = {}
     warnings: dict[str, dict[str, int]] = {}
+    wanted: dict[str, Wanted] = {}
     operations: dict[str, dict[str, int]] = {}
     dropped: dict[str, dict[str, int]] = {}
     arrivals: dict[int, int] = {}
@@ -162,6 +175,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         _count(arrivals, report.arrivals)
         _count(schemas, report.schemas)
         _count(extra, report.extra)
+        for table, of_table in report.wanted.items():
+            wanted.setdefault(table, Wanted()).merge(of_table)
         for partition, stretches in report.received.items():
             received.setdefault(partition, []).extend(stretches)
         for table, rules in report.warnings.items():
@@ -213,6 +228,7 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         schemas=schemas,
         extra=most_frequent(extra),
         unresolved=frozenset(schema for report in reports for schema in report.unresolved),
+        wanted=wanted,
         received=received,
     )
 

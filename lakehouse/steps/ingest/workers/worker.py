@@ -185,6 +185,8 @@ class _TaskWork:
             yield self.task.tables[""], None, decoded.batch
             return
         accepted = np.delete(np.arange(records.num_rows), list(decoded.errors))
+        if not len(accepted):
+            return
         # Of a batch without columns Arrow can take nothing: all that its rows have are parts of the record.
         batch = decoded.batch.take(pa.array(accepted)) if decoded.batch.num_columns else decoded.batch
         yield self.task.tables[""], accepted, batch
