@@ -23,6 +23,7 @@ EXTRAS = {
     "aws": [
         ROOT / "lakehouse" / "engines" / "kafka" / "security" / "msk_iam.py",
         ROOT / "lakehouse" / "engines" / "registries" / "glue.py",
+        ROOT / "lakehouse" / "engines" / "submit" / "aws",
     ],
 }
 # What is loaded by a name, and not by an import of ours: by whom.

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import keyword
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -19,6 +20,13 @@ class ResourceKeysInvalid(LakehouseError):
     """Keys that Dagster cannot tell apart, or that are no names of Python."""
 
 
+_RESERVED = {
+    "context": "what Dagster calls the context of a function",
+    "config": "what Dagster calls the config of a function",
+    "io_manager": "the key of Dagster's own I/O manager",
+}
+
+
 @dataclass(frozen=True)
 class DagsterNames:
     """Names under which a lakehouse stands beside the other definitions of a Dagster project.
@@ -30,7 +38,7 @@ class DagsterNames:
         prefix: what stands before a table's name in its asset key.
 
     Raises:
-        ResourceKeysInvalid: two keys are the same, or one is no name of Python.
+        ResourceKeysInvalid: two keys are the same, one is no name of Python, or has a meaning already.
     """
 
     lake: str = "lake"
@@ -40,6 +48,12 @@ class DagsterNames:
 
     def __post_init__(self) -> None:
         keys = (self.lake, self.spark, self.io_manager)
+        for key in keys:
+            if reason := _RESERVED.get(key) or ("a keyword of Python" if keyword.iskeyword(key) else ""):
+                raise ResourceKeysInvalid(
+                    f"The key {key!r} for a resource of ours is {reason}.",
+                    remedy=f"choose another one, such as lake_{key.lower()}",
+                )
         if len(set(keys)) < len(keys) or not all(key.isidentifier() for key in keys):
             raise ResourceKeysInvalid(
                 f"The keys of our resources are {', '.join(map(repr, keys))}.",

@@ -15,10 +15,9 @@ from dagster_pipes import PipesContext
 from typing_extensions import override
 
 from lakehouse.build import build_defs
-from lakehouse.orchestration.remote.asset import REQUEST
-from lakehouse.orchestration.remote.request import Answer, StepEnd, StepEvent, StepRequest
+from lakehouse.orchestration.remote.request import REQUEST, Answer, StepEnd, StepEvent, StepRequest
 from lakehouse.orchestration.run_context import CREATED_TAG
-from lakehouse.settings import load_settings
+from lakehouse.settings import Settings
 
 _ELSEWHERE = "elsewhere"
 _EVENTS = (DagsterEventType.ASSET_MATERIALIZATION, DagsterEventType.ASSET_OBSERVATION)
@@ -38,12 +37,12 @@ class _ToPipes(logging.Handler):
             self._pipes.log.log(record.levelno, meta.get("orig_message") or record.getMessage())
 
 
-def do_step(pipes: PipesContext) -> bool:
+def do_step(pipes: PipesContext, settings: Settings) -> bool:
     """Do what is asked for, and report log lines, events and the end. Whether it succeeded."""
     began = time.monotonic()
     request = msgspec.convert(pipes.get_extra(REQUEST), StepRequest)
     with dg.DagsterInstance.ephemeral() as instance:
-        result = _execute(request, instance, pipes)
+        result = _execute(request, instance, pipes, settings)
     for event in result.all_events:
         if event.event_type in _EVENTS:
             _answer(pipes, StepEvent(serialize_value(_reported(event))))
@@ -52,14 +51,16 @@ def do_step(pipes: PipesContext) -> bool:
     return end.outcome == "success"
 
 
-def _execute(request: StepRequest, instance: dg.DagsterInstance, pipes: PipesContext) -> dg.ExecuteInProcessResult:
+def _execute(
+    request: StepRequest, instance: dg.DagsterInstance, pipes: PipesContext, settings: Settings
+) -> dg.ExecuteInProcessResult:
     @dg.logger
     def to_pipes(_: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger("lakehouse.remote_step", logging.INFO)
         logger.addHandler(_ToPipes(pipes))
         return logger
 
-    defs = dg.Definitions.merge(build_defs(load_settings()), dg.Definitions(loggers={"console": to_pipes}))
+    defs = dg.Definitions.merge(build_defs(settings), dg.Definitions(loggers={"console": to_pipes}))
     keys = {dg.AssetKey.from_user_string(key) for key in request.asset_keys}
     # Its checks are steps of their own, which Dagster's process takes without Spark.
     job = defs.resolve_implicit_global_asset_job_def().get_subset(asset_selection=keys, asset_check_selection=set())

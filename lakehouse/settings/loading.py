@@ -70,6 +70,7 @@ _HARMLESS = {
     "no_such_zone",
     "one_login",
     "one_python",
+    "one_service",
     "path_is_cut",
     "string_type",
 }

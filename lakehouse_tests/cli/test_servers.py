@@ -16,7 +16,9 @@ def test_up_starts_status_shows_and_down_stops(lakehouse: Lakehouse, monkeypatch
     try:
         assert lakehouse("up").stdout == f"Kafka broker started at {address}\n"
         assert lakehouse("up").stdout == f"Kafka broker was running at {address}\n"
-        assert lakehouse("produce", "mine", "--file", "-", "--partitions", "3", stdin="1\n2\n").exit_code == 0
+        assert (
+            lakehouse("produce", "mine", "--file", "-", "--partitions", "3", "--unread", stdin="1\n2\n").exit_code == 0
+        )
 
         status = json.loads(lakehouse("status", "--json").stdout)
         assert (status["kafka"], status["kafka_up"], status["connect_pid"]) == (address, True, None)

@@ -280,6 +280,13 @@ COMMIT = (
         guard=_PUBLISH + "test_what_a_condition_requires_is_part_of_the_transaction[sql_lake]",
     ),
     Mechanism(
+        name="what was read is still there",
+        promise="P4: A mirror publishes changes that a rollback of its changelog took back while they were read.",
+        keeps="lakehouse.protocol.leases.source:still_in_main",
+        lets_pass=gives(None),
+        guard="protocol/leases/test_source.py::test_what_was_taken_back_meanwhile_is_not_published[sql_lake]",
+    ),
+    Mechanism(
         name="reading a group",
         promise="P2: A reader sees half a step on a catalog that applies it table by table.",
         keeps="lakehouse.protocol.seals.load_group:_agree",

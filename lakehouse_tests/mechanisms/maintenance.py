@@ -225,6 +225,13 @@ MAINTENANCE = (
         guard="steps/maintenance/rollback/test_promises.py::test_what_kafka_no_longer_has_is_not_taken_back",
     ),
     Mechanism(
+        name="readers stand where they were asked",
+        promise="P4: A rollback takes back what a mirror has read since it was asked how far it had come.",
+        keeps="lakehouse.steps.maintenance.rollback.promises:_as_now",
+        lets_pass=gives([]),
+        guard="steps/maintenance/rollback/test_readers.py::test_who_reads_on_at_the_last_moment_is_not_cut_off[mirror]",
+    ),
+    Mechanism(
         name="a damaged metadata file is a finding",
         promise="P1: A table whose metadata file is cut or gone has lost its rows, and the audit knows of no promise "
         "that is broken.",

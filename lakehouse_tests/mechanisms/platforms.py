@@ -2,25 +2,39 @@
 
 from contextlib import nullcontext
 
-from lakehouse.engines.submit.driver_job import DriverJob
-from lakehouse_tests.mechanisms.mechanism import Mechanism, answers, gives
-
-
-def _another_try(job: DriverJob) -> DriverJob:
-    folder = job.folder.with_name("9")
-    folder.mkdir(exist_ok=True)
-    return DriverJob(job.token, folder)
-
+from lakehouse_tests.mechanisms.mechanism import Mechanism, gives
 
 _REGISTRATION = "engines/spark/test_registration.py::"
 _REMOTE = "orchestration/remote/test_asset.py::"
+_SUBMIT = "engines/submit/"
 PLATFORMS = (
     Mechanism(
         name="the driver of a retry",
         promise="P1: A retry launches a second driver beside the one that is at work on the same records.",
-        keeps="lakehouse.engines.submit.driver_job:driver_job",
-        lets_pass=answers(_another_try),
-        guard="engines/submit/test_driver_job.py::test_a_retry_finds_the_driver_that_it_has_launched",
+        keeps="lakehouse.engines.submit.spark_submit:SparkSubmitJobs.find",
+        lets_pass=gives(None),
+        guard=_REMOTE + "test_a_driver_that_a_killed_dagster_has_left_is_found[at work]",
+    ),
+    Mechanism(
+        name="the pods of a retry",
+        promise="P1: A retry makes a second SparkApplication beside the one that is at work.",
+        keeps="lakehouse.engines.submit.kubernetes.jobs:KubernetesJobs.find",
+        lets_pass=gives(None),
+        guard=_SUBMIT + "kubernetes/test_jobs.py::test_a_retry_finds_the_application_that_it_made",
+    ),
+    Mechanism(
+        name="the job run of a retry",
+        promise="P1: A retry starts a second job run of EMR Serverless beside the one that is at work.",
+        keeps="lakehouse.engines.submit.aws.emr_serverless:EmrServerlessJobs.find",
+        lets_pass=gives(None),
+        guard=_SUBMIT + "aws/test_emr_serverless.py::test_a_retry_finds_the_job_on_any_page",
+    ),
+    Mechanism(
+        name="the Glue run of a retry",
+        promise="P1: A retry starts a second run of a Glue job beside the one that is at work.",
+        keeps="lakehouse.engines.submit.aws.glue:GlueJobs.find",
+        lets_pass=gives(None),
+        guard=_SUBMIT + "aws/test_glue.py::test_a_retry_finds_the_run_and_starts_no_other",
     ),
     Mechanism(
         name="the driver of a cancelled run",
@@ -32,16 +46,23 @@ PLATFORMS = (
     Mechanism(
         name="abandoned drivers",
         promise="P1: What a killed run has left does the same step as its successor, and one of them in vain.",
-        keeps="lakehouse.engines.submit.driver_job:end_abandoned",
-        lets_pass=gives([]),
-        guard="engines/submit/test_driver_job.py::test_only_what_nobody_waits_for_is_abandoned",
+        keeps="lakehouse.orchestration.remote.asset:_end_abandoned",
+        lets_pass=gives(None),
+        guard=_REMOTE + "test_what_another_run_has_left_is_ended",
     ),
     Mechanism(
         name="a driver without an end",
         promise="P1: A driver that was killed counts as one that has done its step.",
-        keeps="lakehouse.orchestration.remote.asset:_require_success",
+        keeps="lakehouse.orchestration.remote.asset:_Watched.require_success",
         lets_pass=gives(None),
         guard=_REMOTE + "test_a_driver_that_was_killed_is_named_and_the_next_try_launches_another",
+    ),
+    Mechanism(
+        name="the service's Spark",
+        promise="P1: A service that brings another Spark runs our code, and what comes of it nobody has tried.",
+        keeps="lakehouse.remote_step.__main__:_another_spark",
+        lets_pass=gives(""),
+        guard="remote_step/test_another_spark.py::test_another_spark_is_named",
     ),
     Mechanism(
         name="registered in time",

@@ -28,6 +28,21 @@ def test_keys_that_dagster_cannot_tell_apart_are_refused(keys: dict[str, str]) -
         DagsterNames(**keys)  # pyright: ignore
 
 
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("class", "'class'.*a keyword of Python"),
+        ("None", "'None'.*a keyword of Python.*such as lake_none"),
+        ("context", "'context'.*the context of a function"),
+        ("config", "'config'.*the config of a function"),
+        ("io_manager", "'io_manager'.*Dagster's own I/O manager.*such as lake_io_manager"),
+    ],
+)
+def test_a_key_with_a_meaning_of_its_own_is_refused_by_name(key: str, words: str) -> None:
+    with pytest.raises(ResourceKeysInvalid, match=words):
+        DagsterNames(spark=key)
+
+
 def test_a_step_gets_its_resources_by_the_chosen_keys() -> None:
     names = DagsterNames(lake="tables", spark="sessions")
 

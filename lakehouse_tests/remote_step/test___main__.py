@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lakehouse.engines.submit import DriverJob, driver_job
+from lakehouse.engines.submit.driver_job import DriverJob
+from lakehouse.engines.submit.job_folder import JobFolder, newest_folder
 from lakehouse.proofs.audit import audit_stream
 from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.fixtures.spark import PLATFORM
@@ -30,12 +31,12 @@ def wait_for(file: Path) -> None:
         time.sleep(0.05)
 
 
-def job_of(house: House, execution: str) -> DriverJob:
-    return driver_job(house.settings.state, "ingest_birds", execution)
+def folder_of_run(house: House, execution: str) -> JobFolder:
+    return newest_folder(house.settings, "ingest_birds", execution)
 
 
-def group_of(job: DriverJob) -> int:
-    return int((job.folder / "driver.pid").read_text().split()[0])
+def group_of(folder: JobFolder) -> int:
+    return int((Path(folder.location) / "driver.pid").read_text().split()[0])
 
 
 def materialize(house: House, run_id: str) -> tuple[bool, set[str]]:
@@ -61,14 +62,14 @@ def test_what_is_killed_is_found_and_finished_once(
     with subprocess.Popen([sys.executable, "-m", ELSEWHERE, str(house.conf), FIRST, "birds"], env=armed) as dagster:
         wait_for(Path(f"{gate}.reached"))
         dagster.kill()
-    job = job_of(house, FIRST)
-    assert job.running(), "the driver goes on when Dagster is killed"
-    assert not job.watched
+    folder = folder_of_run(house, FIRST)
+    assert DriverJob(Path(folder.location)).running(), "the driver goes on when Dagster is killed"
+    assert not folder.watched
     gate.touch()
     assert materialize(house, FIRST) == (True, {"raw.birds", "quarantine.birds"})
     assert house.lake().arrow("raw.birds").num_rows == 10
-    assert [entry.name for entry in job.folder.parent.iterdir()] == ["1"], "it was launched once"
-    assert job.settled
+    assert [entry.name for entry in Path(folder.location).parent.iterdir()] == ["1"], "it was launched once"
+    assert folder.settled
 
     house.birds(5)
     second = house.root / "second"
@@ -76,7 +77,7 @@ def test_what_is_killed_is_found_and_finished_once(
 
     def kill_driver() -> None:
         wait_for(Path(f"{second}.reached"))
-        os.killpg(group_of(job_of(house, SECOND)), signal.SIGKILL)
+        os.killpg(group_of(folder_of_run(house, SECOND)), signal.SIGKILL)
 
     killer = threading.Thread(target=kill_driver)
     killer.start()

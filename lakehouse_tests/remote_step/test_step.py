@@ -58,9 +58,8 @@ def done(monkeypatch: pytest.MonkeyPatch, asset: dg.AssetsDefinition, **changes:
     )
     pipes = _Pipes(request)
     vars(pipes)["log"] = type("Log", (), {"log": staticmethod(pipes.log_line)})
-    monkeypatch.setattr(step, "load_settings", lambda: None)
     monkeypatch.setattr(step, "build_defs", lambda _: dg.Definitions(assets=[asset]))
-    return step.do_step(cast("PipesContext", pipes)), pipes
+    return step.do_step(cast("PipesContext", pipes), load_settings(Path(__file__).parents[2] / "conf", {})), pipes
 
 
 @pytest.fixture(scope="module")

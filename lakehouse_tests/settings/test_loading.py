@@ -131,7 +131,7 @@ def test_the_environment_overrides_any_key(conf: Path, tmp_path: Path) -> None:
         (
             "platforms/local.yaml",
             "mode: cluster\nmaster: x",
-            "key mode: Input should be 'classic', 'connect' or 'submit'",
+            "key mode: Input should be 'classic', 'connect', 'submit' or 'driver'",
         ),
         ("platforms/local.yaml", "name: x\nmode: classic\nmaster: y", "key name: a platform is named by its file"),
         (

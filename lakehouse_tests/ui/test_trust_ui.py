@@ -41,10 +41,10 @@ class Site:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Dagster's web server for as long as it is needed."""
+def served(folder: Path, module: str = "lakehouse.definitions") -> Iterator[str]:
+    """Dagster's web server over a module of definitions, for as long as it is needed."""
     port = free_port()
-    command = [Path(sys.executable).parent / "dagster-webserver", "-m", "lakehouse.definitions", "-h", "127.0.0.1"]
+    command = [Path(sys.executable).parent / "dagster-webserver", "-m", module, "-h", "127.0.0.1"]
     with (folder / "webserver.log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "-p", str(port)], cwd=folder, stdout=log, stderr=log, start_new_session=True

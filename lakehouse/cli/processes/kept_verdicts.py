@@ -14,7 +14,7 @@ import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from lakehouse.orchestration.checks import judged_state
-from lakehouse.orchestration.checks.mirror import fold
+from lakehouse.orchestration.checks.mirror import balance, contract, fold, ordering
 from lakehouse.orchestration.checks.profile.definition import distribution_judges
 from lakehouse.orchestration.checks.rules.definition import rule_judges
 from lakehouse.orchestration.resources import Lake
@@ -57,7 +57,7 @@ def kept_verdicts(
 def _of_rows_alone(lake: Lake, table: str) -> Iterator[str]:
     """The checks of a table whose answer depends on tables alone, and is worth remembering."""
     if table in lake.declarations.mirrors:
-        yield fold.NAME
+        yield from (balance.KEYS, contract.NAME, fold.NAME, ordering.ORDER)
     if (declared := lake.declarations.tables.get(table)) is not None:
         yield from (judge.name for judge in rule_judges(declared, lake.declarations))
         yield from (judge.name for judge in distribution_judges(declared, lake.declarations))

@@ -69,23 +69,12 @@ def process_conf(settings: Settings) -> dict[str, str]:
     jars = class_path(settings)
     defaults = {
         "spark.master": platform.master or "local[*]",
-        "spark.sql.extensions": EXTENSIONS,
-        "spark.sql.catalogImplementation": "in-memory",
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
-        "spark.redaction.regex": REDACTED,
         "spark.ui.enabled": "false",
         "spark.log.level": "WARN",
-        # PySpark asks the JVM eight more questions for each column and function, so that errors can name a line.
-        "spark.python.sql.dataFrameDebugging.enabled": "false",
         **_FORGETFUL,
+        **_common_conf(settings),
     }
-    endpoint = settings.kafka.properties.get("sasl.oauthbearer.token.endpoint.url")
-    if isinstance(endpoint, str):
-        option = f"-D{ALLOWED_URLS}={endpoint}"
-        defaults["spark.driver.extraJavaOptions"] += f" {option}"
-        if not is_local(platform):
-            defaults["spark.executor.extraJavaOptions"] = option
     if is_local(platform):
         scratch = scratch_folder(settings)
         defaults["spark.driver.extraJavaOptions"] += f" -Djava.io.tmpdir={_quoted(scratch)}"
@@ -101,6 +90,40 @@ def process_conf(settings: Settings) -> dict[str, str]:
         defaults["spark.jars"] = ",".join(map(str, jars))
         defaults |= _cluster_conf(platform)
     return _merged(defaults, fixed_conf(platform))
+
+
+def service_conf(settings: Settings, archive: str | None = None) -> dict[str, str]:
+    """What a driver that a service starts for us is started with. Master, JARs and sizes are that service's affair.
+
+    It goes through the service's own interface, where others may read it: there is no secret in it.
+
+    Args:
+        settings: of the platform; what its file sets lies over ours.
+        archive: a packed environment that driver and executors fetch, if there is one.
+    """
+    defaults = _common_conf(settings)
+    if archive is not None:
+        defaults["spark.archives"] = f"{archive}#{ENVIRONMENT}"
+    return _merged(defaults, fixed_conf(settings.platform))
+
+
+def _common_conf(settings: Settings) -> dict[str, str]:
+    """What every driver of ours is started with, wherever it runs."""
+    defaults = {
+        "spark.sql.extensions": EXTENSIONS,
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.redaction.regex": REDACTED,
+        # PySpark asks the JVM eight more questions for each column and function, so that errors can name a line.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+    }
+    endpoint = settings.kafka.properties.get("sasl.oauthbearer.token.endpoint.url")
+    if isinstance(endpoint, str):
+        option = f"-D{ALLOWED_URLS}={endpoint}"
+        defaults["spark.driver.extraJavaOptions"] += f" {option}"
+        if not is_local(settings.platform):
+            defaults["spark.executor.extraJavaOptions"] = option
+    return defaults
 
 
 def _cluster_conf(platform: Platform) -> dict[str, str]:
@@ -145,6 +168,9 @@ def fixed_conf(platform: Platform) -> dict[str, str]:
 
 def is_local(platform: Platform) -> bool:
     """Whether the executors are threads of the driver."""
+    services = (platform.kubernetes, platform.emr_serverless, platform.glue)
+    if platform.mode == "driver" or any(service is not None for service in services):
+        return False
     return (platform.master or "local").startswith("local")
 
 

@@ -142,6 +142,8 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
     Raises:
         SparkUnreachable: Nobody answers there, or the server went away meanwhile.
     """
+    from lakehouse.engines.spark.client_behaviour import active  # with it comes pandas, of no use to classic Spark
+
     remote = Remote.of(settings)
     remote.require()  # PySpark itself would go on trying for ten minutes
     was_remote = os.environ.get(_MODE)
@@ -150,7 +152,7 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
     try:
         address = remote.url if remote.given else _with_key(remote, settings.state)
         session = _clean_session(remote, address, patience)
-        with cancelled_by_signals(session.interruptAll):
+        with cancelled_by_signals(session.interruptAll), active(cast("RemoteSession", session)):
             yield session
     except SparkConnectGrpcException as error:
         if remote.given and session is None and error.getGrpcStatusCode() is StatusCode.UNAUTHENTICATED:
@@ -191,11 +193,13 @@ def _clean_session(remote: Remote, address: str, patience: float) -> SparkSessio
 
 def _session(remote: Remote, address: str) -> "RemoteSession":
     session = cast("RemoteSession", SparkSession.builder.remote(address).create())
-    if remote.here:
-        from lakehouse.engines.spark.connect_retries import (
-            WhileItAnswers,  # with it comes pandas, of no use to classic Spark
-        )
+    from lakehouse.engines.spark.client_behaviour import (  # with it comes pandas, of no use to classic Spark
+        WhileItAnswers,
+        own_checkpoints,
+    )
 
+    own_checkpoints(session)
+    if remote.here:
         session.client.set_retry_policies([WhileItAnswers(remote.answers)])
     return session
 

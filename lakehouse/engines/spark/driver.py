@@ -71,6 +71,13 @@ def new_driver(settings: Settings, *, app_name: str) -> Generator[SparkSession]:
 
 
 def _launch(settings: Settings) -> JavaGateway:
+    if settings.platform.mode == "driver":
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:
+            raise SparkDidNotStart(
+                f"Platform {settings.platform.name!r}: mode driver is for a process that spark-submit has started.",
+                remedy="choose another mode, or have spark-submit run this program.",
+            )
+        return launch_gateway()  # to the JVM that is there
     log = settings.state.logs / "spark.log"
     with properties_file(process_conf(settings), scratch_folder(settings)) as properties, ExitStack() as stack:
         arguments = f"--properties-file '{properties}' --load-spark-defaults pyspark-shell"

@@ -53,7 +53,7 @@ def require_fit(session: SparkSession, platform: Platform, fixed: Mapping[str, s
     problems = [*unfit_settings(setting, session.version, fixed), *_missing_jars(session)]
     if problems:
         raise ServerUnfit(
-            f"The Spark Connect server of platform {platform.name!r} does not fit: {'; '.join(problems)}.",
+            f"Spark of platform {platform.name!r} does not fit: {'; '.join(problems)}.",
             remedy="have it started with these (docs/how-to/platforms.md has the whole list), or choose another.",
         )
     if setting(_DAEMON) != WORKER_DAEMON:

@@ -67,11 +67,13 @@ def spark_session(settings: Settings, *, app_name: str) -> Generator[SparkSessio
 
 def _require_fit(session: SparkSession, platform: Platform) -> None:
     """Look once at what somebody else has set up: a given server, the Python of workers on other machines."""
-    identity = (platform.name, platform.remote, platform.master)
+    identity = (platform.name, platform.mode, platform.remote, platform.master)
     if not (is_given(platform) or not is_local(platform)) or identity in _fit:
         return
     if is_given(platform):
         require_fit(session, platform, fixed_conf(platform))
+    if platform.mode == "driver":  # its conf was given to the service, which may change it
+        require_fit(session, platform, {})
     require_same_workers(session)
     _fit.add(identity)
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 
-from lakehouse.contracts.rules.stored.questions import questions_of
-from lakehouse.declarations import Declarations, References, SameValues, SampleOf
+from lakehouse.declarations import Column, Declarations, References, SameValues, SampleOf
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
@@ -105,21 +104,35 @@ def _declared(name: str, declarations: Declarations) -> str:
     """What is declared of a table as it was evaluated: a bound may be today's date, or come from a file."""
     declared: list[object] = []
     if (table := declarations.tables.get(name)) is not None:
-        columns = [(column.name, column.type, column.required) for column in table.columns]
-        rules = questions_of(table) if name in declarations.derived else []
-        judged = [(rule.column.name, rule.rule, rule.severity, rule.condition) for rule in rules]
-        declared += [table.key, columns, table.expects, judged]
+        declared += [table.key, table.expects, _rules(table.columns)]
     if (tables := declarations.mirrors.get(name)) is not None:
-        mirror = tables.mirror
-        declared += [mirror.deletes, mirror.lateness, mirror.initial, mirror.full_check_rows, tables.changelog.key]
+        mirror, log = tables.mirror, tables.changelog
+        declared += [mirror.deletes, mirror.lateness, mirror.initial, mirror.full_check_rows, mirror.max_late_share]
+        declared += [log.key, _rules(log.columns)]
     return _spelled(declared)
 
 
+def _values(column: Column) -> list[object]:
+    return [(check.name, check.statistics) for check in column.checks]
+
+
+def _rules(columns: Iterable[Column]) -> list[object]:
+    return [
+        (column.name, column.type, column.required, column.expected, column.severity, _values(column))
+        for column in columns
+    ]
+
+
 def _spelled(value: object) -> str:
-    """In full: Arrow leaves out the middle of what is long."""
+    """In full, as Arrow leaves out the middle of what is long; and in one order, as sets have none."""
     if isinstance(value, pa.Array):
         array: Any = value
         return f"{array.type}{array.to_pylist()}"
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return f"{{{', '.join(f'{key!r}: {_spelled(item)}' for key, item in items)}}}"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(_spelled, cast('set[object]', value))))}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_spelled, cast('list[object]', value)))}]"
     if is_dataclass(value):

@@ -13,6 +13,7 @@ import msgspec
 from lakehouse.orchestration.resources.run_records import longest_run, under_way
 from lakehouse.orchestration.run_context import RUNTIME_DATE_TAG, execution_of, runtime_date
 
+REQUEST = "lakehouse/step"  # the key among Pipes' extras
 # Tags by which Dagster's own machinery acts on a run: not for a run that this machinery does not see.
 _NOT_PASSED = ("dagster/max_retries", "dagster/retry_", "dagster/run_key", "dagster/sensor_name", "dagster/concurrency")
 

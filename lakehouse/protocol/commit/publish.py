@@ -50,7 +50,7 @@ class Published:
     rebases: int
 
 
-Condition = Callable[[], TableChange]
+Condition = Callable[[], TableChange | None]
 """Loads a table that is not written, and says what must be true of it when the others change; or raises a refusal."""
 
 
@@ -105,7 +105,7 @@ def publish(
             _secure(unpublished, tables, secured_heads)
             changes = [_change(item, tables[identifier]) for identifier, item in unpublished.items()]
             moved = [change for lease in leases if (change := lease_change(catalog, lease)) is not None]
-            required = [condition() for condition in conditions]
+            required = [change for condition in conditions if (change := condition()) is not None]
             catalog.commit_tables([*changes, *_together(moved, required)])
         except (CommitFailedException, NoSuchTableError) as error:
             # Either a requirement does not hold any more or an unrelated commit was quicker: the next load tells.
@@ -135,12 +135,13 @@ def _secure(unpublished: dict[Identifier, Staged], tables: dict[Identifier, Tabl
 
 def _together(moved: Sequence[TableChange], required: Sequence[TableChange]) -> Iterator[TableChange]:
     """One change for each table that is not published."""
-    for change in moved:
-        own = [other for other in required if other.identifier == change.identifier]
-        more = tuple(requirement for other in own for requirement in other.requirements)
-        yield replace(change, requirements=(*change.requirements, *more))
-    leased = {change.identifier for change in moved}
-    yield from (change for change in required if change.identifier not in leased)
+    changes: dict[Identifier, TableChange] = {}
+    for change in (*moved, *required):
+        known = changes.get(change.identifier)
+        requirements = (*known.requirements, *change.requirements) if known else change.requirements
+        updates = (*known.updates, *change.updates) if known else change.updates
+        changes[change.identifier] = replace(change, requirements=requirements, updates=updates)
+    yield from changes.values()
 
 
 def _load(catalog: LakeCatalog, identifiers: list[Identifier]) -> dict[Identifier, Table]:

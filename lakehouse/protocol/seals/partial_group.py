@@ -1,5 +1,6 @@
 """Reads what is left of a group of tables: a proof goes on with those that can be loaded, and names the others."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,10 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import Damage, damaged_metadata
 from lakehouse.protocol.seals.read_group import Pinned, read_group
+
+_ABSENT = " does not exist. Remedy: create it with `lakehouse apply`, or ingest with `lakehouse run`."
+_NOT_THERE = re.compile(rf"\S+(?:{re.escape(_ABSENT)}| does not exist[.])")
+_NAMED = 3  # of many tables that are not there
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,18 @@ class PartialGroup:
 
 def absence(name: str) -> str:
     """What a person reads of a table that the catalog does not know."""
-    return f"{name} does not exist. Remedy: create it with `lakehouse apply`, or ingest with `make run`."
+    return f"{name}{_ABSENT}"
+
+
+def absent_together(sentences: Sequence[str]) -> list[str]:
+    """The same sentences, with all those of `absence` in the place of the first: in a new lake, no table is there."""
+    absent = [sentence for sentence in sentences if _NOT_THERE.fullmatch(sentence)]
+    if len(absent) <= 1:
+        return list(sentences)
+    names = list(dict.fromkeys(sentence.partition(" ")[0] for sentence in absent))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    together = f"{', '.join(names[:_NAMED])}{more} do not exist."
+    return [together if sentence == absent[0] else sentence for sentence in sentences if sentence not in absent[1:]]
 
 
 def read_partial_group(catalog: LakeCatalog, names: Sequence[str]) -> PartialGroup:

@@ -5,6 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from lakehouse.settings.models.remote_drivers import EmrServerlessSettings, GlueSettings, KubernetesSettings
 from lakehouse.settings.models.section import Property, Section
 from lakehouse.settings.plain_secret import hidden
 from lakehouse.settings.secret import revealed
@@ -35,7 +36,8 @@ class Platform(Section):
     Attributes:
         name: the file's name.
         mode: `classic` starts Spark in this process, `connect` talks to a Spark Connect server, `submit` has each step
-            done by a driver of its own, by `spark-submit` in client mode.
+            done by a driver of its own: by `spark-submit` where there is a `master`, else by one of the services below.
+            `driver` is for a process that `spark-submit` has started: Spark is there already.
         master: for classic, and for a Connect server that we start ourselves.
         remote: the Connect server's address, `sc://host:port`; references to secrets are allowed in it.
         conf: Spark configuration, passed as it is.
@@ -45,10 +47,15 @@ class Platform(Section):
         rpc_secret: the key of a cluster whose processes know each other by one (`spark.authenticate.secret`): a
             reference to a secret. With it goes encryption of their connections.
         workers: Python on workers of other machines. Its keys are below. Without it they use `python3` of their path.
+        messages: for the services: a folder in an object store, or one that is mounted everywhere, for what steps are
+            asked and what they report.
+        kubernetes: each step is a SparkApplication of Apache's operator. Its keys are below.
+        emr_serverless: each step is a job run of Amazon EMR Serverless. Its keys are below.
+        glue: each step is a run of an AWS Glue job. Its keys are below.
     """
 
     name: str
-    mode: Literal["classic", "connect", "submit"]
+    mode: Literal["classic", "connect", "submit", "driver"]
     master: str | None = None
     remote: Property | None = None
     conf: dict[str, str] = {}
@@ -56,6 +63,10 @@ class Platform(Section):
     register_within_seconds: float = Field(default=30, gt=0)
     rpc_secret: Property | None = None
     workers: WorkersSettings | None = None
+    messages: str | None = Field(default=None, pattern=r"^(/|[a-z][a-z0-9]+://)\S+$")
+    kubernetes: KubernetesSettings | None = None
+    emr_serverless: EmrServerlessSettings | None = None
+    glue: GlueSettings | None = None
 
     @model_validator(mode="after")
     def _has_a_cluster(self) -> Self:
@@ -64,7 +75,7 @@ class Platform(Section):
         if master.startswith(("k8s://", "yarn")):
             raise PydanticCustomError(
                 "no_such_master",
-                "Spark on Kubernetes and YARN is not built; a master is local[…] or spark://host:port",
+                "A master is local[…] or spark://host:port; for Kubernetes there is the section kubernetes",
             )
         if (self.workers is not None or self.rpc_secret is not None) and not master.startswith("spark://"):
             raise PydanticCustomError(
@@ -74,7 +85,14 @@ class Platform(Section):
 
     @model_validator(mode="after")
     def _has_an_address(self) -> Self:
-        needed = "remote" if self.mode == "connect" else "master"
+        services = [name for name in ("kubernetes", "emr_serverless", "glue") if getattr(self, name) is not None]
+        if self.mode == "driver":
+            return self
+        if len(services) + (self.master is not None) > 1 or (services and self.mode != "submit"):
+            raise PydanticCustomError(
+                "one_service", "Mode submit takes one of master, kubernetes, emr_serverless and glue; others take none"
+            )
+        needed = "remote" if self.mode == "connect" else "messages" if services else "master"
         if not getattr(self, needed):
             raise PydanticCustomError(
                 "needs_key", "Mode {mode} needs the key {needed}", {"mode": self.mode, "needed": needed}

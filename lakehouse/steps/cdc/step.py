@@ -18,9 +18,11 @@ from pyspark.sql import SparkSession
 from lakehouse.declarations import MirrorTables
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Staged, publish, seal_branch
+from lakehouse.protocol.commit.publish import Condition
 from lakehouse.protocol.errors import MainMoved
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.leases.lease import Lease, lease_tag, lease_until, leases, take_lease
+from lakehouse.protocol.leases.source import still_in_main
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.read_group import read_group
@@ -79,7 +81,8 @@ class MirrorStep:
 def mirror(step: MirrorStep) -> MirrorReport:
     """Apply the next changes of the changelog to the mirror, each once.
 
-    A run that maintenance was quicker than has lost nothing but time: it begins again on what is there now.
+    A run that maintenance or a rollback was quicker than has lost nothing but time: it begins again on what is there
+    now.
 
     Returns:
         What was done; `published` is None where there was nothing to do.
@@ -114,7 +117,10 @@ def _mirror(step: MirrorStep) -> MirrorReport:
     hold_initial(step.catalog, step.name, folded.statement.initial)
     kind = KIND_REBUILD if work.rebuild else KIND_MIRROR
     staged = _seal_all(work, change_range, folded.statement, kind)
-    conditions = [partial(still_unretired, step.catalog, step.name, change_range)] if work.needs_every_change else []
+    changelog = change_range.table.name()
+    conditions: list[Condition] = [partial(still_in_main, step.catalog, changelog, change_range.uuid, change_range.end)]
+    if work.needs_every_change:
+        conditions.append(partial(still_unretired, step.catalog, step.name, change_range))
     published = publish(step.catalog, staged, leases=[_lease(work, change_range.end)], conditions=conditions)
     step.inform(f"{step.name}: published, {_since(began):.1f} s in all")
     return MirrorReport(

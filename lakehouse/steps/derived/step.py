@@ -7,12 +7,14 @@ try finds the same pins and the old seal, and does the same again.
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.commit import publish, seal_branch
 from lakehouse.protocol.errors import MainMoved, Superseded
 from lakehouse.protocol.failpoints import failpoint
+from lakehouse.protocol.leases.source import SourceSetBack, still_in_main
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.quantities import quantity
@@ -23,7 +25,7 @@ from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.partition_provenance import computations_after, origins_after
 from lakehouse.steps.derived.parts import DerivedPart
 from lakehouse.steps.derived.plan import DerivedPlan, DeriveStep, notes_of, prepare
-from lakehouse.steps.derived.refusals import ComputedOtherwise
+from lakehouse.steps.derived.refusals import ComputedOtherwise, HistoryLost
 from lakehouse.steps.derived.report import DeriveReport
 from lakehouse.steps.derived.statement import KIND, DeriveStatement
 
@@ -48,6 +50,8 @@ def derive(step: DeriveStep) -> DeriveReport:
     for tries_left in reversed(range(_TRIES)):
         try:
             return _derive(step)
+        except SourceSetBack as lost:  # what this run reads is pinned, so that it would read the same again
+            raise HistoryLost(f"{step.name}: {lost.message}", remedy="a new run reads what is there now") from lost
         except (MainMoved, Superseded) as overtaken:
             if (isinstance(overtaken, Superseded) and _outdone(step)) or tries_left == 0:
                 raise
@@ -76,7 +80,10 @@ def _derive(step: DeriveStep) -> DeriveReport:
     )
     staged = seal_branch(step.catalog, work.base, step.attempt, seal)
     leases = [work.increment.lease(step.name)] if work.increment else []
-    published = publish(step.catalog, [staged], leases=leases)
+    conditions = [
+        partial(still_in_main, step.catalog, lease.identifier, lease.uuid, lease.snapshot_id) for lease in leases
+    ]
+    published = publish(step.catalog, [staged], leases=leases, conditions=conditions)
     step.inform(f"{step.name}: {quantity(result.added, 'row')} published, {time.monotonic() - began:.1f} s in all")
     return DeriveReport(
         table=step.name,

@@ -24,6 +24,18 @@ class IngestRefused(LakehouseError):
         self.ranges: dict[int, tuple[int, int]] = dict(ranges or {})
 
 
+class LocationShared(IngestRefused):
+    """Two tables of a stream would have their files under the same names in one folder."""
+
+    def __init__(self, table: str, other: str, location: str) -> None:
+        super().__init__(
+            f"{table} and {other} have one location, {location}: files of one would take the names of the other's.",
+            remedy="if somebody edited the metadata of one, let the catalog name an older document of its "
+            "metadata log, or restore it from a backup; else drop one of the two without purging it, and make it "
+            "anew elsewhere",
+        )
+
+
 class RetentionOvertook(IngestRefused):
     """Records were deleted by retention before they were read."""
 

@@ -1,5 +1,6 @@
 """A step that is done elsewhere: what it reports is Dagster's; it is launched once, found again, and ended with us."""
 
+import json
 import os
 import signal
 import textwrap
@@ -12,10 +13,12 @@ import dagster as dg
 import msgspec
 import pytest
 from dagster._serdes import serialize_value
-from dagster_pipes import encode_param
 
 from lakehouse.engines.background_process import start_time
-from lakehouse.engines.submit import driver_job, submitted
+from lakehouse.engines.submit import spark_submit
+from lakehouse.engines.submit.job_folder import JobFolder, newest_folder
+from lakehouse.engines.submit.remote_jobs import JobCost, JobState
+from lakehouse.engines.submit.spark_submit import SparkSubmitJobs
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.remote import asset as remote
 from lakehouse.orchestration.remote.asset import remote_asset
@@ -24,12 +27,21 @@ from lakehouse.orchestration.resources import Lake
 from lakehouse.settings import Platform, Settings
 from lakehouse_tests.fixtures.spark import settings_of
 
-SUBMIT = '#!/bin/sh\necho "$4" >> {launches}\nexec "$PYSPARK_DRIVER_PYTHON" "$4"\n'
+SUBMIT = '#!/bin/sh\necho "$4" >> {launches}\nexec "$PYSPARK_DRIVER_PYTHON" "$4" "$6"\n'
 PROGRAM = """
-import time
-from dagster_pipes import open_dagster_pipes
+import json, sys, time
+from dagster_pipes import PipesMappingParamsLoader, encode_param, open_dagster_pipes
+from lakehouse.engines.submit.job_folder import JobFolder
+from lakehouse.engines.submit.message_writer import FolderMessageWriter
+from pyiceberg.io import load_file_io
 
-with open_dagster_pipes() as pipes:
+folder = JobFolder(None, sys.argv[1], load_file_io({{}}, sys.argv[1]))
+params = {{
+    "DAGSTER_PIPES_CONTEXT": encode_param({{"data": json.loads(folder.read("request.json"))}}),
+    "DAGSTER_PIPES_MESSAGES": encode_param({{}}),
+}}
+loader = PipesMappingParamsLoader(params)
+with open_dagster_pipes(message_writer=FolderMessageWriter(folder, 0.02), params_loader=loader) as pipes:
     request = pipes.get_extra("lakehouse/step")
     pipes.log.info(f"at work on {{request['asset_keys']}} for {{request['tags']['lakehouse/runtime_date']}}")
 {body}
@@ -91,7 +103,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driver:
         program = tmp_path / "program.py"
         text = textwrap.indent(textwrap.dedent(body), "    ").replace("EVENT", repr(serialize_value(MADE)))
         program.write_text(PROGRAM.format(body=text))
-        monkeypatch.setattr(remote, "PROGRAM", program)
+        monkeypatch.setattr(spark_submit, "PROGRAM", program)
         return program
 
     return write
@@ -102,6 +114,10 @@ def run(settings: Settings, instance: dg.DagsterInstance, **options: Any) -> dg.
     job = dg.Definitions(assets=[asset], resources={"lake": Lake(settings)}).resolve_implicit_global_asset_job_def()
     tags = {"lakehouse/runtime_date": "2013-05-14"}
     return job.execute_in_process(instance=instance, raise_on_error=False, tags=tags, **options)
+
+
+def folder_of_run(settings: Settings, run_id: str) -> JobFolder:
+    return newest_folder(settings, "ingest_birds", run_id)
 
 
 def launches(tmp_path: Path) -> int:
@@ -170,6 +186,7 @@ def test_a_driver_that_was_killed_is_named_and_the_next_try_launches_another(
 ) -> None:
     driver("""
         import os, signal
+        time.sleep(0.2)
         print("out of memory", flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """)
@@ -190,25 +207,42 @@ def test_a_driver_that_a_killed_dagster_has_left_is_found(
 ) -> None:
     go_on = tmp_path / "go on"
     wait = f"import pathlib\nwhile not pathlib.Path({str(go_on)!r}).exists(): time.sleep(0.01)\n"
-    program = driver(wait + textwrap.dedent(REPORT))
+    driver(wait + textwrap.dedent(REPORT))
     with dg.DagsterInstance.ephemeral() as instance:
-        job = driver_job(settings.state, "ingest_birds", RUN_ID)
-        job.messages.touch()
-        pipes = {
-            "DAGSTER_PIPES_CONTEXT": encode_param({"data": CONTEXT}),
-            "DAGSTER_PIPES_MESSAGES": encode_param({"path": str(job.messages)}),
-        }
-        # As a Dagster has done that was killed while it waited.
-        with submitted(job, settings, program, pipes):
-            while "opened" not in job.messages.read_text():
-                assert job.running()
+        jobs, folder = SparkSubmitJobs(settings), folder_of_run(settings, RUN_ID)
+        folder.write("request.json", json.dumps(CONTEXT).encode())
+        job = jobs.start(folder.token, folder.location)  # as a Dagster has done that was killed while it waited
         go_on.touch()
-        while ended and job.running():
+        while ended and jobs.state(job).phase == "running":
             time.sleep(0.01)
         result = run(settings, instance, run_id=RUN_ID)
     assert result.success
     assert len(result.get_asset_materialization_events()) == 1
     assert launches(tmp_path) == 1
+
+
+def test_what_another_run_has_left_is_ended(settings: Settings, driver: Driver, tmp_path: Path) -> None:
+    driver("time.sleep(600)")
+    jobs, left = SparkSubmitJobs(settings), folder_of_run(settings, "another")
+    left.write("request.json", json.dumps(CONTEXT).encode())
+    job = jobs.start(left.token, left.location)
+    driver(REPORT)
+    with dg.DagsterInstance.ephemeral() as instance:
+        left.watch()
+        assert run(settings, instance).success
+        assert jobs.state(job).phase == "running", "this process waits for it"
+        left.write("watcher", b"another-host 1 start")
+        instance.add_run(dg.DagsterRun(job_name="x", run_id="another", status=dg.DagsterRunStatus.STARTED))
+        assert run(settings, instance).success
+        assert jobs.state(job).phase == "running", "a run of another machine waits for it"
+        left.write("watcher", b"")
+        instance.delete_run("another")
+        assert run(settings, instance).success
+    alive = jobs.state(job).phase == "running"
+    jobs.cancel(job)
+    assert not alive, "nobody waits for it"
+    assert left.settled
+    assert launches(tmp_path) == 4
 
 
 def test_a_cancelled_run_ends_its_driver(settings: Settings, driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,8 +251,8 @@ def test_a_cancelled_run_ends_its_driver(settings: Settings, driver: Driver, mon
 
     def cancelled(seconds: float) -> None:
         time.sleep(seconds)
-        (job,) = (settings.state.root / "submit" / "ingest_birds").glob("*/1/messages")
-        if next(looks) > 0 and "at work" in job.read_text():
+        (reports,) = (settings.state.root / "submit" / "ingest_birds").glob("*/1/messages")
+        if next(looks) > 0 and any("at work" in chunk.read_text() for chunk in reports.iterdir()):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(remote, "_wait", cancelled)
@@ -230,5 +264,30 @@ def test_a_cancelled_run_ends_its_driver(settings: Settings, driver: Driver, mon
     if alive:
         os.killpg(pid, signal.SIGKILL)
     assert not alive, "it has ended"
-    job = driver_job(settings.state, "ingest_birds", folder.name)
-    assert job.token.number == 2, "the next try does not wait for what was ended"
+    assert folder_of_run(settings, folder.name).token.number == 2, "the next try does not wait for what was ended"
+
+
+class _Service(SparkSubmitJobs):
+    """As a service that measures what it runs."""
+
+    def cost(self, job: str) -> JobCost:
+        """Once it has ended."""
+        ended = self.state(job) == JobState("ended", "it printed nothing")
+        return JobCost(vcpu_hours=0.25, memory_gb_hours=1.0) if ended else JobCost()
+
+    def logs(self, job: str) -> str:
+        """An address."""
+        return f"https://logs.example.com/{Path(job).name}"
+
+
+def test_a_materialization_says_what_it_cost_and_where_logs_are(
+    settings: Settings, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "remote_jobs", _Service)
+    driver(REPORT)
+    with dg.DagsterInstance.ephemeral() as instance:
+        (event,) = run(settings, instance).get_asset_materialization_events()
+    metadata = event.materialization.metadata
+    assert (metadata["vCPU hours"].value, metadata["memory GB hours"].value) == (0.25, 1.0)
+    assert metadata["driver's logs"] == dg.MetadataValue.url("https://logs.example.com/1")
+    assert metadata["rows"].value == 3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.protocol.seals.partial_group import absence, read_partial_group
+from lakehouse.protocol.seals.partial_group import absence, absent_together, read_partial_group
 from lakehouse_tests.fixtures.lakes import Lake
 
 TABLES = ("a", "b", "c")
@@ -28,6 +28,18 @@ def test_tables_that_were_dropped(lake: Lake, names: list[str]) -> None:
     group = read_partial_group(lake.catalog, names)
     assert (group.whole, list(group.tables), group.missing) == (False, names[2:], tuple(names[:2]))
     assert group.unloaded == {name: absence(name) for name in names[:2]}
+
+
+def test_many_that_are_not_there_are_one_sentence() -> None:
+    """A lake in which nothing has run yet: twenty times the same remedy hid it."""
+    gone = [*(absence(name) for name in ("raw.a", "raw.b", "raw.c")), "raw.d does not exist."]
+    together = absent_together(["m was never built.", *gone, "r was never released."])
+    assert together == [
+        "m was never built.",
+        "raw.a, raw.b, raw.c and 1 more do not exist.",
+        "r was never released.",
+    ]
+    assert absent_together(gone[:1]) == gone[:1]
 
 
 def test_nothing_is_left(lake: Lake, names: list[str]) -> None:

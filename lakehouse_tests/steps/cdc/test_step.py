@@ -15,10 +15,12 @@ import pyspark.sql.types as T  # noqa: N812
 import pytest
 
 from lakehouse.declarations import apply, plan
+from lakehouse.protocol.catalog import TableChange, set_branch
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.leases.lease import lease_tag, leases, release_lease
 from lakehouse.protocol.seals.history import ancestry, head_of, last_seal, summary_of
 from lakehouse.protocol.seals.row_count import row_count
+from lakehouse.steps.cdc import step
 from lakehouse.steps.cdc.fold.clocks import Arrival
 from lakehouse.steps.cdc.fold.survey import survey
 from lakehouse.steps.cdc.merge.merge_plan import COPY, DELETES
@@ -533,3 +535,27 @@ def test_a_tombstone_alone_goes_by_what_its_partition_said_before_it(mirrored: M
     things.apply([change("tombstone", 2, None), change("tombstone", 3, None)])
     assert _named(things) == {1: "anew"}, "where compaction took the delete, its tombstone stands for it"
     things.agree()
+
+
+def test_a_changelog_that_is_set_back_while_it_is_read_takes_nothing_into_the_mirror(
+    sql_lake: Lake, spark_on: SparkOn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run begins again on what is there now, and has nothing to do; what comes next is read on."""
+    mirrored = make_mirror(sql_lake, spark_on, partitioning=BUCKETS)
+    mirrored.apply(_inserts(1))
+    log, former = mirrored.load(mirrored.feed.log.name).name(), head_of(mirrored.load(mirrored.feed.log.name))
+    assert former is not None
+    offsets = dict(mirrored.feed.offsets)
+    mirrored.feed.append(_inserts(2, begin=5))
+
+    def set_back(place: str) -> None:
+        if place == "mirror.merged":
+            sql_lake.catalog.commit_tables([TableChange(log, (), (set_branch("main", former),))])
+
+    monkeypatch.setattr(step, "failpoint", set_back)
+    assert mirrored.run().kind == "idle"
+    assert any("was set back to before snapshot" in told for told in mirrored.told)
+    monkeypatch.undo()
+    mirrored.feed.offsets = offsets
+    mirrored.apply(_inserts(3, begin=9))
+    assert _named(mirrored) == {1: "n1", 3: "n3"}

@@ -9,6 +9,7 @@ import pyspark.sql.types as T  # noqa: N812
 import pytest
 
 from lakehouse.declarations import Derived
+from lakehouse.protocol.catalog import TableChange, set_branch
 from lakehouse.protocol.commit import open_branch, publish, seal_branch
 from lakehouse.protocol.commit.conflict_check import MAINTENANCE
 from lakehouse.protocol.commit.stage import commit_on_branch
@@ -17,6 +18,7 @@ from lakehouse.protocol.leases.lease import lease_tag, leases
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.steps.derived import step
 from lakehouse.steps.derived.inputs import increment
 from lakehouse.steps.derived.refusals import HistoryLost, RowsOfOthers
 from lakehouse_tests.steps.derived.workshop import SALES, Workshop, table_of
@@ -216,3 +218,25 @@ def test_rows_from_outside_the_protocol_are_refused(workshop: Workshop, copied: 
     workshop.spark(lambda spark: spark.sql(foreign).collect())
     with pytest.raises(RowsOfOthers, match="outside the protocol"):
         workshop.run(copied, run="two")
+
+
+def test_an_input_that_is_set_back_while_it_is_read_adds_nothing(
+    workshop: Workshop, copied: Derived, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.run(copied, run="one")
+    identifier, former = workshop.load("sales").name(), workshop.head("sales")
+    assert former is not None
+    workshop.sell(("Rome", 7))
+
+    def set_back(place: str) -> None:
+        if place == "derive.staged":
+            workshop.catalog.commit_tables([TableChange(identifier, (), (set_branch("main", former),))])
+
+    monkeypatch.setattr(step, "failpoint", set_back)
+    with pytest.raises(HistoryLost, match=r"was set back to before snapshot .* a new run reads what is there now"):
+        workshop.run(copied, run="two")
+    monkeypatch.undo()
+    assert workshop.rows("copied") == FIRST
+    workshop.sell(("Oslo", 8))
+    workshop.run(copied, run="three")
+    assert workshop.rows("copied") == sorted([*FIRST, ("Oslo", 8)])

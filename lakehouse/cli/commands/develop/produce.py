@@ -22,6 +22,10 @@ class NothingToSend(LakehouseError):
     """The command does not say what is to be sent to a topic."""
 
 
+class UnreadTopic(LakehouseError):
+    """No declared stream reads the topic, so what is sent to it would land nowhere."""
+
+
 def produce(
     ctx: typer.Context,
     topic: Annotated[str | None, typer.Argument(help="The topic; default: all topics of the demo.")] = None,
@@ -53,7 +57,7 @@ def produce(
     ] = False,
     partitions: Annotated[int, typer.Option(min=1, help="With --file: for a topic that is created by this.")] = 1,
     unread: Annotated[
-        bool, typer.Option("--unread", help="With --file: do not warn of a topic that no declared stream reads.")
+        bool, typer.Option("--unread", help="With --file: send also to a topic that no declared stream reads.")
     ] = False,
 ) -> None:
     """Send the demo's messages that are still missing, more days of flights, or the lines of a file."""
@@ -82,13 +86,13 @@ def _file(context: Context, topic: str, file: Path, partitions: int, encode: Enc
     if str(file) != "-" and not file.is_file():
         raise NothingToSend(f"{file} is not a file.", remedy="name a file of one message per line.")
     if not unread:
-        _warn_unread(context, topic)
+        _refuse_unread(context, topic)
     create_topic(context.settings.kafka, topic, partitions)
     with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as stream:
         return send(context.settings.kafka, topic, _records(stream, encode), console=context.err)
 
 
-def _warn_unread(context: Context, topic: str) -> None:
+def _refuse_unread(context: Context, topic: str) -> None:
     # It imports PySpark, which the demo's messages do without.
     from lakehouse.cli.declared import declarations_of
     from lakehouse.declarations import DeclarationError
@@ -101,22 +105,32 @@ def _warn_unread(context: Context, topic: str) -> None:
         streams = declarations.streams.values()
         declared = sorted({name for stream in streams for name in stream.topic_names})
         declared += [topic] if topic not in declared and any(stream.reads(topic) for stream in streams) else []
-        if warning := _unread(topic, declared, complete=not declarations.broken):
-            say(context, warning)
+        if topic not in declared and declarations.broken:
+            say(
+                context,
+                f"warning: whether a stream reads topic {topic} cannot be told while a declaration does not load.",
+            )
+        else:
+            refuse_unread(topic, declared)
 
 
-def _unread(topic: str, declared: Sequence[str], *, complete: bool = True) -> str:
-    """That no stream reads a topic, and which one may be meant; empty where one does.
+def refuse_unread(topic: str, declared: Sequence[str]) -> None:
+    """Refuse a topic that no stream reads; it would be created by the first message to it.
 
-    Where declarations are left out, one of those may read it.
+    Args:
+        topic: to send to.
+        declared: topics that streams read.
+
+    Raises:
+        UnreadTopic: says which one may be meant.
     """
-    if topic in declared:
-        return ""
-    if not complete:
-        return f"warning: whether a stream reads topic {topic} cannot be told while a declaration does not load."
-    nearest = difflib.get_close_matches(topic, declared, n=1, cutoff=0)
-    meant = f"the nearest topic that one reads is {nearest[0]}" if nearest else "no stream is declared"
-    return f"warning: no declared stream reads topic {topic}; {meant}. If that is meant, say --unread."
+    if topic not in declared:
+        nearest = difflib.get_close_matches(topic, declared, n=1, cutoff=0)
+        meant = f"the nearest topic that one reads is {nearest[0]}" if nearest else "no stream is declared"
+        raise UnreadTopic(
+            f"No declared stream reads topic {topic}; {meant}.",
+            remedy="correct the name, declare a stream that reads it, or say --unread if that is meant.",
+        )
 
 
 def _records(lines: Iterator[bytes], encode: Encode | None) -> Iterator[Record]:

@@ -45,6 +45,7 @@ from lakehouse.proofs.foreign.by_coordinates import Expectations
 from lakehouse.protocol.catalog import catalog_refusal
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.seals.damage import damaged_metadata
+from lakehouse.protocol.seals.partial_group import absent_together
 from lakehouse.settings import CatalogSettings
 
 _LOOKS = 3
@@ -170,7 +171,7 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
         remedies = ["correct what does not load"] if proofs.not_loaded else []
         remedies += [error.remedy for error in proofs.errors if error.remedy]
         raise CouldNotAudit(
-            f"No promise is known to be broken, but: {_first(unsure)}",
+            f"No promise is known to be broken, but: {_first(absent_together(unsure))}",
             remedy="; ".join(dict.fromkeys(remedies)),
         )
     _conclude(context, "[green]Every promise holds.[/]", quiet=as_json)
@@ -264,7 +265,8 @@ def _opened(context: Context, *, scan: bool, full: bool) -> Auditing:
 
 def _unproven(kind: str, name: str, error: Exception, catalog: CatalogSettings) -> Unproven:
     if isinstance(error, NoSuchTableError):
-        return Unproven(kind, name, f"{name}: {error}.", _CREATE)
+        itself = str(error) == f"Table does not exist: {name}"
+        return Unproven(kind, name, f"{name} does not exist." if itself else f"{name}: {error}.", _CREATE)
     return Unproven(kind, name, _why(name, error, catalog))
 
 

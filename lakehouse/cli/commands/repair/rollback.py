@@ -31,15 +31,15 @@ def forward(ctx: typer.Context, names: Names, *, to: Run = "", yes: Yes = False,
 
 
 def _move(context: Context, names: Sequence[str], direction: Direction, run: str, *, yes: bool, as_json: bool) -> None:
-    catalog, kafka = catalog_of(context), context.settings.kafka
+    catalog, declared, kafka = catalog_of(context), whole_declarations(context), context.settings.kafka
     move = find_move(
-        *(catalog, whole_declarations(context), names, direction),
+        *(catalog, declared, names, direction),
         run=run,
         read_topic=lambda stream, statement: read_stream_topics(kafka, stream, statement),
     )
     done = yes and bool(move.changed)
     if done:
-        carry_out(catalog, move)
+        carry_out(catalog, declared, move)
     if as_json:
         print_json(_as_data(move, done=done))
         return

@@ -15,6 +15,7 @@ from lakehouse.engines.kafka.statement import FILTERED, NO_TABLES, Counts
 from lakehouse.engines.kafka.tally import Tally, added
 from lakehouse.formats.evolution.wanted import Wanted
 from lakehouse.formats.frames import RegistrySchemas
+from lakehouse.iceberg.locations import place_of
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.settings import KafkaSettings
@@ -23,6 +24,7 @@ from lakehouse.steps.ingest.parquet_files import WriteTarget, data_files_from_ro
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.received import TOMBSTONE, Stretch
+from lakehouse.steps.ingest.refusals import LocationShared
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.workers.decoders import stream_decoder
 from lakehouse.steps.ingest.workers.registered import SchemaLookup
@@ -96,7 +98,11 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
     Args:
         work: the plan and its stream.
         beyond: tables whose layout is beyond the workers' writer; their rows go to a spool for Spark's own.
+
+    Raises:
+        LocationShared: two of the tables have one folder for their files.
     """
+    _require_apart(work.bases)
     declarations = as_evolved(work.declarations, work.bases)
     stream, tables = work.stream, declarations.tables
     schemas = {
@@ -121,6 +127,15 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
             if (table := tables[name]).keep
         },
     )
+
+
+def _require_apart(bases: Mapping[str, Base]) -> None:
+    """The names of files say whose attempt wrote them, and not for which table."""
+    seen: dict[str, str] = {}
+    for name, base in bases.items():
+        location = base.table.location()
+        if (other := seen.setdefault(place_of(location), name)) != name:
+            raise LocationShared(name, other, location)
 
 
 def record_schema(table: Table, base: Base) -> pa.Schema:

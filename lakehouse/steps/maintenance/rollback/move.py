@@ -1,10 +1,11 @@
 """Set tables that one step writes to a point that they share, in one transaction, if nobody loses anything by it.
 
 Only `main` moves. No file goes, so a rollback can be taken back by going forward until maintenance expires what was
-left. A run that is under way loses its race by the fence, as with any other publish.
+left. A run that is under way loses its race by the fence, as with any other publish, and so does a reader's: see
+`lakehouse.protocol.leases.source`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
@@ -19,9 +20,16 @@ from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, set_branch
 from lakehouse.protocol.seals.history import MAIN, ancestry, head_of, is_rewrite
 from lakehouse.protocol.seals.load_group import load_together
+from lakehouse.retry import OTHERS_FIRST, pause
 from lakehouse.steps.maintenance.rollback.points import Direction, RollbackRefused, SealedPoint, points
-from lakehouse.steps.maintenance.rollback.promises import require_promises, require_source, stale_derived
+from lakehouse.steps.maintenance.rollback.promises import (
+    require_promises,
+    require_readers,
+    require_sources,
+    stale_derived,
+)
 
+_TRIES = 5
 ReadTopic = Callable[[Stream, KafkaStatement], TopicState]
 
 
@@ -130,38 +138,54 @@ def find_move(
             for name, (_, to) in move.changed.items()
         }
         return replace(move, stale=stale_derived(catalog, declared, taken_back))
-    for name, sealed in move.point.seals.items():
-        require_source(catalog, declared, name, sealed)
+    require_sources(catalog, declared, move.point)
     return move
 
 
-def carry_out(catalog: LakeCatalog, move: Move) -> None:
-    """Move `main` of all tables in one transaction.
+def carry_out(catalog: LakeCatalog, declared: Declarations, move: Move) -> None:
+    """Move `main` of all tables in one transaction, while all who read them stand where they were asked.
 
     Raises:
         MainMovedMeanwhile: somebody published since it was looked at; nothing was changed.
+        RollbackRefused: one who reads them, or what they read, has gone on since, so that something would be lost.
     """
-    changes = [
-        TableChange(
-            identifier=identifier_of(name),
-            requirements=(
-                AssertTableUUID(uuid=move.tables[name].metadata.table_uuid),
-                ref_is(MAIN, head_of(move.tables[name])),
-            ),
-            # One that stays is part of it, too: the tables must be as they were together.
-            updates=(set_branch(MAIN, to, like=move.tables[name].metadata.refs.get(MAIN)),)
-            if name in move.changed
-            else (),
-        )
-        for name, to in move.point.snapshots.items()
+    last: Exception | None = None
+    for _ in range(_TRIES):
+        try:
+            tables = load_together(catalog, list(move.tables))
+            if any(head_of(tables[name]) != head_of(move.tables[name]) for name in move.point.snapshots):
+                break
+            others = require_sources(catalog, declared, move.point)
+            if move.direction == "rollback":
+                others += require_readers(catalog, declared, tables, move.point)
+            catalog.commit_tables([*_changes(move), *_apart_from(move, others)])
+        except (CommitFailedException, NoSuchTableError) as error:
+            last = error
+            pause(OTHERS_FIRST)
+        else:
+            return
+    who = f"them, or to who reads them, meanwhile ({last})" if last else "them meanwhile"
+    raise MainMovedMeanwhile(
+        f"{', '.join(move.point.snapshots)}: somebody wrote to {who}; nothing was changed.",
+        remedy="look again: say the same once more",
+    ) from last
+
+
+def _changes(move: Move) -> Iterator[TableChange]:
+    for name, to in move.point.snapshots.items():
+        table = move.tables[name]
+        # One that stays is part of it, too: the tables must be as they were together.
+        updates = (set_branch(MAIN, to, like=table.metadata.refs.get(MAIN)),) if name in move.changed else ()
+        requirements = (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(MAIN, head_of(table)))
+        yield TableChange(identifier_of(name), requirements, updates)
+
+
+def _apart_from(move: Move, others: Iterable[TableChange]) -> list[TableChange]:
+    """Those of other tables, each once."""
+    moved = {identifier_of(name) for name in move.point.snapshots}
+    return [
+        change for change in {change.identifier: change for change in others}.values() if change.identifier not in moved
     ]
-    try:
-        catalog.commit_tables(changes)
-    except (CommitFailedException, NoSuchTableError) as error:
-        raise MainMovedMeanwhile(
-            f"{', '.join(move.point.snapshots)}: somebody wrote to them meanwhile ({error}); nothing was changed.",
-            remedy="look again: say the same once more",
-        ) from error
 
 
 def _chosen(tables: Mapping[str, Table], known: Sequence[SealedPoint], direction: Direction, run: str) -> SealedPoint:

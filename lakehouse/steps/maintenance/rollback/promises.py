@@ -1,19 +1,20 @@
 """What a rollback must not break: every record once, and everybody who reads on from where they have come."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
+from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.declarations import Declarations, Stream
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.proofs.lineage.sealed import made
-from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.leases.lease import held_leases
-from lakehouse.protocol.seals.history import Sealed, ancestry, head_of, last_seal
+from lakehouse.protocol.seals.history import MAIN, Sealed, ancestry, head_of, last_seal
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.ingest.plan import lost_ranges, require_same_log
 from lakehouse.steps.ingest.refusals import IngestRefused, shown
@@ -47,16 +48,64 @@ def require_promises(
         SourceGone: a mirror or an incremental table could not read on from that point.
         RecordsGone: a stream would have to read again what its topic does not have any more.
     """
+    require_readers(catalog, declared, tables, point)
+    require_sources(catalog, declared, point)
+    writer = declared.writer(next(iter(point.snapshots)))
+    if isinstance(writer, Stream):
+        _require_records(writer, tables, point, read_topic)
+
+
+def require_readers(
+    catalog: LakeCatalog, declared: Declarations, tables: Mapping[str, Table], point: SealedPoint
+) -> list[TableChange]:
+    """Refuse to take back what somebody has read; returns what must be so until it is taken back.
+
+    Raises:
+        ReaderCutOff: a mirror, an incremental table or the holder of a lease has read it.
+    """
+    readers = {consumer.name for name in point.snapshots for consumer in consumers_of(catalog, declared, name)}
+    stays = _as_now(catalog, readers)  # before they are asked how far they have come
     for name, target in point.snapshots.items():
         if cut_off := sorted(_cut_off(catalog, declared, tables[name], target)):
             raise ReaderCutOff(
                 f"{name}: {', '.join(cut_off)} has read what would be taken back, and could not read on.",
                 remedy="roll these back first, to a run before that; or end their leases (`lakehouse lease list`)",
             )
-        require_source(catalog, declared, name, point.seals[name])
-    writer = declared.writer(next(iter(point.snapshots)))
-    if isinstance(writer, Stream):
-        _require_records(writer, tables, point, read_topic)
+    return stays
+
+
+def require_sources(catalog: LakeCatalog, declared: Declarations, point: SealedPoint) -> list[TableChange]:
+    """Refuse a point from which the tables could not read on; returns what must be so until they are there.
+
+    Raises:
+        SourceGone: their source does not have the snapshot that they had read.
+    """
+    sources = {source for name in point.snapshots if (source := _source(declared, name))}
+    stays = _as_now(catalog, sources)
+    for name, sealed in point.seals.items():
+        require_source(catalog, declared, name, sealed)
+    return stays
+
+
+def _as_now(catalog: LakeCatalog, names: Iterable[str]) -> list[TableChange]:
+    """That `main` of some tables is where it is by now, as far as they exist."""
+    return [
+        TableChange(
+            identifier_of(name),
+            (AssertTableUUID(uuid=table.metadata.table_uuid), ref_is(MAIN, head_of(table))),
+            (),
+        )
+        for name in sorted(names)
+        if (table := _loaded(catalog, name)) is not None
+    ]
+
+
+def _source(declared: Declarations, name: str) -> str:
+    """What a table reads on from in ranges; empty for none."""
+    if (mirror := declared.mirrors.get(name)) is not None:
+        return mirror.changelog.name
+    derived = declared.derived.get(name)
+    return derived.inputs[derived.follows] if derived is not None and derived.follows is not None else ""
 
 
 def stale_derived(

@@ -1,7 +1,7 @@
 import pytest
 
-from lakehouse.cli.commands.develop.produce import _unread
-from lakehouse.engines.kafka import PartitionRange, create_topic, read_topic
+from lakehouse.cli.commands.develop.produce import UnreadTopic, refuse_unread
+from lakehouse.engines.kafka import PartitionRange, create_topic, read_topic, topic_names
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.cli.conftest import Lakehouse
 from lakehouse_tests.fixtures.broker import TopicFactory
@@ -16,10 +16,14 @@ def on_broker(broker: KafkaSettings, lakehouse: Lakehouse, monkeypatch: pytest.M
 
 
 def test_lines_of_standard_input_become_messages_of_a_new_topic(broker: KafkaSettings, on_broker: Lakehouse):
-    result = on_broker("produce", "by-hand", "--file", "-", "--partitions", "1", stdin='{"a": 1}\n\n{"a": 2}\r\n')
+    lines = '{"a": 1}\n\n{"a": 2}\r\n'
+    refused = on_broker("produce", "by-hand", "--file", "-", "--partitions", "1", stdin=lines)
+    assert refused.exit_code == 2
+    assert "No declared stream reads topic by-hand; the nearest topic that one reads is" in refused.stderr
+    assert "by-hand" not in topic_names(broker), "a name that was mistyped is no topic"
+    result = on_broker("produce", "by-hand", "--file", "-", "--partitions", "1", "--unread", stdin=lines)
     assert result.exit_code == 0, result.output
     assert result.stdout == f"2 messages sent to {broker.bootstrap_servers}\n"
-    assert "no declared stream reads topic by-hand; the nearest topic that one reads is" in result.stderr
     assert read_topic(broker, "by-hand").partitions == {0: PartitionRange(0, 2)}
 
 
@@ -30,21 +34,18 @@ def test_lines_of_a_file_go_to_a_topic_as_it_is(
     (tmp_path / "lines.jsonl").write_text("1\n2\n3\n")
     result = on_broker("produce", name, "--file", str(tmp_path / "lines.jsonl"), "--partitions", "9", "--unread")
     assert result.exit_code == 0
-    assert "no declared stream" not in result.stderr
     partitions = read_topic(broker, name).partitions
     assert len(partitions) == 2
     assert sum(limits.last_stable for limits in partitions.values()) == 3
 
 
-def test_a_topic_that_no_stream_reads_is_told_with_the_one_that_may_be_meant():
+def test_a_topic_that_no_stream_reads_is_refused_with_the_one_that_may_be_meant():
     declared = ["flight_changes", "flights", "reference"]
-    assert _unread("flights", declared) == ""
-    assert _unread("fligths", declared).startswith(
-        "warning: no declared stream reads topic fligths; the nearest topic that one reads is flights."
-    )
-    assert "topic mine; no stream is declared." in _unread("mine", [])
-    assert _unread("flights", declared, complete=False) == ""
-    assert "topic mine cannot be told while a declaration does not load" in _unread("mine", declared, complete=False)
+    refuse_unread("flights", declared)
+    with pytest.raises(UnreadTopic, match=r"topic fligths; the nearest topic that one reads is flights.*--unread"):
+        refuse_unread("fligths", declared)
+    with pytest.raises(UnreadTopic, match="topic mine; no stream is declared"):
+        refuse_unread("mine", [])
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Standing(SimulatedStream):
 
     def move(self, direction: Direction, run: str = "", names: Sequence[str] = (A,)) -> Move:
         move = self.find(direction, run, names)
-        carry_out(self.catalog, move)
+        carry_out(self.catalog, self.declarations, move)
         return move
 
     def heads(self) -> list[int | None]:

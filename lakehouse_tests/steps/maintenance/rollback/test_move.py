@@ -64,7 +64,7 @@ def test_a_publish_meanwhile_wins_and_nothing_is_moved(stream: Standing) -> None
     stream.ingest({0: 1})
     newest = stream.heads()
     with pytest.raises(MainMovedMeanwhile, match="nothing was changed"):
-        carry_out(stream.catalog, move)
+        carry_out(stream.catalog, stream.declarations, move)
     assert stream.heads() == newest
 
 

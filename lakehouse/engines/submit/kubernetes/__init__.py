@@ -1,0 +1,1 @@
+"""Jobs as SparkApplications of Apache's operator, through the API server of a cluster."""
