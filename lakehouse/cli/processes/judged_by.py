@@ -54,9 +54,8 @@ def _imported(own: Iterable[Path]) -> Iterator[Path]:
 
 
 def _installed() -> Iterator[str]:
-    """Names and versions of what is installed; and when, as a version may be built twice."""
+    """Names and versions of what is installed, and what it consists of, as a version may be built twice."""
     for folder in dict.fromkeys(map(Path, sys.path)):
         for known in folder.glob("*.dist-info"):
-            record = known / "RECORD"
-            built = record.stat() if record.is_file() else known.stat()
-            yield f"{known.name}|{built.st_size}|{built.st_mtime_ns}"
+            record = known / "RECORD"  # the digests of all its files
+            yield f"{known.name}|{hashlib.sha256(record.read_bytes()).hexdigest() if record.is_file() else ''}"

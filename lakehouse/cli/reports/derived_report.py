@@ -115,7 +115,7 @@ def _members(released: OpenRelease) -> Table:
 def show_plots(context: Context, outcome: RunOutcome) -> None:
     """Print where Dagster's UI shows the pictures that checks have made."""
     if links := plots(outcome.checks):
-        context.tell("Plots, in Dagster's UI (`make dev`, then [Show Markdown] in the check's report):")
+        context.tell("Plots, in Dagster's UI (`lakehouse dev`, then [Show Markdown] in the check's report):")
         for link in links:
             context.tell(f"  {link}")
 

@@ -66,7 +66,10 @@ def dev(
             if ended := end_dead_runs(instance, context.settings.state, unmarked=home.own):
                 say(context, f"ended {quantity(len(ended), 'run')} of killed processes")
             serve(context, instance, port, supervised(context, instance, started), read_only=read_only)
-    say(context, "stopped: nothing half-written is visible; the next `make dev` or `make run` goes on from there")
+    say(
+        context,
+        "stopped: nothing half-written is visible; the next `lakehouse dev` or `lakehouse run` goes on from there",
+    )
 
 
 def _fill_topics(context: Context, days: int) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.table import Column, Table
@@ -67,12 +68,17 @@ def _writers(states: Sequence[TableState], streams: Sequence[StreamState]) -> Ta
         position = offsets.get(writer) or {}
         shown.add_row(
             writer,
-            (state.run_id or "")[:8],
+            _short(state.run_id or ""),
             state.runtime_date or "",
             ", ".join(f"{partition}:{offset}" for partition, offset in position.items()),
             _unread(state),
         )
     return shown
+
+
+def _short(run_id: str) -> str:
+    """As Dagster shows it; what is no id of a run of Dagster's, such as `lakehouse run`, is a name."""
+    return run_id[:8] if len(run_id) == len(str(UUID(int=0))) else run_id
 
 
 def _unread(state: TableState) -> str:

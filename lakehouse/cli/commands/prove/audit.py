@@ -170,8 +170,10 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
     if unsure:
         remedies = ["correct what does not load"] if proofs.not_loaded else []
         remedies += [error.remedy for error in proofs.errors if error.remedy]
+        doubts = absent_together(unsure)
+        remedies += [_CREATE] if len(doubts) < len(unsure) else []
         raise CouldNotAudit(
-            f"No promise is known to be broken, but: {_first(absent_together(unsure))}",
+            f"No promise is known to be broken, but: {_first(doubts)}",
             remedy="; ".join(dict.fromkeys(remedies)),
         )
     _conclude(context, "[green]Every promise holds.[/]", quiet=as_json)
