@@ -43,6 +43,7 @@ EVOLUTION_CHANGES: Final = "evolution.changes"
 EVOLUTION_STOPPED: Final = "evolution.stopped"
 DROPPED_RULES: Final = "dropped.rules"
 FORMAT_SCHEMAS: Final = "format.schemas"
+FORMAT_KNOWN_SCHEMAS: Final = "format.known_schemas"
 FORMAT_EXTRA_FIELDS: Final = "format.extra_fields"
 QUALITY_RULES: Final = "quality.rules"  # of derived tables, and of what assets write, as well
 REFUSED_ERROR: Final = "refused.error"

@@ -33,6 +33,7 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.spark",
     "lakehouse_tests.fixtures.postgres",
     "lakehouse_tests.fixtures.schema_registry",
+    "lakehouse_tests.fixtures.glue",
     "lakehouse_tests.fixtures.debezium",
     "lakehouse_tests.order",
     "lakehouse_tests.timings.plugin",

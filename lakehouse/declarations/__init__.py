@@ -23,6 +23,7 @@ from lakehouse.declarations.policies.expectation import (
     SameValues,
     SampleOf,
 )
+from lakehouse.declarations.policies.json_schema_format import JsonSchema
 from lakehouse.declarations.policies.maintenance import (
     Deduplicate,
     Expire,
@@ -31,7 +32,8 @@ from lakehouse.declarations.policies.maintenance import (
     Orphans,
     Statistics,
 )
-from lakehouse.declarations.policies.record_format import Avro, Raw, RecordFormat
+from lakehouse.declarations.policies.protobuf_format import Protobuf
+from lakehouse.declarations.policies.record_format import Avro, Encoded, Raw, RecordFormat, names_schema
 from lakehouse.declarations.policies.rewrite import Rewrite
 from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
@@ -76,11 +78,13 @@ __all__ = [
     "Dms",
     "Drift",
     "DropDuplicates",
+    "Encoded",
     "Evolution",
     "Expectation",
     "Expire",
     "Flat",
     "Histogram",
+    "JsonSchema",
     "Kind",
     "Maintenance",
     "Manifests",
@@ -88,6 +92,7 @@ __all__ = [
     "MirrorTables",
     "Orphans",
     "Partitions",
+    "Protobuf",
     "Raw",
     "RecordFormat",
     "References",
@@ -116,6 +121,7 @@ __all__ = [
     "kind_of",
     "load_declarations",
     "load_sound",
+    "names_schema",
     "partition_spec",
     "plan",
     "quarantine_table",

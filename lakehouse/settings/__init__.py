@@ -5,6 +5,7 @@ from lakehouse.settings.loading import load_settings
 from lakehouse.settings.models import (
     AutomationSettings,
     CatalogSettings,
+    GlueRegistrySettings,
     IngestSettings,
     KafkaSettings,
     MaintenanceSettings,
@@ -19,6 +20,7 @@ from lakehouse.settings.secret import LateSecret
 __all__ = [
     "AutomationSettings",
     "CatalogSettings",
+    "GlueRegistrySettings",
     "IngestSettings",
     "KafkaSettings",
     "LateSecret",

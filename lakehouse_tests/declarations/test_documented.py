@@ -12,6 +12,8 @@ from lakehouse.declarations.registry.derived_rules import check_expectations
 from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 from lakehouse_tests.settings.test_loading import REPOSITORY
 
+SCHEMA = re.compile(r"cat > \S*/(\w+\.(?:avsc|proto|schema\.json)) <<'END'\n(.*?)\nEND\n", re.DOTALL)
+
 
 def shown(page: str, *, of: str) -> list[str]:
     """The Python examples of a page, or of all that match, that mention something."""
@@ -23,7 +25,7 @@ def shown(page: str, *, of: str) -> list[str]:
 def declared(folder: Path, *examples: str) -> Declarations:
     """The demo's declarations with some of the user's own, and the schemas of pages beside them."""
     for page in REPOSITORY.glob("docs/how-to/*.md"):
-        for name, text in re.findall(r"cat > \S*/(\w+\.avsc) <<'END'\n(.*?)\nEND\n", page.read_text(), re.DOTALL):
+        for name, text in SCHEMA.findall(page.read_text()):
             (folder / name).write_text(text)
     for number, text in enumerate(examples):
         (folder / f"example_{number}.py").write_text(text)

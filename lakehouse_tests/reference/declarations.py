@@ -22,6 +22,8 @@ SECTIONS = {
         "Start",
         "Trigger",
         "Avro",
+        "JsonSchema",
+        "Protobuf",
         "Raw",
     ),
     "Changes": ("Changelog", "Mirror", "Debezium", "Dms", "Flat"),

@@ -10,6 +10,7 @@ from lakehouse.settings.models import (
     CatalogSettings,
     DagsterSettings,
     EmrServerlessSettings,
+    GlueRegistrySettings,
     GlueSettings,
     IngestSettings,
     KafkaSettings,
@@ -39,6 +40,7 @@ SECTIONS: dict[str, type[Section]] = {
     "A file of `conf/catalogs/`": CatalogSettings,
     "A file of `conf/kafka/`": KafkaSettings,
     "`schema_registry` in a file of `conf/kafka/`": RegistrySettings,
+    "`glue_registry` in a file of `conf/kafka/`": GlueRegistrySettings,
     "`msk_iam` in a file of `conf/kafka/`": MskIamSettings,
 }
 # What the loader puts where a file of `conf/` says nothing.

@@ -1,4 +1,4 @@
-"""How records that are no changes are encoded: JSON, Avro, or left as they are."""
+"""How records that are no changes are encoded: JSON, with or without a schema, Avro, Protobuf, or left as they are."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +12,8 @@ from fastavro.schema import SchemaParseException, UnknownType
 from lakehouse.declarations.columns.column import Column
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.record_parts import HEADERS, KEY, VALUE
+from lakehouse.declarations.policies.json_schema_format import JsonSchema
+from lakehouse.declarations.policies.protobuf_format import Protobuf
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Avro:
     Attributes:
         schema: a file beside the declaration, `Path(__file__).with_name("orders.avsc")`. All records are of this
             schema; with `registry`, it is the reader's: its defaults and aliases count where a writer's lacks fields.
-        registry: whether each record names its schema in Confluent's way, in front of the value or in a header; the
-            schemas come from the registry of the Kafka settings.
+        registry: whether each record names its schema, in the way of Confluent or of AWS Glue; the schemas come
+            from the registries of the Kafka settings.
     """
 
     schema: Path | None = None
@@ -68,7 +70,13 @@ class Avro:
         return text
 
 
-RecordFormat = Literal["json"] | Raw | Avro
+Encoded = Raw | Avro | JsonSchema | Protobuf
+RecordFormat = Literal["json"] | Encoded
+
+
+def names_schema(form: object) -> bool:
+    """Whether each record names its schema, which a registry has."""
+    return isinstance(form, Avro | JsonSchema | Protobuf) and form.registry
 
 
 def record_part(form: object, column: Column) -> str:

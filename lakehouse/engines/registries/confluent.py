@@ -1,14 +1,14 @@
 """A registry of Confluent's kind, by Confluent's own client: Confluent's, Apicurio's `ccompat`, Karapace, Redpanda."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from lakehouse.errors import LakehouseError
+from lakehouse.engines.registries.registered_schema import RegisteredSchema, RegistryUnavailable, no_answer
 from lakehouse.settings import RegistrySettings
 
 if TYPE_CHECKING:
@@ -16,26 +16,12 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 MOST_REFERENCES = 100
-_NOT_FOUND = 404
+_MISSING = range(40400, 40500)
+_NOBODY = "lakehouse-asks-whether-this-is-a-registry"
 
 
-class RegistryUnavailable(LakehouseError):
-    """The registry gives no answer, or not to us; nothing was published."""
-
-
-@dataclass(frozen=True)
-class RegisteredSchema:
-    """A schema as the registry has it.
-
-    Attributes:
-        kind: `AVRO`, `PROTOBUF` or `JSON`.
-        text: of the schema.
-        references: texts of the schemas that it refers to, each after those that it needs itself.
-    """
-
-    kind: str
-    text: str
-    references: tuple[str, ...] = ()
+class _NothingUnderAddress(RegistryUnavailable):
+    """A 404 that no registry says of a schema."""
 
 
 class ConfluentRegistry:
@@ -77,14 +63,22 @@ class ConfluentRegistry:
         if isinstance(schema_id, int):
             answer = self._ask(f"schema {schema_id}", lambda: client.get_schema(schema_id))
         else:
-            answer = self._ask(f"schema {schema_id}", lambda: client.get_schema_by_guid(schema_id))
+            answer = self._by_guid(client, schema_id)
         if answer is None:
             return None
-        references: dict[tuple[str, int], str] = {}
+        references: dict[str, str] = {}
         self._collect(answer, references)
-        schema = RegisteredSchema(answer.schema_type or "AVRO", answer.schema_str or "", tuple(references.values()))
+        schema = RegisteredSchema(answer.schema_type or "AVRO", answer.schema_str or "", tuple(references.items()))
         self._known[schema_id] = schema
         return schema
+
+    def _by_guid(self, client: "SchemaRegistryClient", guid: str) -> "Schema | None":
+        """A schema by its UUID; a registry that knows no UUIDs, as Apicurio, has none: a bad header stops no stream."""
+        try:
+            return self._ask(f"schema {guid}", lambda: client.get_schema_by_guid(guid))
+        except _NothingUnderAddress:
+            self.latest(_NOBODY)  # where this address is no registry's, neither is the other
+            return None
 
     def latest(self, subject: str) -> int | None:
         """The id of the newest version of a subject; nothing where there is no such subject.
@@ -96,36 +90,55 @@ class ConfluentRegistry:
         version = self._ask(f"subject {subject}", lambda: client.get_latest_version(subject))
         return None if version is None else version.schema_id
 
-    def register(self, subject: str, text: str) -> int:
-        """Register an Avro schema under a subject, and return its id; the same one where it is there already.
+    def register(self, subject: str, text: str, kind: str = "AVRO", needed: Sequence[tuple[str, str]] = ()) -> int:
+        """Register a schema under a subject, and return its id; the same one where it is there already.
+
+        Args:
+            subject: its name.
+            text: of the schema.
+            kind: `AVRO`, `PROTOBUF` or `JSON`.
+            needed: name and text of the schemas that it refers to, each after those that it needs itself. Each is
+                registered under its name.
 
         Raises:
             RegistryUnavailable: the registry gives no answer, or refuses, as it does where versions are incompatible.
         """
-        from confluent_kafka.schema_registry import Schema
+        from confluent_kafka.schema_registry import Schema, SchemaReference
 
         client = self._client
-        answer = self._ask(f"subject {subject}", lambda: client.register_schema(subject, Schema(text, "AVRO")))
+        references: list[SchemaReference] = []
+        for name, needed_text in needed:
+            needed_schema = Schema(needed_text, kind, list(references))
+            what = f"subject {name}"
+            self._ask(what, lambda n=name, s=needed_schema: client.register_schema(n, s))
+            version = self._ask(what, lambda n=name, s=needed_schema: client.lookup_schema(n, s))
+            if version is None:
+                raise self._unavailable(what, "it is not there after it was registered")
+            references.append(SchemaReference(name, name, version.version))
+        schema = Schema(text, kind, references)
+        answer = self._ask(f"subject {subject}", lambda: client.register_schema(subject, schema))
         if answer is None:
             raise self._unavailable(f"subject {subject}", "404")
         return answer
 
-    def _collect(self, schema: "Schema", references: dict[tuple[str, int], str]) -> None:
+    def _collect(self, schema: "Schema", references: dict[str, str]) -> None:
         """The schemas that one refers to, depth first; in a circle, which no registry takes, each once."""
         client = self._client
         for reference in schema.references or []:
-            subject, version = str(reference.subject), int(reference.version or 1)
-            if (subject, version) in references or len(references) >= MOST_REFERENCES:
+            name, subject, version = str(reference.name), str(reference.subject), int(reference.version or 1)
+            if name in references or len(references) >= MOST_REFERENCES:
                 continue
-            references[subject, version] = ""
+            references[name] = ""
             answer = self._ask(
-                f"version {version} of subject {subject}", lambda s=subject, v=version: client.get_version(s, v)
+                f"version {version} of subject {subject}",
+                # A subject that was deleted since is there for those who refer to it.
+                lambda s=subject, v=version: client.get_version(s, v, deleted=True),
             )
-            if answer is None:
-                continue
-            self._collect(answer.schema, references)
-            del references[subject, version]  # so that it comes after those that it needs
-            references[subject, version] = answer.schema.schema_str or ""
+            if answer is not None:
+                self._collect(answer.schema, references)
+            del references[name]  # so that it comes after those that it needs
+            if answer is not None:
+                references[name] = answer.schema.schema_str or ""
 
     def _ask(self, what: str, question: Callable[[], _Answer]) -> _Answer | None:
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -133,16 +146,17 @@ class ConfluentRegistry:
         try:
             return question()
         except SchemaRegistryError as error:
-            if error.http_status_code == _NOT_FOUND:
+            # A server that has nothing under this address says 404 as well, and it is no registry that says so.
+            if error.error_code in _MISSING:
                 return None
-            raise self._unavailable(what, f"HTTP {error.http_status_code}: {error.error_message}") from None
+            refusal = self._unavailable(what, f"HTTP {error.http_status_code}: {error.error_message}")
+            if error.http_status_code == HTTPStatus.NOT_FOUND:
+                refusal = _NothingUnderAddress(refusal.message, remedy=refusal.remedy)
+            raise refusal from None
         except Exception as error:  # noqa: BLE001 # whatever its HTTP client raises; its text may hold an address with a password
             raise self._unavailable(what, type(error).__name__) from None
 
     def _unavailable(self, what: str, why: str) -> RegistryUnavailable:
         parts = urlsplit(self._settings.url)
         where = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
-        return RegistryUnavailable(
-            f"The schema registry {where} does not say what {what} is ({why}).",
-            remedy="see whether it runs and lets you in, then run again: nothing was published, and nothing is lost.",
-        )
+        return no_answer(where, what, why)

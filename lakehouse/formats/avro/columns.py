@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
-from lakehouse.formats.avro.arrays import offsets_of, ordered, spread
+from lakehouse.formats.arrays import offsets_of, ordered, spread
 from lakehouse.formats.avro.cursor import Batch, Cursor, Longs
 from lakehouse.formats.avro.defaults import encoded_default
-from lakehouse.formats.avro.leaves import Read, Unfit, leaf, text, unfit
+from lakehouse.formats.avro.leaves import Read, leaf, text, unfit
 from lakehouse.formats.avro.nodes import AvroType
 from lakehouse.formats.avro.skipping import Refusal, branches, each_item, skipped
+from lakehouse.formats.schema_errors import Unfit
 from lakehouse.formats.verdict import RecordError
 
 ReadFields = Callable[[Cursor], list[pa.Array]]

@@ -4,6 +4,8 @@ Positions never leave a value's own bytes. What cannot be read marks its row, an
 nothing more, so that nothing depends on the bytes behind a mistake.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -30,6 +32,11 @@ class Batch:
         self.ends = offsets[1:].astype(np.int64) - first
         self.failed = np.zeros(len(values), np.bool_)
         self.errors: dict[int, RecordError] = {}
+
+    def refuse(self, errors: Mapping[int, RecordError]) -> None:
+        """Mark rows that are not to be read."""
+        self.errors.update(errors)
+        self.failed[list(errors)] = True
 
     def cursor(self, rows: Longs, skip: int = 0) -> "Cursor":
         """A cursor over some rows, which stands behind the first few bytes of each."""

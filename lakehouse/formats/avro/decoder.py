@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.formats.avro.arrays import spread
+from lakehouse.formats.arrays import spread
 from lakehouse.formats.avro.columns import Match, match_record
 from lakehouse.formats.avro.cursor import Batch, Cursor
-from lakehouse.formats.avro.leaves import Unfit
-from lakehouse.formats.avro.nodes import SchemaUnusable, parse_writer_schema
-from lakehouse.formats.avro.schemas import WriterSchemas
+from lakehouse.formats.avro.nodes import parse_writer_schema
 from lakehouse.formats.decoded import Decoded, Observed, SchemaId
-from lakehouse.formats.json.pieces import pieces
+from lakehouse.formats.frames import WriterSchema, WriterSchemas, framed_pieces
+from lakehouse.formats.frames.framed import Framed
 from lakehouse.formats.json.wire import small_types
+from lakehouse.formats.schema_errors import SchemaUnusable, Unfit
 from lakehouse.formats.verdict import RecordError
 
-_TOMBSTONE = RecordError("tombstone", "the record has no value")
 _LEFT_OVER = RecordError("not_avro", "bytes are left over: the record was written with another schema")
 
 
@@ -60,8 +59,8 @@ class AvroDecoder:
         batches: list[pa.RecordBatch] = []
         errors: dict[int, RecordError] = {}
         observed = Observed()
-        for start, piece in pieces(values):
-            batch, refused = self._piece(piece, headers and headers.slice(start, len(piece)), observed)
+        for start, framed in framed_pieces(self._schemas, values, headers):
+            batch, refused = self._piece(framed, observed)
             batches.append(batch)
             errors.update((start + row, error) for row, error in refused.items())
         if not batches:
@@ -69,18 +68,12 @@ class AvroDecoder:
         whole = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
         return Decoded(whole, errors, observed)
 
-    def _piece(
-        self, values: pa.BinaryArray, headers: pa.StringArray | None, observed: Observed
-    ) -> tuple[pa.RecordBatch, dict[int, RecordError]]:
-        batch = Batch(values)
-        rows = np.arange(len(values))
-        if values.null_count:
-            null = values.is_null().to_numpy(zero_copy_only=False)
-            batch.cursor(rows[null]).fail(np.arange(int(null.sum())), _TOMBSTONE)
-            rows = rows[~null]
+    def _piece(self, framed: Framed, observed: Observed) -> tuple[pa.RecordBatch, dict[int, RecordError]]:
+        batch = Batch(framed.values)
+        batch.refuse(framed.errors)
         columns: list[list[pa.Array]] = [[] for _ in self.schema]
         places: list[np.ndarray] = []
-        for group in self._schemas.groups(batch, rows, headers):
+        for group in framed.groups:
             cursor = batch.cursor(group.rows, group.skip)
             arrays = self._read(group.schema, cursor, observed)
             if arrays is not None:
@@ -88,7 +81,8 @@ class AvroDecoder:
                 for column, array in zip(columns, arrays, strict=True):
                     column.append(array)
         spreads = [
-            spread(arrays, places, len(values), field.type) for arrays, field in zip(columns, self.schema, strict=True)
+            spread(arrays, places, len(framed.values), field.type)
+            for arrays, field in zip(columns, self.schema, strict=True)
         ]
         return pa.RecordBatch.from_arrays(spreads, schema=self.schema), batch.errors
 
@@ -113,15 +107,15 @@ class AvroDecoder:
 
     def _match(self, schema: SchemaId) -> Match | RecordError | None:
         if schema not in self._matches:
-            texts = self._schemas.texts_of(schema)
-            if texts is None:
+            writer = self._schemas.schema(schema)
+            if writer is None:
                 return None
-            self._matches[schema] = texts if isinstance(texts, RecordError) else self._matched(schema, texts)
+            self._matches[schema] = writer if isinstance(writer, RecordError) else self._matched(schema, writer)
         return self._matches[schema]
 
-    def _matched(self, schema: SchemaId, texts: tuple[str, ...]) -> Match | RecordError:
+    def _matched(self, schema: SchemaId, writer: WriterSchema) -> Match | RecordError:
         try:
-            return match_record(parse_writer_schema(*texts), list(self.schema), self._aliases, self._reader)
+            return match_record(parse_writer_schema(*writer.texts), list(self.schema), self._aliases, self._reader)
         except Unfit as refusal:
             return refusal.error
         except SchemaUnusable as refusal:

@@ -3,7 +3,8 @@
 import struct
 from typing import Any, cast
 
-from lakehouse.formats.avro.nodes import AvroType, SchemaUnusable
+from lakehouse.formats.avro.nodes import AvroType
+from lakehouse.formats.schema_errors import SchemaUnusable
 
 
 def encoded_default(node: AvroType, default: Any) -> bytes:

@@ -7,22 +7,17 @@ from typing import Any
 import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
-from lakehouse.errors import LakehouseError
-
-
-class NotEncodable(LakehouseError):
-    """A line that is no record of its schema."""
+from lakehouse.formats.encoding import NotEncodable
 
 
 class AvroEncoder:
     """Encodes records of one schema."""
 
-    def __init__(self, schema: str, frame: bytes = b"") -> None:
+    def __init__(self, schema: str) -> None:
         """Prepares for a schema.
 
         Args:
             schema: JSON.
-            frame: what stands in front of each record.
 
         Raises:
             NotEncodable: it is no Avro schema.
@@ -33,7 +28,6 @@ class AvroEncoder:
             raise NotEncodable(
                 f"The schema is no Avro schema ({type(error).__name__}: {error}).", remedy="correct it."
             ) from None
-        self._frame = frame
 
     def encode(self, line: str) -> bytes:
         """A record from a line.
@@ -44,8 +38,7 @@ class AvroEncoder:
         Raises:
             NotEncodable: it is none of this schema; the message shows no value.
         """
-        out = BytesIO(self._frame)
-        out.seek(len(self._frame))
+        out = BytesIO()
         try:
             json.loads(line)
             [value] = fastavro.json_reader(StringIO(line), self._schema)

@@ -23,22 +23,16 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
+from lakehouse.formats import schema_errors
 from lakehouse.formats.avro.cursor import Cursor, Longs
 from lakehouse.formats.avro.nodes import AvroType
 from lakehouse.formats.json.text import BEYOND_YEARS, FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO
+from lakehouse.formats.schema_errors import Unfit
 from lakehouse.formats.verdict import RecordError
 
 Read = Callable[[Cursor], pa.Array]
 _DOES_NOT_FIT = "the number does not fit the type"
 _PER_MICRO = {"millis": 1000, "micros": 1}
-
-
-class Unfit(Exception):
-    """A type of the writer that a column cannot take; carries the error of every such record."""
-
-    def __init__(self, error: RecordError) -> None:
-        super().__init__(error.message)
-        self.error = error
 
 
 def leaf(node: AvroType, declared: pa.DataType, path: str) -> Read:  # noqa: PLR0911 # one return a type
@@ -69,13 +63,7 @@ def leaf(node: AvroType, declared: pa.DataType, path: str) -> Read:  # noqa: PLR
 def unfit(node: AvroType, declared: pa.DataType, path: str) -> Unfit:
     """That a column cannot take a type."""
     kind = f"{node.kind} ({node.logical})" if node.logical else node.kind
-    return Unfit(RecordError("wrong_type", f"`{path}`: the writer has {kind}, which is no {_shown(declared)}"))
-
-
-def _shown(declared: pa.DataType) -> str:
-    if t.is_struct(declared) or t.is_list(declared) or t.is_map(declared):
-        return "struct" if t.is_struct(declared) else "list" if t.is_list(declared) else "map"
-    return str(declared)
+    return schema_errors.unfit(kind, declared, path)
 
 
 def _booleans(cursor: Cursor) -> pa.Array:

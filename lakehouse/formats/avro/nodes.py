@@ -11,7 +11,7 @@ import fastavro.schema
 import msgspec
 from fastavro.schema import SchemaParseException, UnknownType
 
-from lakehouse.errors import LakehouseError
+from lakehouse.formats.schema_errors import SchemaUnusable
 
 MAX_BYTES = 1 << 20
 """A longer text is no schema that somebody wrote."""
@@ -28,10 +28,6 @@ _LOGICAL: Mapping[tuple[str, int], frozenset[str]] = {
     ("fixed", 16): frozenset({"uuid"}),
     ("fixed", 12): frozenset({"duration"}),
 }
-
-
-class SchemaUnusable(LakehouseError):
-    """A writer's schema that records cannot be read with."""
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from itertools import chain, combinations
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.formats.avro import AvroDecoder, RegistrySchemas
 from lakehouse.formats.decoded import Decoded, Observed
 from lakehouse.formats.evolution.json_fields import OF_TYPES, JsonWatch
 from lakehouse.formats.evolution.wanted import Wanted
+from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.formats.json import JsonDecoder
 from lakehouse.formats.json.wire import small_types
-from lakehouse.formats.raw import RawDecoder
+from lakehouse.formats.routed_records import RecordDecoder
 from lakehouse.formats.verdict import RecordError
 
-FormatDecoder = JsonDecoder | AvroDecoder | RawDecoder
+FormatDecoder = JsonDecoder | RecordDecoder
 MakeDecoder = Callable[[pa.Schema, Mapping[str, str]], FormatDecoder]
 _ALL_ERRORS = OF_TYPES | {"schema_unusable"}
 
@@ -119,7 +119,7 @@ class EvolvingDecoder:
         if not observed.schemas:
             return Wanted(schemas={""}, refused_schemas={""} if rows else set())
         refused = values.take(pa.array(rows, pa.int64()))
-        ids = RegistrySchemas().ids_in(refused, headers and headers.take(pa.array(rows, pa.int64())))
+        ids = RegistrySchemas(glue=True).ids_in(refused, headers and headers.take(pa.array(rows, pa.int64())))
         return Wanted(schemas=set(observed.schemas), refused_schemas={str(schema) for schema in ids})
 
 

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 import msgspec
 from dagster import AssetKey, AssetSpec, FreshnessPolicy
 
-from lakehouse.declarations import Avro, ChangeFormat, MirrorTables, Raw, RecordFormat, Stream, Table
+from lakehouse.declarations import (
+    Avro,
+    ChangeFormat,
+    JsonSchema,
+    MirrorTables,
+    Protobuf,
+    Raw,
+    RecordFormat,
+    Stream,
+    Table,
+)
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.declarations.routes import route_text
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
@@ -112,6 +122,11 @@ def format_version(form: RecordFormat | ChangeFormat) -> object:
     match form:
         case Avro():
             return ("avro", form.text, form.registry)
+        case JsonSchema():
+            return ("json schema", form.text, form.registry)
+        case Protobuf():
+            content = hashlib.sha256(form.descriptor_set or b"").hexdigest()
+            return ("protobuf", form.sources, content, form.message, form.registry)
         case Raw():
             return "raw"
         case _:

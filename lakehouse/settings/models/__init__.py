@@ -2,7 +2,7 @@
 
 from lakehouse.settings.models.automation import AutomationSettings, DagsterSettings
 from lakehouse.settings.models.catalog import CatalogSettings
-from lakehouse.settings.models.kafka import KafkaSettings, MskIamSettings, RegistrySettings
+from lakehouse.settings.models.kafka import GlueRegistrySettings, KafkaSettings, MskIamSettings, RegistrySettings
 from lakehouse.settings.models.limits import IngestSettings, MaintenanceSettings
 from lakehouse.settings.models.platform import Platform, WorkersSettings
 from lakehouse.settings.models.remote_drivers import (
@@ -19,6 +19,7 @@ __all__ = [
     "CatalogSettings",
     "DagsterSettings",
     "EmrServerlessSettings",
+    "GlueRegistrySettings",
     "GlueSettings",
     "IngestSettings",
     "KafkaSettings",

@@ -23,6 +23,24 @@ class RegistrySettings(Section):
     timeout_seconds: float = Field(default=10, gt=0)
 
 
+class GlueRegistrySettings(Section):
+    """A schema registry of AWS Glue: `glue_registry` in the file of a Kafka.
+
+    Attributes:
+        region: of the registry; otherwise as AWS' own chain has it, `AWS_DEFAULT_REGION` or the profile.
+        profile: of the AWS configuration, in the place of the chain of credentials; it may name a role to assume.
+        registry: its name, for schemas that `lakehouse produce` registers.
+        endpoint_url: an address in the place of AWS' own.
+        timeout_seconds: how long one answer may take; it is asked three times.
+    """
+
+    region: str | None = Field(default=None, pattern=r"^[a-z0-9-]+$")
+    profile: str | None = None
+    registry: str = "default-registry"
+    endpoint_url: str | None = None
+    timeout_seconds: float = Field(default=10, gt=0)
+
+
 class MskIamSettings(Section):
     """Login to Amazon MSK by IAM, with what AWS' own chain of credentials brings: environment, profile, role.
 
@@ -54,7 +72,8 @@ class KafkaSettings(Section):
             tools that watch lag. We never read it.
         msk_iam: Login to Amazon MSK by IAM, for both clients. Its keys are below.
         properties: further client properties in librdkafka's names; Spark's are derived from them.
-        schema_registry: where schemas are, for streams whose records name theirs.
+        schema_registry: where schemas are, for streams whose records name theirs in Confluent's way.
+        glue_registry: the same for records that name theirs in the way of AWS Glue. A topic may have both.
     """
 
     bootstrap_servers: str
@@ -64,6 +83,7 @@ class KafkaSettings(Section):
     msk_iam: MskIamSettings | None = None
     properties: dict[str, Property] = {}
     schema_registry: RegistrySettings | None = None
+    glue_registry: GlueRegistrySettings | None = None
 
     @field_validator("properties")
     @classmethod

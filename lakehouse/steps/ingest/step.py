@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
-from lakehouse.declarations import Declarations, Stream
+from lakehouse.declarations import Declarations, Stream, names_schema
 from lakehouse.engines.kafka import TopicState
 from lakehouse.engines.kafka.several_topics.stream_topics import (
     again,
@@ -51,6 +51,7 @@ from lakehouse.steps.ingest.record_limit import record_limit
 from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_older, reason_of
 from lakehouse.steps.ingest.report import IngestReport, WriteResult
 from lakehouse.steps.ingest.staged_audit import require_staged
+from lakehouse.steps.ingest.workers.registered import remembered_ids
 from lakehouse.steps.ingest.workers.work import IngestWork, remove_written
 from lakehouse.steps.ingest.write_result import stage_tables
 
@@ -157,7 +158,7 @@ def _ingest(step: IngestStep) -> IngestReport:
     except BatchRefused as refusal:
         keep_newest(step, bases, statement, refusal)
         raise
-    staged = seal_all(step, bases, statement, verdicts(step, landed))
+    staged = seal_all(step, bases, statement, verdicts(step, landed, bases))
     require_staged(step.catalog, staged, statement)
     published = publish(step.catalog, staged)
     step.inform(f"{step.stream.name}: published, {time.monotonic() - began:.1f} s in all")
@@ -254,7 +255,7 @@ def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None
     ).after(plan.previous)
 
 
-def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]:
+def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -> dict[str, dict[str, str]]:
     """Table → what its seal says beside Kafka's part, so that a check can report it without reading a row.
 
     Key `quality.rules`: JSON, rule → severity and how many records broke it. What broke a blocking rule, or could not
@@ -268,7 +269,8 @@ def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]
 
     Key `evolution.stopped`, where a table takes no records: JSON, table → why, and a digest of its declaration.
 
-    Keys `format.schemas` and `format.extra_fields`, where there are any: JSON, schema id or field → records.
+    Keys `format.schemas` and `format.extra_fields`, where there are any: JSON, schema id or field → records. Key
+    `format.known_schemas`: the ids of these records and of those before, for the next run to begin with.
     """
     by_table: dict[str, dict[str, dict[str, str | int]]] = {
         step.stream.quarantine_table: {
@@ -280,12 +282,14 @@ def verdicts(step: IngestStep, landed: WriteResult) -> dict[str, dict[str, str]]
         by_table[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
         for rule, times in landed.warnings.get(name, {}).items():
             by_table[name][rule] = {"severity": "warning", "broken": times}
-    shared: dict[str, Mapping[str, Any]] = {
+    known = remembered_ids(bases, landed.schemas) if names_schema(step.stream.format) else []
+    shared: dict[str, Any] = {
         **({seal_keys.CHANGES_OPERATIONS: landed.operations} if step.stream.changes else {}),
         **({seal_keys.DROPPED_RULES: landed.dropped} if landed.dropped else {}),
         **({seal_keys.EVOLUTION_CHANGES: step.evolved} if step.evolved else {}),
         **({seal_keys.EVOLUTION_STOPPED: sealed_stops(step.declarations, step.stopped)} if step.stopped else {}),
         **({seal_keys.FORMAT_SCHEMAS: landed.schemas} if landed.schemas else {}),
+        **({seal_keys.FORMAT_KNOWN_SCHEMAS: known} if known else {}),
         **({seal_keys.FORMAT_EXTRA_FIELDS: landed.extra} if landed.extra else {}),
     }
     keys = {key: msgspec.json.encode(value, order="sorted").decode() for key, value in shared.items()}

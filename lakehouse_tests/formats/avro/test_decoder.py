@@ -5,7 +5,8 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from lakehouse.formats.avro import AvroDecoder, RegistrySchemas, SingleSchema
+from lakehouse.formats.avro import AvroDecoder
+from lakehouse.formats.frames import RegistrySchemas, SingleSchema, WriterSchema
 from lakehouse_tests.formats.avro.writing import decode, encoded, reasons, record
 
 SCHEMA = record(("id", "long"), ("note", ["null", "string"]))
@@ -70,7 +71,7 @@ def test_a_schema_that_cannot_be_read_with_refuses_its_records_and_not_the_batch
 
 def test_records_of_many_schemas_are_each_read_by_their_own() -> None:
     older = record(("id", "int"))
-    decoder = AvroDecoder(COLUMNS, RegistrySchemas({7: (SCHEMA,), 300: (older,)}))
+    decoder = AvroDecoder(COLUMNS, RegistrySchemas({7: WriterSchema(SCHEMA), 300: WriterSchema(older)}))
     values = [
         b"\x00\x00\x00\x00\x07" + GOOD,
         b"\x00\x00\x00\x01\x2c" + encoded(older, {"id": 5}),

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from lakehouse.formats.avro import SchemaUnusable, parse_writer_schema
+from lakehouse.formats.avro import parse_writer_schema
 from lakehouse.formats.avro.defaults import encoded_default
+from lakehouse.formats.schema_errors import SchemaUnusable
 from lakehouse_tests.formats.avro.writing import encoded, record
 
 INNER = {

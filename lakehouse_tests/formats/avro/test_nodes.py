@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from lakehouse.formats.avro import SchemaUnusable, parse_writer_schema
+from lakehouse.formats.avro import parse_writer_schema
 from lakehouse.formats.avro.nodes import AvroType
+from lakehouse.formats.schema_errors import SchemaUnusable
 from lakehouse_tests.formats.avro.writing import record
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakehouse.formats.avro import AvroDecoder, SingleSchema
+from lakehouse.formats.avro import AvroDecoder
+from lakehouse.formats.frames import SingleSchema
 from lakehouse_tests.formats.avro.random_schemas import RECORDS, Shape, parsed, read, written
 
 EXAMPLES = [40, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.slow])]

@@ -7,8 +7,9 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from lakehouse.formats.avro import AvroDecoder, SingleSchema
+from lakehouse.formats.avro import AvroDecoder
 from lakehouse.formats.decoded import Decoded
+from lakehouse.formats.frames import SingleSchema
 
 
 def record(*fields: tuple[str, Any], **more: Any) -> str:

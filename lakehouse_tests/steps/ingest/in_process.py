@@ -11,7 +11,7 @@ from pyiceberg.table import Table as IcebergTable
 from lakehouse.declarations import Declarations, Stream, Table, apply, plan, quarantine_table
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
-from lakehouse.formats.avro import RegistrySchemas
+from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.proofs.audit import StreamProof, audit_stream
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, publish, stage_files
@@ -113,7 +113,7 @@ class InProcess:
             return
         for name, files in landed.files.items():
             stage_files(self.catalog, bases[name], step.attempt, files)
-        publish(self.catalog, seal_all(step, bases, state(planned, landed), verdicts(step, landed)))
+        publish(self.catalog, seal_all(step, bases, state(planned, landed), verdicts(step, landed, bases)))
 
     def find(self, wanted: Spans | None = None, reason: str = "") -> Reprocess:
         """What reprocessing would mean now."""

@@ -13,7 +13,7 @@ import pytest
 
 from lakehouse import seal_keys
 from lakehouse.declarations import Avro, ByField, Evolution, Stream, ToTable
-from lakehouse.formats.avro import RegistrySchemas
+from lakehouse.formats.frames import RegistrySchemas, WriterSchema
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse_tests.declarations.declaring import declare
@@ -114,7 +114,7 @@ def send(stream: InProcess, *records: tuple[Mapping[str, Any], Mapping[str, Any]
         text = record(*schema.items())
         known = dict(stream.schemas.texts)
         number = next((n for n, texts in known.items() if texts == (text,)), len(known) + 1)
-        stream.schemas = RegistrySchemas({**known, number: (text,)})
+        stream.schemas = RegistrySchemas({**stream.schemas.schemas, number: WriterSchema(text)})
         values.append(b"\x00" + int(number).to_bytes(4, "big") + encoded(text, dict(one)))
     stream.ingest({0: [(None, value) for value in values]})
 

@@ -1,5 +1,6 @@
 """Records of every format land with their proof: rows, or quarantine with the reason, and what no table has is told."""
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -8,8 +9,10 @@ import pyspark.sql.types as T  # noqa: N812
 import pytest
 
 from lakehouse import seal_keys
-from lakehouse.declarations import Avro, ByField, Raw, Stream, ToTable
+from lakehouse.declarations import Avro, ByField, JsonSchema, Protobuf, Raw, Stream, ToTable
 from lakehouse.formats.headers import Header, write_headers
+from lakehouse.formats.protobuf import compile_proto
+from lakehouse.formats.protobuf.encoder import ProtobufEncoder
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.history import last_seal
 from lakehouse_tests.declarations.declaring import declare
@@ -73,4 +76,46 @@ def test_raw_records_are_kept_as_they_are(sql_lake: Lake) -> None:
         {"key": key, "value": value, "headers": headers} for key, value in expected
     ]
     assert made.quarantined() == []
+    made.holds()
+
+
+def test_json_goes_where_its_field_says_as_far_as_it_is_valid(sql_lake: Lake, tmp_path: Path) -> None:
+    file = tmp_path / "thing.schema.json"
+    file.write_text('{"properties": {"id": {"minimum": 1}}}', encoding="utf-8")
+    route = ByField("kind", {"a": "raw.a", "b": "raw.b"})
+    made = InProcess(open_catalog(sql_lake.settings), Stream(name="j", topic="t", route=route, format=JsonSchema(file)))
+    made.declare(*(declare({"id": T.LongType()}, name).with_coordinates() for name in route.tables))
+    lines = [{"kind": "b", "id": 1, "more": 1}, {"kind": "a", "id": 2}, {"kind": "a", "id": 0}, {"kind": "c", "id": 3}]
+    made.ingest({0: [(None, json.dumps(line).encode()) for line in lines] + [(None, b"{")]})
+    assert [made.rows(name, "id") for name in ("raw.a", "raw.b")] == [[{"id": 2}], [{"id": 1}]]
+    refused = made.rows("quarantine.j", "error_class", "_kafka_offset")
+    assert [tuple(row.values()) for row in refused] == [("breaks_schema", 2), ("unknown_route", 3), ("not_json", 4)]
+    made.holds()
+
+
+PROTO = """syntax = "proto3";
+message Thing { string kind = 1; int64 id = 2; map<string, string> notes = 3; optional string extra = 4; }
+"""
+
+
+def test_protobuf_goes_where_its_field_says(sql_lake: Lake, tmp_path: Path) -> None:
+    file = tmp_path / "thing.proto"
+    file.write_text(PROTO, encoding="utf-8")
+    route = ByField("kind", {"a": "raw.a", "b": "raw.b"})
+    made = InProcess(open_catalog(sql_lake.settings), Stream(name="p", topic="t", route=route, format=Protobuf(file)))
+    notes = T.MapType(T.StringType(), T.StringType())
+    made.declare(
+        declare({"id": T.LongType(), "notes": notes}, "raw.a").with_coordinates(),
+        declare({"id": T.LongType()}, "raw.b").with_coordinates(),
+    )
+    encode = ProtobufEncoder(compile_proto("thing.proto", {"thing.proto": PROTO})).encode
+    lines = ['{"kind": "a", "id": 1, "notes": {"k": "v"}}', '{"kind": "b", "id": 2, "extra": "x"}', '{"id": 3}']
+    made.ingest({0: [*((None, encode(line)) for line in lines), (None, b"\xff"), (None, None)]})
+    assert made.rows("raw.a", "id", "notes") == [{"id": 1, "notes": [("k", "v")]}]
+    assert made.rows("raw.b", "id") == [{"id": 2}]
+    refused = made.rows("quarantine.p", "error_class", "_kafka_offset")
+    assert [tuple(row.values()) for row in refused] == [("unknown_route", 2), ("not_protobuf", 3), ("tombstone", 4)]
+    sealed = last_seal(made.load("raw.a"))
+    assert sealed is not None
+    assert msgspec.json.decode(sealed.seal.statement[seal_keys.FORMAT_EXTRA_FIELDS]) == {"extra": 2, "notes": 1}
     made.holds()

@@ -80,7 +80,7 @@ def _of_registry(context: Context, topic: str) -> tuple[tuple[Proposal, ...], st
             f"The registry has {kind} under subject {subject}, where a schema of Avro is wanted.",
             remedy="look at a sample instead: leave --registry out",
         )
-    schema = parse_writer_schema(*answer.references, answer.text)
+    schema = parse_writer_schema(*(text for _, text in answer.references), answer.text)
     if schema.kind != "record":
         raise NothingToInfer(
             f"Schema {newest} of subject {subject} is of {schema.kind}, and a row is made of a record.",

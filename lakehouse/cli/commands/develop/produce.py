@@ -3,7 +3,7 @@
 import difflib
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -11,12 +11,11 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.encoding.line_encoding import Encode, LineEncoding, Registry
 from lakehouse.cli.processes.run_context import say
 from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
-
-Encode = Callable[[bytes], bytes]
 
 
 class NothingToSend(LakehouseError):
@@ -37,8 +36,24 @@ def produce(
     avro: Annotated[
         Path | None, typer.Option(help="With --file: encode each line, Avro's JSON, with this schema (.avsc).")
     ] = None,
+    protobuf: Annotated[
+        Path | None,
+        typer.Option(help="With --file: encode each line, Protobuf's JSON, with this schema (.proto, or compiled)."),
+    ] = None,
+    json_schema: Annotated[
+        Path | None, typer.Option(help="With --file: send the lines that are valid against this JSON Schema, or none.")
+    ] = None,
+    message: Annotated[
+        str, typer.Option(help="With --protobuf: full name of the message type, where there are several.")
+    ] = "",
     register: Annotated[
-        bool, typer.Option("--register", help="With --avro: register the schema as <topic>-value; records name its id.")
+        bool, typer.Option("--register", help="Register the schema, as <topic>-value or <topic>; records name its id.")
+    ] = False,
+    registry: Annotated[
+        Registry | None, typer.Option(help="With --register: in which registry, where the settings have both.")
+    ] = None,
+    compress: Annotated[
+        bool, typer.Option("--compress", help="With --register: by zlib, as AWS Glue's serializers do.")
     ] = False,
     partitions: Annotated[int, typer.Option(min=1, help="With --file: for a topic that is created by this.")] = 1,
     unread: Annotated[
@@ -47,17 +62,14 @@ def produce(
 ) -> None:
     """Send the demo's messages that are still missing, more days of flights, or the lines of a file."""
     context = context_of(ctx)
-    if (avro is not None and file is None) or (register and avro is None):
-        raise NothingToSend(
-            "--register needs --avro, and --avro the --file whose lines it encodes.",
-            remedy="lakehouse produce <topic> --file <file> --avro <schema> [--register].",
-        )
+    encoding = LineEncoding(avro, protobuf, json_schema, message, register, registry, compress)
+    encoding.check(file=file is not None)
     if file is not None:
         if topic is None or days:
             raise NothingToSend(
                 "--file needs a topic, and no --days.", remedy="lakehouse produce <topic> --file <file>."
             )
-        encode = _encoding(context, topic, avro, register=register)
+        encode = encoding.encode(context, topic)
         sent = _file(context, topic, file, partitions, encode, unread=unread)
     elif days:
         if topic not in {None, "flights"}:
@@ -68,31 +80,6 @@ def produce(
     context.out.print(
         f"{quantity(sent, 'message')} sent to {context.settings.kafka.bootstrap_servers}", highlight=False
     )
-
-
-def _encoding(context: Context, topic: str, schema: Path | None, *, register: bool) -> Encode | None:
-    if schema is None:
-        return None
-    from lakehouse.formats.avro.encoder import AvroEncoder
-
-    if not schema.is_file():
-        raise NothingToSend(f"{schema} is not a file.", remedy="name the file of an Avro schema.")
-    text = schema.read_text(encoding="utf-8")
-    frame = b"\x00" + _registered(context, topic, text).to_bytes(4, "big") if register else b""
-    encode = AvroEncoder(text, frame).encode
-    return lambda line: encode(line.decode())
-
-
-def _registered(context: Context, topic: str, schema: str) -> int:
-    from lakehouse.engines.registries import ConfluentRegistry
-
-    settings = context.settings.kafka.schema_registry
-    if settings is None:
-        raise NothingToSend(
-            "--register: the settings name no registry.",
-            remedy="write schema_registry with its url into the file of the Kafka in conf/kafka/.",
-        )
-    return ConfluentRegistry(settings).register(f"{topic}-value", schema)
 
 
 def _file(context: Context, topic: str, file: Path, partitions: int, encode: Encode | None, *, unread: bool) -> int:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from lakehouse.declarations import Avro, Declarations, Stream, Table, WouldLoseData, apply, plan
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
-from lakehouse.formats.avro import SchemaUnusable, parse_writer_schema
+from lakehouse.formats.avro import parse_writer_schema
 from lakehouse.formats.evolution.avro_fields import avro_fields
 from lakehouse.formats.evolution.json_fields import json_fields
 from lakehouse.formats.evolution.wanted import Wanted
+from lakehouse.formats.schema_errors import SchemaUnusable
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.steps.ingest.evolve.following import Following
 from lakehouse.steps.ingest.evolve.stopping import may_stop

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
-from lakehouse.formats.avro import RegistrySchemas
 from lakehouse.formats.decoded import SchemaId
+from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.parquet_files import unsupported
@@ -156,5 +156,5 @@ def _schemas(step: IngestStep, quarantine: Base, places: RecordOffsets) -> Regis
         return None
     ids: set[SchemaId] = set()
     for batch in refused_records(quarantine, places):
-        ids |= RegistrySchemas().ids_in(batch.column("value"), batch.column("headers"))
-    return lookup.more(RegistrySchemas(), ids)
+        ids |= lookup.nothing.ids_in(batch.column("value"), batch.column("headers"))
+    return lookup.more(lookup.nothing, ids)

@@ -68,7 +68,7 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) 
         seal_keys.REPROCESS_REASON: selected.reason,
     }
     stopped = replace(step, stopped=stopped_before(step.declarations, bases))
-    extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(stopped, landed).items()}
+    extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(stopped, landed, bases).items()}
     staged = seal_all(step, bases, statement, extra_keys, kind=KIND_REPROCESS)
     require_staged(step.catalog, staged, replace(statement, tallies=landed.tallies))
     _require_left(step, quarantine, staged, selected)

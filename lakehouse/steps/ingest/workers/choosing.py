@@ -78,12 +78,15 @@ class RecordRouter:
     field_of: DecodeValues | None = None
 
     def tables(
-        self, records: pa.RecordBatch, topics: TopicNumbers, errors: dict[int, RecordError]
+        self, records: pa.RecordBatch, topics: TopicNumbers, errors: dict[int, RecordError], observed: Observed
     ) -> dict[str, Rows | None]:
-        """Table → the records that it is to get (None: all), without those that `errors` takes."""
+        """Table → the records that it is to get (None: all), without those that `errors` takes.
+
+        Schemas that nobody has asked for yet are added to `observed`.
+        """
         if self.choice is None:
             return dict.fromkeys(self.decoders)
-        values = self._values(records, topics, errors)
+        values = self._values(records, topics, errors, observed)
         chosen: dict[str, list[int]] = {}
         for row, value in enumerate(values):
             if row in errors:
@@ -105,7 +108,7 @@ class RecordRouter:
         A record of which one table cannot be made is an error, but may be among the parts of other tables.
         """
         observed, parts = Observed(), list[Part]()
-        for table, rows in self.tables(records, topics, errors).items():
+        for table, rows in self.tables(records, topics, errors, observed).items():
             own = records if rows is None else records.take(pa.array(rows))
             decoded = self.decoders[table](own)
             for counts, more in (
@@ -133,7 +136,7 @@ class RecordRouter:
         return f"header {self.header}" if self.header else f"`{self.field}`" if self.field else "the topic"
 
     def _values(
-        self, records: pa.RecordBatch, topics: TopicNumbers, errors: dict[int, RecordError]
+        self, records: pa.RecordBatch, topics: TopicNumbers, errors: dict[int, RecordError], observed: Observed
     ) -> Sequence[str | None]:
         if self.header:
             return [self._header(text) for text in records.column("headers").to_pylist()]
@@ -142,6 +145,7 @@ class RecordRouter:
             return [topics.names[number] for number in numbers.tolist()]
         decoded = self.field_of(records)
         errors.update(decoded.errors)
+        observed.unresolved.update(decoded.observed.unresolved)
         return decoded.batch.column(0).to_pylist()
 
     def _header(self, text: str | None) -> str | None:

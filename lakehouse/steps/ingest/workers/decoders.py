@@ -1,6 +1,6 @@
 """Which decoder reads the records of a stream, and which table is behind each of its routes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,6 +12,9 @@ from lakehouse.declarations import (
     BySource,
     ByTopic,
     Declarations,
+    Encoded,
+    JsonSchema,
+    Protobuf,
     Raw,
     Stream,
     ToAll,
@@ -20,19 +23,24 @@ from lakehouse.declarations import (
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.declarations.policies.record_format import record_part
 from lakehouse.declarations.routes import targets_of
-from lakehouse.formats.avro import AvroDecoder, RegistrySchemas, RoutedAvroDecoder, SingleSchema, parse_writer_schema
+from lakehouse.formats.avro import AvroDecoder, parse_writer_schema
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.formats.decoded import Decoded
 from lakehouse.formats.evolution.decoder import EvolvingDecoder
 from lakehouse.formats.evolution.stopped import StoppedTable
+from lakehouse.formats.frames import RegistrySchemas, SingleSchema
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
+from lakehouse.formats.json_schema import JsonSchemaDecoder, JsonSchemaValidator
+from lakehouse.formats.protobuf import MessageTypes, ProtobufDecoder, compile_proto
 from lakehouse.formats.raw import RawDecoder
 from lakehouse.formats.record_columns import RecordColumns
+from lakehouse.formats.routed_records import RecordDecoder, RoutedRecords
 from lakehouse.steps.ingest.workers.choosing import Choice, RecordRouter
 
-FormatDecoder = JsonDecoder | AvroDecoder | RawDecoder
+FormatDecoder = JsonDecoder | RecordDecoder
 TableDecoder = FormatDecoder | EvolvingDecoder | StoppedTable
-RoutingDecoder = RoutedDecoder | RoutedAvroDecoder | ChangeDecoder
+RoutingDecoder = RoutedDecoder | RoutedRecords | ChangeDecoder
+_MakeDecoder = Callable[[pa.Schema, Mapping[str, str]], RecordDecoder]
 
 
 @dataclass(frozen=True)
@@ -111,24 +119,55 @@ def stream_decoder(
         return StreamDecoder(router, {name: name for name in stream.tables}, with_parts)
     by_route = {value: values[table] for value, table in exact.items()}
     aliases_by_route = {value: aliases[table] for value, table in exact.items()}
-    if isinstance(stream.format, Avro):
-        writers, reader = _schemas(stream.format, registered)
-        routed = RoutedAvroDecoder(route.field, by_route, writers, aliases_by_route, reader)
-        return StreamDecoder(routed, exact, with_parts)
+    if isinstance(stream.format, Encoded):
+        make = _maker(stream.format, registered)
+        chooser = make(pa.schema([pa.field(route.field, pa.string())]), {})
+        each = {value: make(schema, aliases_by_route[value]) for value, schema in by_route.items()}
+        return StreamDecoder(RoutedRecords(route.field, chooser, each), exact, with_parts)
     return StreamDecoder(RoutedDecoder(route.field, by_route, aliases_by_route), exact, with_parts)
 
 
 def _one(
     stream: Stream, schema: pa.Schema, aliases: Mapping[str, str], registered: RegistrySchemas | None
 ) -> FormatDecoder:
-    match stream.format:
-        case Avro():
-            writers, reader = _schemas(stream.format, registered)
-            return AvroDecoder(schema, writers, aliases, reader)
+    if isinstance(stream.format, Encoded):
+        return _maker(stream.format, registered)(schema, aliases)
+    return JsonDecoder(schema, aliases)
+
+
+def _maker(form: Encoded, registered: RegistrySchemas | None) -> _MakeDecoder:
+    """What makes the decoder of a table's columns; a schema beside the declaration is looked at here.
+
+    Raises:
+        SchemaUnusable: It is none.
+    """
+    match form:
         case Raw():
-            return RawDecoder()
-        case _:
-            return JsonDecoder(schema, aliases)
+            return lambda _schema, _aliases: RawDecoder()
+        case Avro():
+            reader = form.text if form.registry else None
+            if not form.registry:
+                parse_writer_schema(form.text or "")
+            writers = registered or RegistrySchemas() if form.registry else SingleSchema(form.text or "")
+            return lambda schema, aliases: AvroDecoder(schema, writers, aliases, reader)
+        case JsonSchema():
+            if not form.registry:
+                JsonSchemaValidator(form.text or "")
+            judges = registered or RegistrySchemas() if form.registry else SingleSchema(form.text or "", kind="JSON")
+            return lambda schema, aliases: JsonSchemaDecoder(schema, judges, aliases)
+        case Protobuf():
+            compiled = b"" if form.registry else _compiled(form)
+            messages = registered or RegistrySchemas() if form.registry else SingleSchema("", compiled)
+            return lambda schema, aliases: ProtobufDecoder(schema, messages, aliases, form.message)
+
+
+def _compiled(form: Protobuf) -> bytes:
+    if form.descriptor_set is None:
+        compiled = compile_proto(form.sources[0][0], dict(form.sources))
+    else:
+        compiled = form.descriptor_set
+    MessageTypes(compiled).named(form.message)
+    return compiled
 
 
 @dataclass(frozen=True)
@@ -162,20 +201,11 @@ def _router(
     )
 
 
-def _schemas(declared: Avro, registered: RegistrySchemas | None) -> tuple[SingleSchema | RegistrySchemas, str | None]:
-    """Of the writers, and the reader's."""
-    if declared.registry:
-        return registered or RegistrySchemas(), declared.text
-    assert declared.text is not None  # a declaration with neither is refused
-    parse_writer_schema(declared.text)
-    return SingleSchema(declared.text), None
-
-
 def _changes(
     stream: Stream, route: BySource, declarations: Declarations, schemas: Mapping[str, pa.Schema]
 ) -> StreamDecoder:
     assert stream.format != "json"  # a declaration with this route and no format of changes is refused
-    assert not isinstance(stream.format, Avro | Raw)
+    assert not isinstance(stream.format, Encoded)
     changelogs = {
         name: ChangeTable.of(
             declarations.changelogs[name],

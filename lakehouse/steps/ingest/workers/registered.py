@@ -1,6 +1,6 @@
-"""The driver asks the registry for the schemas that records name; workers only get the answers.
+"""The driver asks registries for the schemas that records name; workers only get the answers.
 
-Which ids a range of a topic has is known once it was read. So a step begins with those of the last seal, and with the
+Which ids a range of a topic has is known once it was read. So a step begins with those of the last seals, and with the
 newest one of the topic's subject. Where its workers meet another id, that is asked for, and the range is read again.
 """
 
@@ -10,17 +10,23 @@ from dataclasses import replace
 import msgspec
 
 from lakehouse import seal_keys
-from lakehouse.declarations import Avro, Stream
-from lakehouse.engines.registries import ConfluentRegistry, RegisteredSchema
+from lakehouse.declarations import Avro, JsonSchema, Stream, names_schema
+from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry, RegisteredSchema
 from lakehouse.errors import LakehouseError
-from lakehouse.formats.avro import RegistrySchemas
 from lakehouse.formats.decoded import SchemaId
+from lakehouse.formats.frames import RegistrySchemas, SchemaKind, WriterSchema
+from lakehouse.formats.frames.glue import PREFIX
+from lakehouse.formats.protobuf import compile_proto
+from lakehouse.formats.schema_errors import SchemaUnusable
 from lakehouse.formats.verdict import RecordError
 from lakehouse.protocol.seals.base import Base
 from lakehouse.settings import KafkaSettings
 
 MOST_SCHEMAS = 1000
 """So many ids one step asks for; bytes that are no ids at all can look like any number of them."""
+MOST_REMEMBERED = 50
+"""So many ids a seal carries on from the one before; the newest first."""
+_KINDS = {"AVRO": "Avro", "PROTOBUF": "Protobuf", "JSON": "JSON Schema"}
 
 
 class NoRegistry(LakehouseError):
@@ -30,9 +36,12 @@ class NoRegistry(LakehouseError):
 class SchemaLookup:
     """Asks for the schemas of one step."""
 
-    def __init__(self, registry: ConfluentRegistry) -> None:
-        """Takes the registry to ask."""
-        self._registry = registry
+    def __init__(
+        self, kind: SchemaKind, confluent: ConfluentRegistry | None = None, glue: GlueRegistry | None = None
+    ) -> None:
+        """Takes what a stream's records are written in, and the registries to ask."""
+        self._kind: SchemaKind = kind
+        self._confluent, self._glue = confluent, glue
 
     @classmethod
     def of(cls, stream: Stream, kafka: KafkaSettings) -> "SchemaLookup | None":
@@ -41,14 +50,24 @@ class SchemaLookup:
         Raises:
             NoRegistry: the settings name none.
         """
-        if not isinstance(stream.format, Avro) or not stream.format.registry:
+        if not names_schema(stream.format):
             return None
-        if kafka.schema_registry is None:
+        if kafka.schema_registry is None and kafka.glue_registry is None:
             raise NoRegistry(
                 f"Stream {stream.name}: its records name their schemas, and the settings name no registry.",
-                remedy="write schema_registry with its url into the file of the Kafka in conf/kafka/.",
+                remedy="write schema_registry with its url, or glue_registry, into the file of the Kafka in "
+                "conf/kafka/.",
             )
-        return cls(ConfluentRegistry(kafka.schema_registry))
+        return cls(
+            _kind(stream.format),
+            ConfluentRegistry(kafka.schema_registry) if kafka.schema_registry else None,
+            GlueRegistry(kafka.glue_registry) if kafka.glue_registry else None,
+        )
+
+    @property
+    def nothing(self) -> RegistrySchemas:
+        """What is known before anything was asked: how the registries' ids look in records."""
+        return RegistrySchemas(confluent=self._confluent is not None, glue=self._glue is not None)
 
     def first(self, stream: Stream, bases: Mapping[str, Base]) -> RegistrySchemas:
         """What a step can be expected to need.
@@ -56,43 +75,75 @@ class SchemaLookup:
         Raises:
             RegistryUnavailable: there is no answer.
         """
-        newest = {self._registry.latest(f"{topic}-value") for topic in stream.topic_names}
-        return self.more(RegistrySchemas(), {*_sealed(bases), *(schema for schema in newest if schema is not None)})
+        ids = set(sealed_ids(bases))
+        for topic in stream.topic_names:
+            if self._confluent and (newest := self._confluent.latest(f"{topic}-value")) is not None:
+                ids.add(newest)
+            if self._glue and (version := self._glue.latest(topic)) is not None:
+                ids.add(f"{PREFIX}{version}")
+        return self.more(self.nothing, ids)
 
     def more(self, known: RegistrySchemas, ids: Iterable[SchemaId]) -> RegistrySchemas:
-        """What is known, and what the registry says of some other ids.
+        """What is known, and what the registries say of some other ids.
 
         Raises:
             RegistryUnavailable: there is no answer.
         """
-        texts, refused = dict(known.texts), dict(known.refused)
-        for schema in sorted(set(ids) - texts.keys() - refused.keys(), key=str):
-            if len(texts) + len(refused) >= MOST_SCHEMAS:
+        schemas, refused = dict(known.schemas), dict(known.refused)
+        for schema in sorted(set(ids) - schemas.keys() - refused.keys(), key=str):
+            if len(schemas) + len(refused) >= MOST_SCHEMAS:
                 message = f"schema {schema} was not asked for: a step asks for {MOST_SCHEMAS} at most"
                 refused[schema] = RecordError("unknown_schema", message)
                 continue
-            answer = self._registry.schema(schema)
-            refusal = _refusal(schema, answer)
-            if refusal is not None:
-                refused[schema] = refusal
-            elif answer is not None:
-                texts[schema] = (*answer.references, answer.text)
-        return replace(known, texts=texts, refused=refused)
+            writer = self._writer(schema, self._ask(schema))
+            if isinstance(writer, RecordError):
+                refused[schema] = writer
+            else:
+                schemas[schema] = writer
+        return replace(known, schemas=schemas, refused=refused)
+
+    def _ask(self, schema: SchemaId) -> RegisteredSchema | None:
+        if isinstance(schema, str) and schema.startswith(PREFIX):
+            return self._glue.schema(schema.removeprefix(PREFIX)) if self._glue else None
+        return self._confluent.schema(schema) if self._confluent else None
+
+    def _writer(self, schema: SchemaId, answer: RegisteredSchema | None) -> WriterSchema | RecordError:
+        if answer is None:
+            return RecordError("unknown_schema", f"the registry has no schema {schema}")
+        if answer.kind != self._kind:
+            kinds = f"{_KINDS.get(answer.kind, answer.kind)}, and the stream of {_KINDS[self._kind]}"
+            return RecordError("schema_unusable", f"schema {schema} is of {kinds}")
+        compiled = b""
+        if self._kind == "PROTOBUF":
+            name = "schema.proto"
+            try:
+                compiled = compile_proto(name, {**dict(answer.references), name: answer.text})
+            except SchemaUnusable as refusal:
+                return RecordError("schema_unusable", f"schema {schema}: {refusal.message}")
+        return WriterSchema(answer.text, answer.references, compiled, self._kind)
 
 
-def _refusal(schema: SchemaId, answer: RegisteredSchema | None) -> RecordError | None:
-    if answer is None:
-        return RecordError("unknown_schema", f"the registry has no schema {schema}")
-    if answer.kind != "AVRO":
-        return RecordError("schema_unusable", f"schema {schema} is of {answer.kind}, and the stream of Avro")
-    return None
+def _kind(form: object) -> SchemaKind:
+    return "AVRO" if isinstance(form, Avro) else "JSON" if isinstance(form, JsonSchema) else "PROTOBUF"
 
 
-def _sealed(bases: Mapping[str, Base]) -> set[SchemaId]:
-    """The ids that the newest seals name."""
-    ids: set[SchemaId] = set()
-    for base in bases.values():
-        keys = base.sealed.seal.statement if base.sealed else {}
-        named = msgspec.json.decode(keys.get(seal_keys.FORMAT_SCHEMAS, "{}"), type=dict[str, int])
-        ids |= {int(name) if name.isdecimal() else name for name in named}
-    return ids
+def sealed_ids(bases: Mapping[str, Base]) -> list[SchemaId]:
+    """The ids that the newest seals name, those of their own records first."""
+    ids: dict[SchemaId, None] = {}
+    for key, kind in ((seal_keys.FORMAT_SCHEMAS, dict[str, int]), (seal_keys.FORMAT_KNOWN_SCHEMAS, list[str])):
+        for base in bases.values():
+            keys = base.sealed.seal.statement if base.sealed else {}
+            named: Iterable[str] = msgspec.json.decode(keys[key], type=kind) if key in keys else ()
+            ids.update(dict.fromkeys(int(name) if name.isdecimal() else name for name in named))
+    return list(ids)
+
+
+def remembered_ids(bases: Mapping[str, Base], met: Iterable[str]) -> list[str]:
+    """What a seal carries on, so that a run without records, or of one schema alone, forgets no other.
+
+    Args:
+        bases: with the newest seals.
+        met: the ids of this run's records.
+    """
+    names = dict.fromkeys([*met, *(str(schema) for schema in sealed_ids(bases))])
+    return list(names)[:MOST_REMEMBERED]

@@ -13,8 +13,8 @@ from lakehouse.contracts.rules import compile_filter, compile_rules
 from lakehouse.declarations import Declarations, Stream, Table, iceberg_schema
 from lakehouse.engines.kafka.statement import FILTERED, NO_TABLES, Counts
 from lakehouse.engines.kafka.tally import Tally, added
-from lakehouse.formats.avro import RegistrySchemas
 from lakehouse.formats.evolution.wanted import Wanted
+from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.iceberg.locations import place_of
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
@@ -70,7 +70,7 @@ def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, 
     work = replace(work, schemas=lookup.first(work.stream, work.bases))
     while (result := _pass(spark, kafka, work, min_partitions=min_partitions)).unresolved:
         remove_written(work, result)
-        work = replace(work, schemas=lookup.more(work.schemas or RegistrySchemas(), result.unresolved))
+        work = replace(work, schemas=lookup.more(work.schemas or lookup.nothing, result.unresolved))
     texts = work.schemas.texts if work.schemas else {}
     return replace(result, writers={str(schema): text for schema, text in texts.items()})
 

@@ -18,11 +18,11 @@ from lakehouse.contracts.rules import BatchRule, Rules
 from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
 from lakehouse.engines.kafka.statement import COPIES, FILTERED
 from lakehouse.engines.kafka.tally import Tally
-from lakehouse.formats.avro import RoutedAvroDecoder
 from lakehouse.formats.changes import ChangeDecoder
 from lakehouse.formats.headers import read_headers
 from lakehouse.formats.json import JsonDecoder, Routed, RoutedDecoder
 from lakehouse.formats.record_columns import RecordColumns
+from lakehouse.formats.routed_records import RoutedRecords
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget
 from lakehouse.steps.ingest.received import Received
@@ -170,7 +170,7 @@ class _TaskWork:
             self.report.note(observed)
             yield from parts
             return
-        if isinstance(decoder, RoutedDecoder | RoutedAvroDecoder | ChangeDecoder):
+        if isinstance(decoder, RoutedDecoder | RoutedRecords | ChangeDecoder):
             routed = self._routed(decoder, records)
             self.report.note(routed.observed)
             errors.update(routed.errors)
@@ -191,9 +191,9 @@ class _TaskWork:
         batch = decoded.batch.take(pa.array(accepted)) if decoded.batch.num_columns else decoded.batch
         yield self.task.tables[""], accepted, batch
 
-    def _routed(self, decoder: RoutedDecoder | RoutedAvroDecoder | ChangeDecoder, records: pa.RecordBatch) -> Routed:
+    def _routed(self, decoder: RoutedDecoder | RoutedRecords | ChangeDecoder, records: pa.RecordBatch) -> Routed:
         values = records.column("value")
-        if isinstance(decoder, RoutedAvroDecoder):
+        if isinstance(decoder, RoutedRecords):
             return decoder.decode(values, records.column("headers"))
         if isinstance(decoder, RoutedDecoder):
             return decoder.decode(values)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
-from lakehouse.formats.decoded import Decoded
+from lakehouse.formats.decoded import Decoded, Observed
 from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.json import JsonDecoder
 from lakehouse.formats.verdict import RecordError
@@ -107,3 +107,12 @@ def test_a_record_that_one_table_refuses_goes_to_none(rows: np.ndarray | None) -
         ("b", [0, 2], [0, 2]),
     ]
     assert copied_rows(kept, 3).tolist() == [0, 2]
+
+
+def test_a_schema_that_only_the_choosing_field_names_is_asked_for() -> None:
+    def unread(records: pa.RecordBatch) -> Decoded:
+        error = RecordError("unknown_schema", "nobody has asked")
+        return Decoded(pa.RecordBatch.from_pylist([{"kind": None}]), {0: error}, Observed(unresolved={7}))
+
+    router = RecordRouter(Choice({"a": ("a",)}), {"a": ID}, field="kind", field_of=unread)
+    assert routed(router, batch({"kind": "a"}))[2].unresolved == {7}

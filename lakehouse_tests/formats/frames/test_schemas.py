@@ -2,12 +2,10 @@
 
 import uuid
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
-from lakehouse.formats.avro import RegistrySchemas
-from lakehouse.formats.avro.cursor import Batch
+from lakehouse.formats.frames import RegistrySchemas, framed_pieces
 from lakehouse.formats.headers import Header, write_headers
 
 NAME = uuid.UUID("01234567-89ab-cdef-0123-456789abcdef")
@@ -15,12 +13,11 @@ FRAMED = b"\x00\x00\x00\x00\x07"
 
 
 def groups(value: bytes, *headers: Header) -> tuple[list[tuple[int | str, int]], dict[int, str]]:
-    batch = Batch(pa.array([FRAMED, value], pa.binary()))
     texts = pa.array([None, write_headers(headers)], pa.string())
-    made = RegistrySchemas().groups(batch, np.arange(2), texts)
-    by_row = {row: (group.schema, group.skip) for group in made for row in group.rows.tolist()}
+    framed = RegistrySchemas().framed(pa.array([FRAMED, value], pa.binary()), texts)
+    by_row = {row: (group.schema, group.skip) for group in framed.groups for row in group.rows.tolist()}
     assert by_row[0] == (7, 5)
-    return [by_row[1]] if 1 in by_row else [], {row: error.error_class for row, error in batch.errors.items()}
+    return [by_row[1]] if 1 in by_row else [], {row: error.error_class for row, error in framed.errors.items()}
 
 
 @pytest.mark.parametrize(
@@ -54,3 +51,30 @@ def test_a_record_names_its_schema(value: bytes, header: bytes | None, expected:
 )
 def test_a_record_that_names_none_is_refused(value: bytes, header: bytes | None, reason: str) -> None:
     assert groups(value, *([Header("__value_schema_id", header)] if header else [])) == ([], {1: reason})
+
+
+def test_registries_are_told_apart_record_by_record() -> None:
+    glue = b"\x03\x00" + NAME.bytes
+    values = pa.array([FRAMED, glue + b"x", None, b"\x01", glue, FRAMED[:3], b"data"], pa.binary())
+    headers = pa.array([None] * 6 + [write_headers([Header("__value_schema_id", b"\x01" + NAME.bytes + b"\x02\x04")])])
+    framed = RegistrySchemas(glue=True).framed(values.slice(0), headers)
+    assert {(group.schema, group.skip, group.suffix): group.rows.tolist() for group in framed.groups} == {
+        (7, 5, None): [0],
+        (f"glue:{NAME}", 18, None): [1, 4],
+        (str(NAME), 0, b"\x02\x04"): [6],
+    }
+    assert {row: error.error_class for row, error in framed.errors.items()} == {
+        2: "tombstone",
+        3: "no_schema_id",
+        5: "no_schema_id",
+    }
+    assert framed.errors[3].message.startswith("the value does not begin with byte 0 or 3,")
+    only_glue = RegistrySchemas(confluent=False, glue=True)
+    assert only_glue.ids_in(values, headers) == {f"glue:{NAME}"}
+    assert RegistrySchemas().framed(values, headers).errors[1].error_class == "no_schema_id"
+
+
+def test_places_are_those_of_the_whole_and_not_of_a_piece() -> None:
+    values = pa.array([FRAMED, b"", *([FRAMED] * 5000), b"\x00"], pa.binary()).slice(1)
+    errors = {start + row for start, framed in framed_pieces(RegistrySchemas(), values, None) for row in framed.errors}
+    assert errors == {0, 5001}

@@ -4,15 +4,20 @@ import pickle
 
 import pyarrow as pa
 
-from lakehouse.formats.avro import RoutedAvroDecoder, SingleSchema
+from lakehouse.formats.avro import AvroDecoder
+from lakehouse.formats.frames import SingleSchema
+from lakehouse.formats.routed_records import RoutedRecords
 from lakehouse_tests.formats.avro.writing import encoded, record
 
 SCHEMA = record(("kind", ["null", {"type": "enum", "name": "Kind", "symbols": ["a", "b", "c"]}]), ("x", "int"))
-DECODER = RoutedAvroDecoder(
+WRITERS = SingleSchema(SCHEMA)
+DECODER = RoutedRecords(
     "kind",
-    {"a": pa.schema([("x", pa.int64())]), "b": pa.schema([("kind", pa.string()), ("number", pa.int32())])},
-    SingleSchema(SCHEMA),
-    {"b": {"number": "x"}},
+    AvroDecoder(pa.schema([("kind", pa.string())]), WRITERS),
+    {
+        "a": AvroDecoder(pa.schema([("x", pa.int64())]), WRITERS),
+        "b": AvroDecoder(pa.schema([("kind", pa.string()), ("number", pa.int32())]), WRITERS, {"number": "x"}),
+    },
 )
 
 

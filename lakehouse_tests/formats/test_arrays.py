@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.formats.avro.arrays import offsets_of, ordered, spread
+from lakehouse.formats.arrays import offsets_of, ordered, spread
 
 
 def test_items_that_were_read_first_by_first_stand_list_by_list() -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from lakehouse.formats.avro.cursor import Longs
+Longs = npt.NDArray[np.int64]
 
 
 def offsets_of(counts: Longs) -> pa.Array:

@@ -1,47 +1,36 @@
-"""Avro records of several tables: a text field or enum of the record names the table."""
+"""Records of several tables whose schema is elsewhere: a text field of the record names the table."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.formats.avro.decoder import AvroDecoder
-from lakehouse.formats.avro.schemas import WriterSchemas
-from lakehouse.formats.decoded import Observed
+from lakehouse.formats.decoded import Decoded, Observed
 from lakehouse.formats.json import Routed, RoutedRows
 from lakehouse.formats.verdict import RecordError
 
 
-class RoutedAvroDecoder:
+class RecordDecoder(Protocol):
+    """Makes columns of records, or reasons why not."""
+
+    def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray, headers: pa.StringArray | None = None) -> Decoded:
+        """Decodes every value to a row or an error."""
+        ...
+
+
+class RoutedRecords:
     """Reads the field that chooses first, then the records of each table by the schema of that table."""
 
-    def __init__(
-        self,
-        route_field: str,
-        schemas: Mapping[str, pa.Schema],
-        writers: WriterSchemas,
-        aliases: Mapping[str, Mapping[str, str]] | None = None,
-        reader: str | None = None,
-    ) -> None:
+    def __init__(self, route_field: str, route: RecordDecoder, tables: Mapping[str, RecordDecoder]) -> None:
         """Prepares for some routes.
 
         Args:
             route_field: The field's name.
-            schemas: The table's schema for every value of the field.
-            writers: The schemas of the records.
-            aliases: For values of the field, column → what records call it, where that is not its name.
-            reader: As for `AvroDecoder`.
+            route: Reads that field alone.
+            tables: What reads the records of each value of the field.
         """
-        self._given = (route_field, dict(schemas), writers, aliases, reader)
-        self._field = route_field
-        self._route = AvroDecoder(pa.schema([pa.field(route_field, pa.string())]), writers, None, reader)
-        self._each = {
-            route: AvroDecoder(schema, writers, (aliases or {}).get(route), reader) for route, schema in schemas.items()
-        }
-
-    def __reduce__(self) -> tuple[type["RoutedAvroDecoder"], tuple[Any, ...]]:
-        return RoutedAvroDecoder, self._given
+        self._field, self._route, self._tables = route_field, route, dict(tables)
 
     def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray, headers: pa.StringArray | None = None) -> Routed:
         """Decodes every value into the part of its route, or to an error."""
@@ -53,7 +42,7 @@ class RoutedAvroDecoder:
         for row, route in enumerate(routes):
             if row in errors:
                 continue
-            if route in self._each:
+            if route in self._tables:
                 rows_of.setdefault(route, []).append(row)
             else:
                 reason = " names no table of this stream" if route else ", which chooses the table, is missing or null"
@@ -62,7 +51,7 @@ class RoutedAvroDecoder:
         for route, places in rows_of.items():
             rows = np.array(places)
             taken = pa.array(rows)
-            decoded = self._each[route].decode(values.take(taken), headers and headers.take(taken))
+            decoded = self._tables[route].decode(values.take(taken), headers and headers.take(taken))
             observed.extra.update({path: n for path, n in decoded.observed.extra.items() if path != self._field})
             errors.update((places[row], error) for row, error in decoded.errors.items())
             accepted = np.delete(np.arange(len(rows)), list(decoded.errors))

@@ -1,0 +1,1 @@
+"""How lines that a person sends become records."""
