@@ -130,7 +130,6 @@ EXIT_CODES: Mapping[str, Row] = {
     "infer": Row("flights", _, 2, _, 2, _, _),
     "produce": Row("flights --unread --file {lines}", "nosuch", 2, _, 2, _, _),
     "jars": Row("", _, _, _, 2, _, _),
-    "infer": Row("flights", _, 2, _, 2, _, _),
     "doctor": Row("", _, 1, 1, 2, _, _),
     "verify": Row("--yes", _, 2, 2, 2, _, _),
     "simulate changes": Row("--days 1", _, 2, _, 2, _, _),
