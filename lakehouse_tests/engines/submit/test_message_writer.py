@@ -2,6 +2,7 @@
 
 import json
 import time
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def test_messages_come_while_the_step_is_at_work(folder: JobFolder) -> None:
 def test_what_could_not_be_sent_is_sent_later(
     folder: JobFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refusals = iter([True, True, False, False, False])
+    refusals = chain([True, True], repeat(False))
     real = JobFolder.put_chunk
 
     def put(self: JobFolder, index: int, lines: list[str]) -> None:
