@@ -2,11 +2,13 @@
 
 import json
 import time
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyiceberg.io import load_file_io
+from structlog.testing import capture_logs
 
 from lakehouse.engines.submit.job_folder import JobFolder
 from lakehouse.engines.submit.message_writer import FolderMessageWriter
@@ -37,10 +39,8 @@ def test_messages_come_while_the_step_is_at_work(folder: JobFolder) -> None:
     assert numbers(folder) == [1, 2, 3]
 
 
-def test_what_could_not_be_sent_is_sent_later(
-    folder: JobFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    refusals = iter([True, True, False, False, False])
+def test_what_could_not_be_sent_is_sent_later(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = chain([True, True], repeat(False))
     real = JobFolder.put_chunk
 
     def put(self: JobFolder, index: int, lines: list[str]) -> None:
@@ -49,10 +49,10 @@ def test_what_could_not_be_sent_is_sent_later(
         real(self, index, lines)
 
     monkeypatch.setattr(JobFolder, "put_chunk", put)
-    with FolderMessageWriter(folder, 0.01).open({}) as channel:
+    with capture_logs() as logs, FolderMessageWriter(folder, 0.01).open({}) as channel:
         channel.write_message(message(1))
         while not numbers(folder):
             time.sleep(0.01)
         channel.write_message(message(2))
     assert numbers(folder) == [1, 2]
-    assert "messages_wait" in capsys.readouterr().out
+    assert {line["event"] for line in logs} == {"messages_wait"}

@@ -49,7 +49,7 @@ def test_what_cannot_be_judged_is_2_in_one_line(house: House, tmp_path: Path) ->
     assert audit(house, "fish").exit_code == 2
     named = audit(house, "raw.birds")
     assert named.exit_code == 2, "a table that does not exist holds no promise"
-    assert "raw.birds does not exist" in named.output
+    assert "raw.birds, quarantine.birds do not exist" in named.output
     (house.conf / "catalogs").unlink()
     (house.conf / "catalogs").mkdir()
     (house.conf / "catalogs" / "local.yaml").write_text("type: rest\nuri: http://127.0.0.1:1\nwarehouse: w\n")
