@@ -29,12 +29,15 @@ from lakehouse.orchestration.automation import (
     journal_sensor,
     lag_sensor,
     mirror_sensor,
+    polaris_schedule,
     upkeep_sensor,
 )
 from lakehouse.orchestration.checks import (
     expect_unanswered,
     maintenance_checks,
     mirror_checks,
+    polaris_asset,
+    polaris_checks,
     required_checks,
     spark_server,
     spark_server_check,
@@ -104,6 +107,7 @@ def build_defs(
     stopped = stopped_tables(declarations, _keys(user_definitions), names)
     options = SensorOptions.of(settings)
     on_server = settings.platform.mode == "connect"
+    polaris_servers = [settings.polaris] if settings.polaris else []
     expect_unanswered(checks)
 
     def placed(asset: dg.AssetsDefinition) -> dg.AssetsDefinition:
@@ -134,9 +138,16 @@ def build_defs(
             ),
             *(placed(maintenance_asset(table, declarations, names)) for table in maintained),
             *([spark_server(names)] if on_server else []),
+            *(polaris_asset(server, names) for server in polaris_servers),
             *stopped_assets(stopped),
         ],
-        asset_checks=[*checks, *([spark_server_check(names)] if on_server else []), *stopped_checks(stopped)],
+        asset_checks=[
+            *checks,
+            *([spark_server_check(names)] if on_server else []),
+            *(polaris_checks(server, names) for server in polaris_servers),
+            *stopped_checks(stopped),
+        ],
+        schedules=[polaris_schedule(server, options, names) for server in polaris_servers],
         jobs=[prove] if checks or stopped else [],
         sensors=[
             *(lag_sensor(stream, stream_keys(stream, declarations, names), names, options) for stream in streams),

@@ -328,7 +328,8 @@ def _handler(server: PlayedPolaris) -> type[BaseHTTPRequestHandler]:
             server.exchanges.append(Exchange(self.command, urlsplit(self.path).path, body, status, answer))
             sent = b"" if answer is None or self.command == "HEAD" else json.dumps(answer).encode()
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
+            if answer is not None:
+                self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
             self.wfile.write(sent)

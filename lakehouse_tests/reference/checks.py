@@ -8,6 +8,7 @@ from lakehouse.declarations import Declarations, Rows, load_declarations
 from lakehouse.orchestration.checks.derived.definition import trust_judges
 from lakehouse.orchestration.checks.maintenance.definition import maintenance_checks
 from lakehouse.orchestration.checks.mirror.definition import mirror_check_specs
+from lakehouse.orchestration.checks.polaris_server import polaris_checks
 from lakehouse.orchestration.checks.profile.definition import distribution_judges
 from lakehouse.orchestration.checks.rules.definition import rule_judges
 from lakehouse.orchestration.checks.stream.definition import check_specs
@@ -51,6 +52,9 @@ def sections(declarations: Declarations) -> dict[str, list[Described]]:
             for title, found in judges.items()
         },
         "Maintenance": _once((spec.name, spec.description or "", spec.blocking) for spec in upkeep),
+        "A Polaris server": _once(
+            (spec.name, spec.description or "", spec.blocking) for spec in polaris_checks("example").check_specs
+        ),
     }
 
 
