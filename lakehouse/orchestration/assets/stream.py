@@ -7,6 +7,7 @@ import dagster as dg
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import Declarations, Stream, Table
+from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.assets.inline_compaction import compact_tables
 from lakehouse.orchestration.assets.metadata.stream import ingest_results
@@ -24,6 +25,7 @@ from lakehouse.protocol.seals.row_count import row_count
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.record_limit import limits_of
 from lakehouse.steps.ingest.report import IngestReport
+from lakehouse.steps.ingest.routes.stopping import stops_alone
 from lakehouse.steps.ingest.step import IngestStep, ingest
 
 KINDS = ("iceberg", "kafka", "spark")
@@ -79,8 +81,7 @@ def stream_asset(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
         attempt = attempt_of(context, lake.settings, step=f"ingest:{stream.name}", code_version=version)
-        for name in lake.ensure(table.name for table in tables):
-            context.log.info(f"created table {name}")
+        _make_tables(context, stream, lake, tables)
         report, unread = _ingest(context, stream, lake, spark, attempt)
         if report is not None and report.published is not None:
             totals = row_counts(lake, report.published)
@@ -92,6 +93,20 @@ def stream_asset(
             compact_tables(context, tables, lake, spark, attempt)
 
     return ingest_stream
+
+
+def _make_tables(context: dg.AssetExecutionContext, stream: Stream, lake: Lake, tables: Sequence[Table]) -> None:
+    """Create the tables that are missing; one that the others go on without is the step's to stop, and to name."""
+    for table in tables:
+        try:
+            created = lake.ensure([table.name])
+        except LakehouseError as refusal:
+            if not stops_alone(stream, table):
+                raise
+            context.log.warning(f"{table.name} stops alone: {refusal}")
+        else:
+            if created:
+                context.log.info(f"created table {table.name}")
 
 
 @repeated_when_spark_is_lost()

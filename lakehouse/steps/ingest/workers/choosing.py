@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
 from lakehouse.formats.decoded import Decoded, Observed
+from lakehouse.formats.evolution.stopped import TABLE_STOPPED
 from lakehouse.formats.headers import read_headers
 from lakehouse.formats.verdict import RecordError
 
@@ -118,6 +119,7 @@ class RecordRouter:
                 counts.update({name: times for name, times in more.items() if name != self.field})
             observed.unresolved.update(decoded.observed.unresolved)
             observed.wanted.update(decoded.observed.wanted)
+            observed.refused[table] += sum(error.error_class != TABLE_STOPPED for error in decoded.errors.values())
             for row, error in decoded.errors.items():
                 errors.setdefault(row if rows is None else int(rows[row]), error)
             if not decoded.errors:
