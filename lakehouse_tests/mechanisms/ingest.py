@@ -128,6 +128,21 @@ INGEST = (
         "test_a_table_made_anew_without_its_rows_stops_alone_and_gets_no_seal",
     ),
     Mechanism(
+        name="what records may name",
+        promise="P1: A record makes a table of any name, or takes over one that something else writes.",
+        keeps="lakehouse.declarations.named_tables:ToNamed.refusal",
+        lets_pass=gives(""),
+        guard="steps/ingest/routes/test_made_tables.py::"
+        "test_what_breaks_the_policy_goes_to_quarantine_with_its_reason",
+    ),
+    Mechanism(
+        name="tables by their seals",
+        promise="P1: A table that a stream has made is found by no proof, and by no run after the one that made it.",
+        keeps="lakehouse.steps.ingest.routes.made_tables:made_tables",
+        lets_pass=gives(()),
+        guard="steps/ingest/routes/test_made_tables.py::test_whoever_has_the_catalog_knows_them",
+    ),
+    Mechanism(
         name="tables that follow",
         promise="P1: A new field of records is dropped, although the table's policy says that it becomes a column.",
         keeps="lakehouse.steps.ingest.evolve.changes:_follow_json",

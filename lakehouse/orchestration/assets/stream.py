@@ -10,7 +10,7 @@ from lakehouse.declarations import Declarations, Stream, Table
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.assets.inline_compaction import compact_tables
-from lakehouse.orchestration.assets.metadata.stream import ingest_results
+from lakehouse.orchestration.assets.metadata.stream import ingest_results, made_table_event
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
 from lakehouse.orchestration.assets.topics import topic_keys
@@ -86,11 +86,18 @@ def stream_asset(
         if report is not None and report.published is not None:
             totals = row_counts(lake, report.published)
             failpoint("dagster.before")
-            yield from ingest_results(report, report.published, lake, attempt, totals)
+            declared = {lake.names.key(table.name) for table in tables}
+            for result in ingest_results(report, report.published, lake, attempt, totals):
+                if result.asset_key in declared:
+                    yield result
+                else:
+                    context.log_event(made_table_event(result))
         if unread is not None:
             raise unread  # what could be read before it is published, and told
         if report is not None and report.published is not None:
-            compact_tables(context, tables, lake, spark, attempt)
+            declarations = lake.declarations
+            own = stream_tables(declarations.streams[stream.name], declarations)
+            compact_tables(context, own, lake, spark, attempt)
 
     return ingest_stream
 
@@ -118,10 +125,11 @@ def _ingest(
     Neither if another run has published the same records first, which is a good end and no error.
     """
     try:
+        declarations = lake.declarations
         with step_progress(context.log.info) as inform:
             step = IngestStep(
-                stream=stream,
-                declarations=lake.declarations,
+                stream=declarations.streams[stream.name],
+                declarations=declarations,
                 catalog=lake.catalog,
                 kafka=lake.kafka,
                 limits=limits_of(lake.settings.ingest, stream),

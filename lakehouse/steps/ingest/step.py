@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
-from lakehouse.declarations import Declarations, Stream, names_schema
+from lakehouse.declarations import Declarations, Stream, ToNamed, names_schema
 from lakehouse.engines.kafka import TopicState
 from lakehouse.engines.kafka.several_topics.stream_topics import (
     again,
@@ -50,6 +50,7 @@ from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_old
 from lakehouse.steps.ingest.report import IngestReport, WriteResult
 from lakehouse.steps.ingest.routes.blame import tables_to_blame
 from lakehouse.steps.ingest.routes.loadable import load_tables_of
+from lakehouse.steps.ingest.routes.made_tables import made_tables, make_tables_for, sealed_tables, with_tables_of
 from lakehouse.steps.ingest.routes.stopping import (
     Stop,
     reasons,
@@ -75,6 +76,8 @@ class IngestStep:
         follows: whether tables may still change with their records.
         evolved: table → how it was changed in this step already.
         stopped: table → why it takes no records, and until when.
+        created: tables that were made in this step already because records name them.
+        unmakeable: table that records name → why it cannot be made.
     """
 
     stream: Stream
@@ -88,6 +91,8 @@ class IngestStep:
     follows: bool = True
     evolved: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     stopped: Mapping[str, Stop] = field(default_factory=dict[str, Stop])
+    created: tuple[str, ...] = ()
+    unmakeable: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -110,11 +115,21 @@ def ingest(step: IngestStep) -> IngestReport:
         CommitError: the publish did not go through, for example `Superseded`; nothing was published.
     """
     for _ in range(MOST_ROUNDS):
+        step = with_named_tables(step)
         try:
             return _ingest(step)
         except TablesChange as change:
             step = after_changes(step, change.changes)
-    return _ingest(replace(step, follows=False))
+    return _ingest(replace(with_named_tables(step), follows=False))
+
+
+def with_named_tables(step: IngestStep) -> IngestStep:
+    """The step with the tables that its stream has made because records name them."""
+    if not isinstance(step.stream.route, ToNamed):
+        return step
+    names = dict.fromkeys((*made_tables(step.catalog, step.stream), *step.created))
+    declarations = with_tables_of(step.declarations, step.stream, names)
+    return replace(step, declarations=declarations, stream=declarations.streams[step.stream.name])
 
 
 def after_changes(step: IngestStep, changes: TableChanges) -> IngestStep:
@@ -124,6 +139,14 @@ def after_changes(step: IngestStep, changes: TableChanges) -> IngestStep:
         step.inform(f"{step.stream.name}: {name} follows its records: {'; '.join(lines)}")
     for name, stop in changes.stopped.items():
         step.inform(f"{step.stream.name}: {name} takes no records any more: {stop.reason}")
+    if changes.unmade:
+        named = make_tables_for(step.catalog, step.stream, step.declarations, changes.unmade)
+        for name in named.made:
+            step.inform(f"{step.stream.name}: created table {name}")
+        for name, reason in named.refused.items():
+            step.inform(f"{step.stream.name}: no table {name}: {reason}")
+        created, unmakeable = (*step.created, *named.made), {**step.unmakeable, **named.refused}
+        step = replace(step, created=created, unmakeable=unmakeable)
     evolved = {name: [*step.evolved.get(name, ()), *lines] for name, lines in done.items()}
     return replace(step, evolved={**step.evolved, **evolved}, stopped={**step.stopped, **changes.stopped})
 
@@ -222,7 +245,11 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
     if not plan.ranges:
         return Readable(plan, WriteResult.nothing())
     with step.session() as spark:
-        work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt, stopped=reasons(step.stopped))
+        work = IngestWork(
+            *(plan, step.stream, step.declarations, bases, step.attempt),
+            stopped=reasons(step.stopped),
+            unmakeable=step.unmakeable,
+        )
         reading = PlanReader(spark, step.kafka, work, step.limits.min_partitions)
         readable = read_what_can_be_read(
             *(plan, reading.land, reading.attempt),
@@ -231,9 +258,11 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
             inform=step.inform,
         )
         look()
-        if changes := step.follows and wanted_changes(
-            step.stream, as_evolved(work.declarations, bases), readable.landed
-        ):
+        changes = step.follows and (
+            TableChanges(unmade=readable.landed.unmade)
+            or wanted_changes(step.stream, as_evolved(work.declarations, bases), readable.landed)
+        )
+        if changes:
             remove_written(work, readable.landed)
             raise TablesChange(changes)
         if blamed := tables_to_blame(step.stream, step.declarations, readable.plan, readable.landed):
@@ -308,6 +337,7 @@ def seal_all(
     A table that comes back to the stream says what it missed.
     """
     joined_keys = {name: joined_key(missed) for name, missed in joining(bases).items()}
+    named = sealed_tables(step.stream)
     return [
         seal_branch(
             step.catalog,
@@ -316,7 +346,7 @@ def seal_all(
             Seal.of(
                 step.attempt,
                 kind,
-                statement={**statement.to_keys(), **joined_keys.get(name, {}), **extra_keys.get(name, {})},
+                statement={**statement.to_keys(), **joined_keys.get(name, {}), **named, **extra_keys.get(name, {})},
                 previous=base.sealed.seal if base.sealed else None,
             ),
         )

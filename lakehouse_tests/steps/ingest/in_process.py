@@ -29,7 +29,14 @@ from lakehouse.steps.ingest.repair.reprocess import reprocess
 from lakehouse.steps.ingest.routes.blame import tables_to_blame
 from lakehouse.steps.ingest.routes.loadable import load_tables_of
 from lakehouse.steps.ingest.routes.stopping import reasons
-from lakehouse.steps.ingest.step import IngestStep, after_changes, seal_all, verdicts, with_stopped
+from lakehouse.steps.ingest.step import (
+    IngestStep,
+    after_changes,
+    seal_all,
+    verdicts,
+    with_named_tables,
+    with_stopped,
+)
 from lakehouse.steps.ingest.step_statement import state
 from lakehouse.steps.ingest.workers.task_report import read_report
 from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task, remove_written
@@ -98,6 +105,8 @@ class InProcess:
         self._land(self.step(), [_batch(p, start.get(p, 0), records, headers) for p, records in arrived.items()])
 
     def _land(self, step: IngestStep, batches: Sequence[pa.RecordBatch]) -> None:
+        step = with_named_tables(step)
+        self.stream, self.declarations = step.stream, step.declarations
         loaded = load_tables_of(self.catalog, self.stream, self.declarations)
         bases = loaded.bases
         previous = stored_position(self.stream.name, bases)
@@ -107,6 +116,7 @@ class InProcess:
             *(planned, self.stream, self.declarations, bases, step.attempt),
             schemas=self.schemas,
             stopped=reasons(step.stopped),
+            unmakeable=step.unmakeable,
         )
         reports = [
             read_report(report)
@@ -115,7 +125,9 @@ class InProcess:
         ]
         writers = {str(schema): text for schema, text in (self.schemas.texts if self.schemas else {}).items()}
         landed = replace(add_up(work, set(), reports), writers=writers)
-        changes = wanted_changes(self.stream, as_evolved(self.declarations, bases), landed)
+        changes = TableChanges(unmade=landed.unmade) or wanted_changes(
+            self.stream, as_evolved(self.declarations, bases), landed
+        )
         changes = changes or TableChanges(stopped=tables_to_blame(self.stream, self.declarations, planned, landed))
         if changes:
             remove_written(work, landed)

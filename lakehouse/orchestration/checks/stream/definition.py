@@ -47,7 +47,8 @@ def stream_checks(stream: Stream, names: DagsterNames = DEFAULT_NAMES) -> dg.Ass
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.AssetCheckResult]:
         selected = context.selected_asset_check_keys
-        yield from _results(stream, lake, {name: _tables(selected, name, lake.names) for name in _NAMES})
+        whole = lake.declarations.streams.get(stream.name, stream)  # with the tables that records have named
+        yield from _results(whole, lake, {name: _tables(selected, name, lake.names) for name in _NAMES})
 
     return prove_stream
 

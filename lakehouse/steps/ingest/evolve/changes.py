@@ -27,15 +27,17 @@ class TableChanges:
         tables: table → as it has to be.
         remarks: table → what a person should know.
         stopped: table → why it takes no record any more.
+        unmade: table that records name, and that is to be made → records.
     """
 
     tables: Mapping[str, Table] = field(default_factory=dict[str, Table])
     remarks: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
     stopped: Mapping[str, Stop] = field(default_factory=dict[str, Stop])
+    unmade: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.tables or self.stopped)
+        return bool(self.tables or self.stopped or self.unmade)
 
 
 class TablesChange(Exception):  # no error: the step begins again

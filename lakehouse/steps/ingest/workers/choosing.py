@@ -56,6 +56,23 @@ class Choice:
             self._known[value] = next(matching, ())
         return self._known[value]
 
+    def refusal(self, value: str, chooser: str, observed: Observed) -> RecordError:
+        """Why a value chooses none."""
+        del value, observed
+        return RecordError("unknown_route", f"{chooser} names no table of this stream")
+
+
+class Chooses(Protocol):
+    """Which tables a value chooses: of those that were declared, or of those that records may name."""
+
+    def tables(self, value: str) -> tuple[str, ...]:
+        """The tables of a value; none where it chooses none."""
+        ...
+
+    def refusal(self, value: str, chooser: str, observed: Observed) -> RecordError:
+        """Why a value chooses none; a table that is to be made is added to `observed`."""
+        ...
+
 
 _REMEMBERED = 10_000
 
@@ -72,7 +89,7 @@ class RecordRouter:
         field_of: reads this field, as the only column of a table.
     """
 
-    choice: Choice | None
+    choice: Chooses | None
     decoders: Mapping[str, DecodeValues]
     header: str = ""
     field: str = ""
@@ -96,7 +113,7 @@ class RecordRouter:
                 errors[row] = RecordError("unknown_route", f"{self._name}, which chooses the table, is missing or null")
                 continue
             if not (tables := self.choice.tables(value)):
-                errors[row] = RecordError("unknown_route", f"{self._name} names no table of this stream")
+                errors[row] = self.choice.refusal(value, self._name, observed)
             for table in tables:
                 chosen.setdefault(table, []).append(row)
         return {table: np.array(rows, np.int64) for table, rows in chosen.items()}

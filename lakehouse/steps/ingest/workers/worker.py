@@ -83,6 +83,12 @@ class IngestTask:
         """Which records of a batch would go to quarantine, and why; nothing is written."""
         return self.sort(records)[1]
 
+    def unmade(self, records: pa.RecordBatch) -> dict[str, int]:
+        """Tables that records of a batch name, that may be made and are not there yet; nothing is written."""
+        work = _TaskWork(self, self.prefix)
+        list(work.parts(records, {}))
+        return work.report.unmade
+
     def sort(self, records: pa.RecordBatch) -> tuple[list[tuple[str, pa.RecordBatch]], dict[int, RecordError]]:
         """The rows that records of a batch would become, by table, and which would go to quarantine, and why."""
         work, errors = _TaskWork(self, self.prefix), dict[int, RecordError]()
