@@ -132,8 +132,7 @@ INGEST = (
         promise="P1: A record makes a table of any name, or takes over one that something else writes.",
         keeps="lakehouse.declarations.named_tables:ToNamed.refusal",
         lets_pass=gives(""),
-        guard="steps/ingest/routes/test_made_tables.py::"
-        "test_what_breaks_the_policy_goes_to_quarantine_with_its_reason",
+        guard="steps/ingest/routes/test_made_tables.py::test_what_breaks_the_policy_goes_to_quarantine_with_its_reason",
     ),
     Mechanism(
         name="tables by their seals",
