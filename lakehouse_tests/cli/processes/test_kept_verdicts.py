@@ -116,7 +116,7 @@ def test_what_changes_metadata_alone_ends_it_and_a_tag_does_not(judged: Judged) 
 def test_a_rule_that_was_computed_anew_ends_it(judged: Judged) -> None:
     """The same file may say another thing tomorrow: a bound that is a date, values that are read from elsewhere."""
     judged.judge()
-    vars(judged.ours)["_declared"] = judged.declared(key=())
+    judged.ours.declarations = judged.declared(key=())
     asked = dg.AssetCheckKey(judged.key.asset_key, f"references_{judged.other.replace('.', '_')}")
     assert judged.kept(asked) == set()
     judged.judge(name=asked.name)
