@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Set
 import dagster as dg
 from pyiceberg.exceptions import NoSuchTableError
 
-from lakehouse.declarations import Stream
+from lakehouse.declarations import Stream, ToNamed
 from lakehouse.engines.kafka import KafkaRefused
 from lakehouse.orchestration.checks.stream import contract, exactly_once, freshness, retention, stopped_tables
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
@@ -76,7 +76,8 @@ def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey
         if proof.missing and not proof.findings:  # of what is not there nobody can say whether it is right
             raise NoSuchTableError(" ".join(proof.errors))
         for name, key in tables.items():
-            yield exactly_once.exactly_once_result(proof, name, key)
+            made = stream.route.made if isinstance(stream.route, ToNamed) and name == stream.route.like else ()
+            yield exactly_once.exactly_once_result(proof, name, key, made)
     if tables := wanted[contract.NAME]:
         yield from _contract(stream, lake, tables)
     if tables := wanted[freshness.NAME]:
