@@ -58,7 +58,8 @@ def _tables(namespace: str, rows: int) -> MirrorTables:
         description="Orders of the benchmark.",
         owner="benchmark",
     )
-    ours = Mirror(name=f"{namespace}.mirror", changelog=log, partitioning=(f"truncate({max(_SMALLEST, rows // 8)}, id)",))
+    width = max(_SMALLEST, rows // 8)
+    ours = Mirror(name=f"{namespace}.mirror", changelog=log, partitioning=(f"truncate({width}, id)",))
     return MirrorTables(ours, log)
 
 
