@@ -29,15 +29,12 @@ from lakehouse.orchestration.automation import (
     journal_sensor,
     lag_sensor,
     mirror_sensor,
-    polaris_schedule,
     upkeep_sensor,
 )
 from lakehouse.orchestration.checks import (
     expect_unanswered,
     maintenance_checks,
     mirror_checks,
-    polaris_asset,
-    polaris_checks,
     required_checks,
     spark_server,
     spark_server_check,
@@ -49,6 +46,7 @@ from lakehouse.orchestration.checks import (
 )
 from lakehouse.orchestration.dagster_names import DagsterNames, ResourceKeysInvalid
 from lakehouse.orchestration.frames import frame_io_manager
+from lakehouse.orchestration.polaris import polaris_asset, polaris_checks, polaris_schedule
 from lakehouse.orchestration.remote.asset import remote_asset
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
 from lakehouse.orchestration.users_own import refuse_taken_keys, users_definitions

@@ -4,7 +4,6 @@ from lakehouse.orchestration.automation.derived_conditions import follow_release
 from lakehouse.orchestration.automation.journal_sensor import complete_log, journal_sensor, tell_dagster
 from lakehouse.orchestration.automation.maintenance_sensor import upkeep_sensor
 from lakehouse.orchestration.automation.mirror_sensor import mirror_due, mirror_sensor
-from lakehouse.orchestration.automation.polaris_schedule import polaris_schedule
 from lakehouse.orchestration.automation.run_retention import drop_old_runs
 from lakehouse.orchestration.automation.sensor_options import SensorOptions
 from lakehouse.orchestration.automation.stream_sensor import lag_sensor
@@ -20,7 +19,6 @@ __all__ = [
     "lag_sensor",
     "mirror_due",
     "mirror_sensor",
-    "polaris_schedule",
     "tell_dagster",
     "upkeep_sensor",
 ]

@@ -2,7 +2,6 @@
 
 from lakehouse.orchestration.checks.maintenance.definition import maintenance_checks
 from lakehouse.orchestration.checks.mirror.definition import mirror_checks
-from lakehouse.orchestration.checks.polaris_server import polaris_asset, polaris_checks
 from lakehouse.orchestration.checks.required import required_checks
 from lakehouse.orchestration.checks.spark_server import spark_server, spark_server_check
 from lakehouse.orchestration.checks.stopped import LOADS, stopped_assets, stopped_checks, stopped_tables
@@ -15,8 +14,6 @@ __all__ = [
     "expect_unanswered",
     "maintenance_checks",
     "mirror_checks",
-    "polaris_asset",
-    "polaris_checks",
     "required_checks",
     "spark_server",
     "spark_server_check",

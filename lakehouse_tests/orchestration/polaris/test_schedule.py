@@ -6,8 +6,8 @@ import dagster as dg
 import pytest
 
 from lakehouse.build import build_defs
-from lakehouse.orchestration.automation.polaris_schedule import JOB, polaris_schedule
 from lakehouse.orchestration.automation.sensor_options import SensorOptions
+from lakehouse.orchestration.polaris.schedule import JOB, polaris_schedule
 from lakehouse.settings import load_settings
 
 CONF = Path(__file__).parents[3] / "conf"

@@ -3,8 +3,8 @@
 import dagster as dg
 
 from lakehouse.orchestration.automation.sensor_options import SensorOptions
-from lakehouse.orchestration.checks.polaris_server import polaris_key
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
+from lakehouse.orchestration.polaris.server_checks import polaris_key
 
 JOB = "polaris"
 _CRON = "17 * * * *"

@@ -7,8 +7,8 @@ import dagster as dg
 import pytest
 
 from lakehouse import Lake
-from lakehouse.orchestration.checks.polaris_server import AS_DECLARED, WELL, polaris_asset, polaris_checks
 from lakehouse.orchestration.dagster_names import DagsterNames
+from lakehouse.orchestration.polaris.server_checks import AS_DECLARED, WELL, polaris_asset, polaris_checks
 from lakehouse.polaris import CredentialsFile, PolarisApi, PolarisServer, apply_polaris, plan_polaris, survey, wanted
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.polaris.conftest import declare, played
