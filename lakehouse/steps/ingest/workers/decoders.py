@@ -98,10 +98,10 @@ def stream_decoder(
             return StoppedTable(name, stopped[name])
         table, schema = declarations.tables[name], values[name]
         if table.evolution is None or isinstance(stream.format, Raw):
-            return _one(stream, schema, aliases[name], registered)
+            return _table_decoder(stream, schema, aliases[name], registered)
 
         def decoder(schema: pa.Schema, aliases: Mapping[str, str]) -> FormatDecoder:
-            return _one(stream, schema, aliases, registered)
+            return _table_decoder(stream, schema, aliases, registered)
 
         chooses = {route.field} if isinstance(route, ByField) else set[str]()
         return EvolvingDecoder(name, schema, aliases[name], decoder, adds=table.evolution.add, without=chooses)
@@ -115,7 +115,7 @@ def stream_decoder(
     if exact is None or not isinstance(route, ByField):
         decoders = {name: decoder_of(name) for name in stream.tables}
         field = pa.schema([pa.field(route.field, pa.string())]) if isinstance(route, ByField) else None
-        router = _router(route, decoders, None if field is None else _one(stream, field, {}, registered))
+        router = _router(route, decoders, None if field is None else _table_decoder(stream, field, {}, registered))
         return StreamDecoder(router, {name: name for name in stream.tables}, with_parts)
     by_route = {value: values[table] for value, table in exact.items()}
     aliases_by_route = {value: aliases[table] for value, table in exact.items()}
@@ -127,7 +127,7 @@ def stream_decoder(
     return StreamDecoder(RoutedDecoder(route.field, by_route, aliases_by_route), exact, with_parts)
 
 
-def _one(
+def _table_decoder(
     stream: Stream, schema: pa.Schema, aliases: Mapping[str, str], registered: RegistrySchemas | None
 ) -> FormatDecoder:
     if isinstance(stream.format, Encoded):
