@@ -53,7 +53,7 @@ def _allowed(original: Function) -> Function:
 
 
 def _approved(_: Function) -> Function:
-    return lambda digests, memory, found, action: Approval(action)
+    return lambda digests, memory, surveyed, action: Approval(action)
 
 
 _APPROVAL = "steps/maintenance/test_approval.py::"

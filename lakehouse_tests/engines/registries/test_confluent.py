@@ -40,8 +40,8 @@ def test_references_come_before_those_that_need_them(schema_registry: RegistrySe
     schema_id = client.register_schema(
         "outer", Schema(outer, "AVRO", [of_inner, SchemaReference("Middle", "middle", 1)])
     )
-    found = ConfluentRegistry(schema_registry).schema(schema_id)
-    assert found == RegisteredSchema("AVRO", outer, (("Inner", inner), ("Middle", middle)))
+    schema = ConfluentRegistry(schema_registry).schema(schema_id)
+    assert schema == RegisteredSchema("AVRO", outer, (("Inner", inner), ("Middle", middle)))
 
 
 def test_a_registry_that_is_down_is_named_without_its_password() -> None:

@@ -182,7 +182,7 @@ def test_a_type_that_changes_between_messages_is_followed() -> None:
         message(precise(3838), decimal(2)),
     ]
     read = decode(messages, log_of(AMOUNT), keys=[{"id": 1}] * len(messages))
-    assert {row: found["after"] and found["after"]["c"] for row, found in read.rows.items()} == {
+    assert {row: change["after"] and change["after"]["c"] for row, change in read.rows.items()} == {
         0: Decimal("38.38"),
         1: Decimal("38.38"),
         2: Decimal("38.38"),
@@ -310,6 +310,6 @@ def test_a_message_is_read_the_same_beside_messages_of_other_schemas(
 ) -> None:
     messages = [message(value, described) for described, value in pairs]
     together = decode(messages, log)
-    for row, one in enumerate(messages):
-        alone = decode([one], log)
+    for row, single in enumerate(messages):
+        alone = decode([single], log)
         assert (alone.rows.get(0), alone.errors.get(0)) == (together.rows.get(row), together.errors.get(row))
