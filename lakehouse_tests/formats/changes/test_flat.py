@@ -10,7 +10,7 @@ from lakehouse.declarations import DeclarationError, Flat
 from lakehouse_tests.formats.changes.decoding import THINGS, changelog, decode, position
 
 ROW = {"id": 1, "text": "one"}
-TOLD = {"__op": "u", "__source_lsn": 5}
+CHANGE_FIELDS = {"__op": "u", "__source_lsn": 5}
 LOG = changelog(format=Flat())
 
 
@@ -25,10 +25,10 @@ def test_a_change_is_normalised() -> None:
 @pytest.mark.parametrize("flag", [True, "true"])
 def test_a_record_that_is_marked_as_deleted_is_a_delete_whatever_its_operation(flag: Any) -> None:
     log = changelog(format=Flat(deleted="__deleted"))
-    row = decode([{**ROW, **TOLD, "__deleted": flag}], log).only()
+    row = decode([{**ROW, **CHANGE_FIELDS, "__deleted": flag}], log).only()
     assert (row["operation"], row["before"], row["after"], row["key"]) == ("delete", ROW, None, {"id": 1})
-    assert decode([{**ROW, **TOLD, "__deleted": "false"}], log).only()["operation"] == "update"
-    assert decode([{**ROW, **TOLD, "__deleted": "no"}], log).error() == "unknown_operation"
+    assert decode([{**ROW, **CHANGE_FIELDS, "__deleted": "false"}], log).only()["operation"] == "update"
+    assert decode([{**ROW, **CHANGE_FIELDS, "__deleted": "no"}], log).error() == "unknown_operation"
 
 
 def test_a_read_is_older_than_every_change() -> None:
@@ -55,7 +55,7 @@ def test_a_truncate_has_no_row() -> None:
     ],
 )
 def test_what_is_refused(more: dict[str, Any], error: str) -> None:
-    assert decode([{**ROW, **TOLD, **more}], LOG).error() == error
+    assert decode([{**ROW, **CHANGE_FIELDS, **more}], LOG).error() == error
 
 
 def test_without_a_position_of_their_own_records_are_ordered_by_their_offset() -> None:
@@ -98,13 +98,15 @@ def test_a_field_may_tell_of_the_change_and_be_a_column_as_well() -> None:
 
 def test_undeclared_fields_are_kept_ignored_ones_are_not_and_unavailable_ones_are_named() -> None:
     log = changelog(format=Flat(ignored=("__table",)))
-    row = decode([{**ROW, **TOLD, "__table": "t", "new": [1], "text": "__debezium_unavailable_value"}], log).only()
+    row = decode(
+        [{**ROW, **CHANGE_FIELDS, "__table": "t", "new": [1], "text": "__debezium_unavailable_value"}], log
+    ).only()
     assert (row["extra"], row["unavailable"], row["after"]["text"]) == ('{"new":[1]}', ["text"], None)
 
 
 def test_a_topic_of_several_changelogs_cannot_be_flat() -> None:
     logs = [changelog(name=f"cdc.{name}", source=f"public.{name}", format=Flat()) for name in ("others", "things")]
-    assert decode([{**ROW, **TOLD}], *logs).error() == "unknown_source"
+    assert decode([{**ROW, **CHANGE_FIELDS}], *logs).error() == "unknown_source"
 
 
 def test_in_a_compacted_topic_a_value_is_the_row_and_a_tombstone_deletes_it() -> None:

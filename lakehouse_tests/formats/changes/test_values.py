@@ -147,7 +147,7 @@ def test_values_arrive_as_they_were(form: ChangeFormat) -> None:
     @settings(max_examples=25, deadline=None)
     @given(st.lists(ROWS, min_size=1, max_size=3))
     def arrive(rows: list[dict[str, Any]]) -> None:
-        usable = [told_by(form, row) for row in rows]
+        usable = [sendable(form, row) for row in rows]
         decoded = decode([message(row, form) for row in usable], log)
         assert decoded.errors == {}
         assert [decoded.rows[i]["after"] for i in range(len(rows))] == usable
@@ -155,7 +155,7 @@ def test_values_arrive_as_they_were(form: ChangeFormat) -> None:
     arrive()
 
 
-def told_by(form: ChangeFormat, row: dict[str, Any]) -> dict[str, Any]:
+def sendable(form: ChangeFormat, row: dict[str, Any]) -> dict[str, Any]:
     """The row as far as the form can tell it: only Debezium has infinity, and 64 bits of nanoseconds end in 2262."""
     nanos = isinstance(form, Debezium) and form.timestamps == "nanos"
     moment = row["at"].replace(year=2000, day=1) if row["at"] and nanos else row["at"]

@@ -19,7 +19,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.derived.inputs.agreement import InputsDisagree
 from lakehouse.steps.derived.inputs.inputs import Input
-from lakehouse.steps.derived.partition_provenance import TOLD_APART, computations_after, mixed, origins_after
+from lakehouse.steps.derived.partition_provenance import MOST_GROUPS, computations_after, mixed, origins_after
 from lakehouse.steps.derived.parts import DerivedPart, part_of
 from lakehouse.steps.derived.plan import prepare
 from lakehouse.steps.derived.refusals import RowsOfOthers
@@ -130,8 +130,8 @@ def test_the_seal_stays_small_and_says_what_it_no_longer_tells_apart(lake: Compu
         seal = after(seal, part_of(BY_DAY, [key]), version(number))
     assert seal
     origins = origins_of(seal)
-    assert len(origins) == TOLD_APART
-    lost = DAYS[: 31 - TOLD_APART]
+    assert len(origins) == MOST_GROUPS
+    lost = DAYS[: 31 - MOST_GROUPS]
     assert origins[f"{lost[0]}..{lost[-1]}",] == {}
     assert origins[DAYS[-1],] == {A: len(DAYS) - 1}
     assert {} not in origins_of(after(seal, part_of(BY_DAY, lost), version(len(DAYS)))).values(), (
@@ -195,10 +195,10 @@ def test_an_incremental_table_is_of_the_date_of_its_newest_run_but_of_all_its_pa
 
 def test_a_table_of_a_date_for_each_day_says_what_it_no_longer_tells_apart() -> None:
     computations = computed([(part_of(BY_DAY, [day]), day, "p") for day in DAYS])
-    assert len(computations) == TOLD_APART
+    assert len(computations) == MOST_GROUPS
     lost, *known = computations
-    assert (lost.known, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - TOLD_APART]}",))
-    assert [computation.runtime_date for computation in known] == DAYS[31 - TOLD_APART :]
+    assert (lost.known, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - MOST_GROUPS]}",))
+    assert [computation.runtime_date for computation in known] == DAYS[31 - MOST_GROUPS :]
     assert computed([(part_of(BY_DAY, [day]), DAYS[0], "p") for day in DAYS])[0].known, "many runs of one date"
 
 

@@ -16,7 +16,7 @@ from lakehouse_tests.steps.maintenance.states import BY_COUNT, DAY, NOW, TARGET,
 SOUND = part(files=4, size=TARGET)
 BUSY = part(last_change=NOW - timedelta(minutes=5))
 LATE = SnapshotHold(kind="lease", owner="somebody", snapshot_id=1, until=NOW - DAY)
-HELD = SnapshotHold(
+HOLD = SnapshotHold(
     kind="mirror", owner="mirror.things", snapshot_id=1, since_on=True, command="lakehouse lease release"
 )
 
@@ -40,7 +40,7 @@ def test_an_excluded_table_gives_its_reason_once() -> None:
 
 
 def test_where_all_that_is_known_stands_below_there_is_no_heading_without_it() -> None:
-    measured = state(SOUND, history=line(70), holders=(HELD,))
+    measured = state(SOUND, history=line(70), holders=(HOLD,))
     plan = decide(measured, BY_COUNT, Budget(), only=(Operation.EXPIRE,))
     lines = in_words(Surveyed(AUDIT_LOG, measured, plan))
     assert lines[1:4] == [
@@ -56,7 +56,7 @@ def test_where_all_that_is_known_stands_below_there_is_no_heading_without_it() -
     [
         (surveyed(state(part())), "needs something"),
         (surveyed(state(BUSY)), "waits"),
-        (surveyed(state(SOUND, history=line(70), holders=(HELD,)), BY_COUNT), "waits"),
+        (surveyed(state(SOUND, history=line(70), holders=(HOLD,)), BY_COUNT), "waits"),
         (surveyed(state(SOUND, history=line(3), holders=(LATE,))), "waits"),
         (surveyed(MeasuredState(table="raw.things", measured_at=NOW, unreadable="no such type")), "waits"),
         (surveyed(state(SOUND)), "nothing"),

@@ -19,7 +19,7 @@ from lakehouse_tests.proofs.lineage.computed import DAY, OTHER_DAY, TOP, A, B, C
 pytestmark = pytest.mark.slow
 
 NAMES = {"runtime_date", "vintage", "lineage"}
-Found = dict[str, dg.AssetCheckEvaluation]
+Evaluations = dict[str, dg.AssetCheckEvaluation]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def lake(tmp_path: Path) -> Computed:
     return lake
 
 
-def prove(lake: Computed, table: str = TOP) -> tuple[Found, dg.ExecuteInProcessResult]:
+def prove(lake: Computed, table: str = TOP) -> tuple[Evaluations, dg.ExecuteInProcessResult]:
     """Run the checks of one table as Dagster does, without Spark."""
     resource = Lake(None, lake.declarations, DEFAULT_NAMES)  # type: ignore[arg-type]
     vars(resource)["catalog"] = lake.catalog
@@ -49,7 +49,7 @@ def prove(lake: Computed, table: str = TOP) -> tuple[Found, dg.ExecuteInProcessR
     return {check.check_name: check for check in result.get_asset_check_evaluations()}, result
 
 
-def failed(evaluations: Found) -> set[str]:
+def failed(evaluations: Evaluations) -> set[str]:
     return {name for name, check in evaluations.items() if not check.passed}
 
 

@@ -146,8 +146,8 @@ def test_the_fold_is_what_the_definition_says_however_the_changes_are_cut(
         row["_cdc_behind"] = {e["key"]: e["value"] for e in row["_cdc_behind"] or ()}
     assert {row["id"]: row for row in plain_rows} == {key: plain(row, soft=soft) for key, row in rows.items()}
     if not soft:
-        found_gone = {r["id"]: (r["_cdc_position"], r["_time"]) for r in result.deletes.to_dicts()}
-        assert found_gone == {key: (r["_cdc_position"], r["_cdc_source_time"]) for key, r in gone.items()}
+        tombstones = {r["id"]: (r["_cdc_position"], r["_time"]) for r in result.deletes.to_dicts()}
+        assert tombstones == {key: (r["_cdc_position"], r["_cdc_source_time"]) for key, r in gone.items()}
 
 
 @pytest.fixture(scope="module")
@@ -407,7 +407,7 @@ def mutations(draw: st.DrawFn) -> tuple[list[Row], dict[int, str]]:
 
 
 SOUND: list[Row] = []
-_TOLD = {"dropped": "is missing", "added": "should not be there", "doubled": "is there twice"}
+_DIFFERENCES = {"dropped": "is missing", "added": "should not be there", "doubled": "is there twice"}
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -422,9 +422,9 @@ def test_whatever_is_done_to_rows_is_named_by_key_even_as_a_rewrite(filled: Save
     assert proof.holds == (not done)
     assert {int(example.key["id"]) for example in proof.examples} == set(done)
     for example in proof.examples:
-        assert _TOLD.get(done[int(example.key["id"])], "differs" if "song" in example.columns else "should be") in str(
-            example
-        )
+        assert _DIFFERENCES.get(
+            done[int(example.key["id"])], "differs" if "song" in example.columns else "should be"
+        ) in str(example)
 
 
 def test_parts_of_a_mirror_in_which_no_key_moved_are_checked(tmp_path: Path) -> None:
