@@ -4,11 +4,16 @@ Both clients log in from one file of `conf/kafka/`. A wrong login is one line an
 shown.
 """
 
+import json
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from confluent_kafka import ConsumerGroupTopicPartitions
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
@@ -30,8 +35,11 @@ from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.settings.models import MskIamSettings
 from lakehouse.steps.ingest.position_mirror import mirror_position
+from lakehouse_tests.fixtures.broker import state_with_jars
 from lakehouse_tests.fixtures.certificates import Authority
+from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.fixtures.secured_broker import PASSWORD, PREFIX, TOPIC, USER, SecuredBroker, secured_broker
+from lakehouse_tests.fixtures.spark import CONF, free_port
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 WRONG = "wrong-hunter2"
@@ -188,3 +196,72 @@ def test_tokens_of_a_callback_reach_every_client_and_are_renewed(
             time.sleep(0.1)
             connection.metadata()
     assert len(given) > before, "a client that only asks gets no new token"
+
+
+ORDERS = '''"""Orders."""
+
+import pandera.pyspark as pa
+
+from lakehouse import Stream, Table, ToTable
+
+
+class Order(pa.DataFrameModel):
+    """An order."""
+
+    n: int
+
+
+RAW = Table(name="raw.orders", schema=Order, description="Orders.", owner="me")
+ORDERS = Stream(name="orders", topic="orders", route=ToTable(RAW.name), max_quarantine_share=1.0)
+'''
+PLANTED, LENT = "planted-hunter2", "planted-store-hunter2"
+SHOWN = re.compile(rb'hush\\*("|&quot;|&#34;|%22)hush|planted-(store-)?hunter2')
+CATALOG_SECRETS, STORE_SECRETS = ("credential", "header.Authorization"), ("s3.secret-access-key", "gcs.oauth2.token")
+
+
+@pytest.mark.spark
+def test_nothing_that_a_running_step_shows_holds_a_secret(company: SecuredBroker, jars: Path, tmp_path: Path) -> None:
+    """Environment page, plans, arguments of all processes, logs, event log, task payloads, Dagster's metadata."""
+    conf, out = write_conf(tmp_path / "conf", company, "scram"), tmp_path / "out"
+    (out / "log").mkdir(parents=True)
+    state_with_jars(conf / "state", jars)
+    spark = {
+        **CONF,
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(free_port()),
+        "spark.log.level": "INFO",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": (out / "log").as_uri(),
+    }
+    (conf / "platforms" / "local.yaml").write_text(
+        yaml.safe_dump({"mode": "classic", "master": "local[2]", "conf": spark})
+    )
+    catalog = yaml.safe_load((conf / "catalogs" / "local.yaml").read_text())
+    catalog["properties"] = dict.fromkeys(CATALOG_SECRETS, "${env:PLANTED}") | dict.fromkeys(
+        STORE_SECRETS, "${env:LENT}"
+    )
+    (conf / "catalogs" / "local.yaml").write_text(yaml.safe_dump(catalog))
+    (conf / "declarations").mkdir()
+    (conf / "declarations" / "orders.py").write_text(ORDERS)
+    send(company.inside, TOPIC, [Record(b'{"n": 1}')] * 8)
+    ran = subprocess.run(
+        [sys.executable, "-m", "lakehouse_tests.engines.kafka.showing", str(conf), str(out)],
+        env=clean_environ(KAFKA_SECRET=PASSWORD, PLANTED=PLANTED, LENT=LENT),
+        capture_output=True,
+        check=False,
+        timeout=200,
+    )
+    (out / "logs").write_bytes(ran.stdout + ran.stderr)
+    assert ran.returncode == 0, ran.stderr[-3000:].decode()
+    told = json.loads(ran.stdout.splitlines()[-1])
+    assert told["success"], ran.stderr[-3000:].decode()
+    assert told["payloads"] > 0
+    files = {str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*") if file.is_file()}
+    seen = {name.split("/")[0] for name in files}
+    assert {"pages", "arguments", "log", "logs", "events", "payloads"} <= seen
+    assert any(name.startswith("pages/SQL_execution") for name in files)
+    assert any(b"spark.sql.catalog.lake.credential" in content for content in files.values()), "it would be shown"
+    payloads = files.pop("payloads")
+    assert {name: match[0] for name, content in files.items() if (match := SHOWN.search(content))} == {}
+    # Files are written with keys of the store; the logins of catalog and Kafka reach no worker of ours.
+    assert {match[0].decode() for match in SHOWN.finditer(payloads)} == {LENT}

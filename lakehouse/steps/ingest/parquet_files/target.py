@@ -64,6 +64,10 @@ _FOREIGN_SWITCHES = (
     "write.folder-storage.path",
     "encryption.key-id",
 )
+# Of the catalog, and nothing that files are written with. A task's payload is no place for them.
+_LOGIN = ("credential", "token", "uri", "scope")
+_LOGIN_PREFIXES = ("header.", "auth.", "oauth2-", "rest.", "jdbc.")
+_SIGNER = "s3.signer"
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class WriteTarget:
         schema_json: Its current schema.
         spec_json: Its default partition spec.
         properties: Its properties.
-        io_properties: How its storage is reached. These may hold credentials: never log them.
+        io_properties: How its storage is reached. These may hold credentials of the storage: never log them.
     """
 
     location: str
@@ -97,7 +101,7 @@ class WriteTarget:
             schema_json=metadata.schema().model_dump_json(),
             spec_json=metadata.spec().model_dump_json(),
             properties=dict(metadata.properties),
-            io_properties=dict(io_properties),
+            io_properties=storage_properties(io_properties),
         )
 
     def __repr__(self) -> str:
@@ -110,6 +114,18 @@ class WriteTarget:
     def spec(self) -> PartitionSpec:
         """The partition spec."""
         return PartitionSpec.model_validate_json(self.spec_json)
+
+
+def storage_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """What a worker has to know of a catalog's properties: its storage, and not the login of the catalog.
+
+    Where the catalog signs each request to the store, whoever writes needs the login for that.
+    """
+    if _SIGNER in properties:
+        return dict(properties)
+    return {
+        key: value for key, value in properties.items() if key not in _LOGIN and not key.startswith(_LOGIN_PREFIXES)
+    }
 
 
 def unsupported(metadata: TableMetadata) -> str | None:

@@ -25,6 +25,7 @@ from pyiceberg.types import (
 from lakehouse.steps.ingest.parquet_files import (
     unsupported,
 )
+from lakehouse.steps.ingest.parquet_files.target import WriteTarget, storage_properties
 from lakehouse_tests.steps.ingest.parquet_files.test_writer import SCHEMA, metadata
 
 
@@ -79,3 +80,13 @@ def test_sorted_and_newer_tables_are_sparks() -> None:
         SCHEMA, UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, "file:/t", {"format-version": "3"}
     )
     assert unsupported(newer) == "format version 3"
+
+
+def test_a_worker_is_told_of_the_storage_and_not_of_the_catalogs_login() -> None:
+    login = {"uri": "postgresql://lake:hunter2@host/lake", "credential": "id:hunter2", "token": "hunter2"}
+    more = {"header.Authorization": "hunter2", "oauth2-server-uri": "https://idp", "rest.sigv4-enabled": "true"}
+    storage = {"s3.endpoint": "https://store", "s3.session-token": "lent", "py-io-impl": "x.Y", "client.region": "eu"}
+    target = WriteTarget.of(metadata("s3://b/t"), {**login, **more, **storage})
+    assert target.io_properties == storage
+    signed = {**login, "s3.signer": "S3V4RestSigner"}
+    assert storage_properties(signed) == signed
