@@ -14,7 +14,7 @@ from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 from lakehouse.steps.ingest.workers.decoders import stream_decoder
-from lakehouse.steps.ingest.workers.worker import IngestTask
+from lakehouse.steps.ingest.workers.record_sorter import RecordSorter
 
 
 @dataclass(frozen=True)
@@ -45,28 +45,24 @@ def judge_records(declarations: Declarations, stream: str, records: Iterable[byt
         known = ", ".join(sorted(declarations.streams)) or "none"
         raise DeclarationError(f"No stream is called '{stream}'.", remedy=f"there are: {known}")
     batch = _batch([_record(value) for value in records])
-    rows, refused = _task(declarations, stream).sort(batch)
+    rows, refused = _sorter(declarations, stream).sort(batch)
     by_table: dict[str, list[dict[str, Any]]] = {table: [] for table in declarations.streams[stream].tables}
     for table, part in rows:
         by_table[table] += part.to_pylist()
     return JudgedRecords(by_table, dict(sorted(refused.items())))
 
 
-def _task(declarations: Declarations, name: str) -> IngestTask:
+def _sorter(declarations: Declarations, name: str) -> RecordSorter:
     stream = declarations.streams[name]
     tables = {table: declarations.tables[table].without_coordinates() for table in stream.tables}
     schemas = {table: file_schema(iceberg_schema(declared)) for table, declared in tables.items()}
     decoder = stream_decoder(stream, declarations, schemas)
-    return IngestTask(
+    return RecordSorter(
         topics=TopicNumbers(((stream.topic, ""),)),
-        run_id="test",
-        prefix="test",
         decoder=decoder.values,
         tables=decoder.tables,
         columns=decoder.columns,
         rules={table: compile_rules(declared) for table, declared in tables.items()},
-        targets={},
-        quarantine=stream.quarantine_table,
     )
 
 

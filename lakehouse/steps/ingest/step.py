@@ -5,18 +5,9 @@ before the publish, the next run finds the old position and plans the same offse
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
-import msgspec
-import structlog
-from pyspark.sql import SparkSession
-
-from lakehouse import seal_keys
-from lakehouse.contracts.rules import compile_rules
-from lakehouse.declarations import Declarations, Stream, names_schema
 from lakehouse.engines.kafka import TopicState
 from lakehouse.engines.kafka.several_topics.stream_topics import (
     again,
@@ -24,66 +15,32 @@ from lakehouse.engines.kafka.several_topics.stream_topics import (
     oversized_record,
     read_stream_topics,
 )
-from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
-from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.truncation import with_truncation
-from lakehouse.proofs.audit.absence import joined_key
-from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
-from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.commit import publish
 from lakehouse.protocol.seals.base import Base, read_bases
-from lakehouse.protocol.seals.seal import Seal
 from lakehouse.quantities import quantity
-from lakehouse.settings import IngestSettings, KafkaSettings
-from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
+from lakehouse.steps.ingest.completeness import compare, require_whole
 from lakehouse.steps.ingest.duplicates.drop import without_duplicates
-from lakehouse.steps.ingest.evolve.changes import MOST_ROUNDS, TableChanges, TablesChange, carry_out, wanted_changes
+from lakehouse.steps.ingest.evolve.changes import MOST_ROUNDS, TablesChange, wanted_changes
 from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
-from lakehouse.steps.ingest.evolve.stopping import require_applied_or_stop, sealed_stops, stopped_before
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
+from lakehouse.steps.ingest.ingest_step import IngestStep, after_changes, with_stopped
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
-from lakehouse.steps.ingest.position import first_offsets, joining, stored_position
+from lakehouse.steps.ingest.position import first_offsets, stored_position
 from lakehouse.steps.ingest.position_mirror import mirror_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
-from lakehouse.steps.ingest.received import last_refused
 from lakehouse.steps.ingest.record_limit import record_limit
 from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_older, reason_of
 from lakehouse.steps.ingest.report import IngestReport, WriteResult
-from lakehouse.steps.ingest.staged_audit import require_staged
-from lakehouse.steps.ingest.workers.registered import remembered_ids
-from lakehouse.steps.ingest.workers.work import IngestWork, remove_written
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
+from lakehouse.steps.ingest.sealing.staged_audit import require_staged
+from lakehouse.steps.ingest.sealing.statement import state
+from lakehouse.steps.ingest.sealing.verdicts import verdicts
+from lakehouse.steps.ingest.workers.reading import remove_written
+from lakehouse.steps.ingest.workers.work import IngestWork
 from lakehouse.steps.ingest.write_result import stage_tables
-
-log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True)
-class IngestStep:
-    """What an ingest needs. `session` opens Spark, and only when there is something to read.
-
-    Attributes:
-        follows: whether tables may still change with their records.
-        evolved: table → how it was changed in this step already.
-        stopped: table → why it takes no records.
-    """
-
-    stream: Stream
-    declarations: Declarations
-    catalog: LakeCatalog
-    kafka: KafkaSettings
-    limits: IngestSettings
-    session: Callable[[], AbstractContextManager[SparkSession]]
-    attempt: Attempt
-    inform: Callable[[str], None] = field(default=lambda message: log.info("ingest", detail=message))
-    follows: bool = True
-    evolved: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    stopped: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """All tables that the step writes, quarantine last."""
-        return (*self.stream.tables, self.stream.quarantine_table)
 
 
 def ingest(step: IngestStep) -> IngestReport:
@@ -106,29 +63,6 @@ def ingest(step: IngestStep) -> IngestReport:
         except TablesChange as change:
             step = after_changes(step, change.changes)
     return _ingest(replace(step, follows=False))
-
-
-def after_changes(step: IngestStep, changes: TableChanges) -> IngestStep:
-    """The step as it begins again, after tables were changed or stopped."""
-    done = carry_out(step.catalog, changes)
-    for name, lines in done.items():
-        step.inform(f"{step.stream.name}: {name} follows its records: {'; '.join(lines)}")
-    for name, reason in changes.stopped.items():
-        step.inform(f"{step.stream.name}: {name} takes no records any more: {reason}")
-    evolved = {name: [*step.evolved.get(name, ()), *lines] for name, lines in done.items()}
-    return replace(step, evolved={**step.evolved, **evolved}, stopped={**step.stopped, **changes.stopped})
-
-
-def with_stopped(step: IngestStep, bases: Mapping[str, Base]) -> IngestStep:
-    """The step with the tables that take no records: stopped by a run before, or not as they are declared.
-
-    Raises:
-        NotApplied: a table that does not stop by itself is not as declared.
-        WouldLoseData: such a table cannot become what is declared.
-    """
-    before = stopped_before(step.declarations, bases)
-    stopped = {**before, **step.stopped, **require_applied_or_stop(step.declarations, bases)}
-    return replace(step, stopped=stopped)
 
 
 def _ingest(step: IngestStep) -> IngestReport:
@@ -227,104 +161,3 @@ def keep_newest(step: IngestStep, bases: Mapping[str, Base], statement: KafkaSta
     seal_all(step, bases, statement, dict.fromkeys(bases, keys), kind=REFUSED)
     for branch in drop_older(step.catalog, bases, step.attempt):
         step.inform(f"{step.stream.name}: removed {branch}, which was refused before")
-
-
-def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None = None) -> KafkaStatement:
-    """Make the statement that every table of the step will carry."""
-    at_end = plan.lag_after == 0
-    refused = (plan.previous.refused_last if plan.previous else None) or {}
-    refused_last = {
-        partition: last_refused(landed.received.get(partition, []), refused.get(partition, 0)) for partition in plan.end
-    }
-    lost = {partition: Tally.of_range(*span) for partition, span in plan.skipped.items()}
-    return KafkaStatement(
-        cluster_id=plan.topic.cluster_id,
-        topic=plan.topic.topic,
-        topic_id=plan.topic.topic_id,
-        topics=plan.topic.topics,
-        leader_epochs=plan.topic.leader_epochs,
-        start=plan.start,
-        end=plan.end,
-        tallies={**landed.tallies, LOST: lost} if lost else landed.tallies,
-        lost={partition: [span] for partition, span in plan.skipped.items()},
-        counts=landed.counts + Counts(lost=sum(tally.count for tally in lost.values())),
-        valid_through_ms=plan.made_at_ms if at_end else 0,
-        refused_last={partition: times for partition, times in refused_last.items() if times},
-        without_record=comparison.without_record if comparison else None,
-        because=comparison.because if comparison else "",
-    ).after(plan.previous)
-
-
-def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -> dict[str, dict[str, str]]:
-    """Table → what its seal says beside Kafka's part, so that a check can report it without reading a row.
-
-    Key `quality.rules`: JSON, rule → severity and how many records broke it. What broke a blocking rule, or could not
-    be decoded, is told by the quarantine's seal.
-
-    Key `changes.operations`, in a stream of changes: JSON, changelog → operation → rows of this step.
-
-    Key `dropped.rules`, where any did: JSON, declared rule → table → records that it has dropped.
-
-    Key `evolution.changes`, where any were made: JSON, table → how its columns were changed before this step wrote.
-
-    Key `evolution.stopped`, where a table takes no records: JSON, table → why, and a digest of its declaration.
-
-    Keys `format.schemas` and `format.extra_fields`, where there are any: JSON, schema id or field → records. Key
-    `format.known_schemas`: the ids of these records and of those before, for the next run to begin with.
-    """
-    by_table: dict[str, dict[str, dict[str, str | int]]] = {
-        step.stream.quarantine_table: {
-            reason: {"severity": "error", "broken": times} for reason, times in landed.errors.items()
-        }
-    }
-    for name in step.stream.tables:
-        rules = compile_rules(step.declarations.tables[name].without_coordinates())
-        by_table[name] = {f"{rule.column}: {rule.name}": {"severity": "error", "broken": 0} for rule in rules.blocking}
-        for rule, times in landed.warnings.get(name, {}).items():
-            by_table[name][rule] = {"severity": "warning", "broken": times}
-    known = remembered_ids(bases, landed.schemas) if names_schema(step.stream.format) else []
-    shared: dict[str, Any] = {
-        **({seal_keys.CHANGES_OPERATIONS: landed.operations} if step.stream.changes else {}),
-        **({seal_keys.DROPPED_RULES: landed.dropped} if landed.dropped else {}),
-        **({seal_keys.EVOLUTION_CHANGES: step.evolved} if step.evolved else {}),
-        **({seal_keys.EVOLUTION_STOPPED: sealed_stops(step.declarations, step.stopped)} if step.stopped else {}),
-        **({seal_keys.FORMAT_SCHEMAS: landed.schemas} if landed.schemas else {}),
-        **({seal_keys.FORMAT_KNOWN_SCHEMAS: known} if known else {}),
-        **({seal_keys.FORMAT_EXTRA_FIELDS: landed.extra} if landed.extra else {}),
-    }
-    keys = {key: msgspec.json.encode(value, order="sorted").decode() for key, value in shared.items()}
-    return {
-        name: {seal_keys.QUALITY_RULES: msgspec.json.encode(rules).decode(), **keys} for name, rules in by_table.items()
-    }
-
-
-def seal_all(
-    step: IngestStep,
-    bases: Mapping[str, Base],
-    statement: KafkaStatement,
-    extra_keys: Mapping[str, Mapping[str, str]],
-    *,
-    kind: str = "ingest",
-) -> list[Staged]:
-    """Seal every table of the step, also those that received nothing; `extra_keys` are for one table each.
-
-    A table that comes back to the stream says what it missed.
-    """
-    joined_keys = {name: joined_key(missed) for name, missed in joining(bases).items()}
-    return [
-        seal_branch(
-            step.catalog,
-            base,
-            step.attempt,
-            Seal.of(
-                step.attempt,
-                kind,
-                statement={**statement.to_keys(), **joined_keys.get(name, {}), **extra_keys.get(name, {})},
-                previous=base.sealed.seal if base.sealed else None,
-            ),
-        )
-        for name, base in bases.items()
-    ]
-
-
-__all__ = ["IngestStep", "Published", "ingest"]

@@ -1,6 +1,6 @@
 """What no table has is named, and a sender who makes names up fills no seal."""
 
-from lakehouse.steps.ingest.workers.work import LONGEST_FIELD, MOST_FIELDS, most_frequent
+from lakehouse.steps.ingest.workers.added_reports import LONGEST_FIELD, MOST_FIELDS, most_frequent
 
 
 def test_the_most_frequent_fields_are_named_shortly() -> None:

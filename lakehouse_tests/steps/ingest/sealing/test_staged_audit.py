@@ -9,8 +9,8 @@ from lakehouse.engines.kafka.tally import Tally
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.commit import stage_files
 from lakehouse.protocol.seals.base import read_bases
-from lakehouse.steps.ingest.staged_audit import StagedRowsDiffer, require_staged
-from lakehouse.steps.ingest.step import seal_all
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
+from lakehouse.steps.ingest.sealing.staged_audit import StagedRowsDiffer, require_staged
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.simulated import A, SimulatedStream
 
