@@ -56,7 +56,7 @@ SERVERS = (
     Mechanism(
         name="storage of the settings",
         promise="P5: A table's property sends the catalog's secrets to an endpoint of somebody else.",
-        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._load_file_io",
+        keeps="lakehouse.protocol.catalog.sql_catalog.sql:SqlLakeCatalog._load_file_io",
         lets_pass=_table_decides,
         guard=_PROPERTIES + "test_the_properties_of_a_table_choose_neither_code_nor_storage[sql_lake]",
     ),
@@ -77,7 +77,7 @@ SERVERS = (
     Mechanism(
         name="metadata of one entry",
         promise="P5: A commit deletes the document on which another entry of the catalog stands.",
-        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._lies_with_others",
+        keeps="lakehouse.protocol.catalog.sql_catalog.sql:SqlLakeCatalog._lies_with_others",
         lets_pass=gives(False),
         guard=_SHARING + "test_old_metadata_of_another_entry_stay[together]",
     ),

@@ -18,7 +18,7 @@ from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind
 from lakehouse.cli.commands.prove.audit_tables import AuditTables
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import Locations
-from lakehouse.protocol.catalog.sql import SqlLakeCatalog
+from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse_tests.proofs.lineage.computed import A, B, Computed
 

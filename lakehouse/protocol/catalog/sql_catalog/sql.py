@@ -35,9 +35,9 @@ from lakehouse.protocol.catalog.metadata_files import (
     short_reason,
 )
 from lakehouse.protocol.catalog.safe_properties import code_free
-from lakehouse.protocol.catalog.sql_commits import SqlCommits
-from lakehouse.protocol.catalog.sql_database import CatalogDatabase, settle
-from lakehouse.protocol.catalog.sqlite_file import LOCKED_SECONDS, catalog_locked, is_locked, require_usable
+from lakehouse.protocol.catalog.sql_catalog.sql_commits import SqlCommits
+from lakehouse.protocol.catalog.sql_catalog.sql_database import CatalogDatabase, settle
+from lakehouse.protocol.catalog.sql_catalog.sqlite_file import LOCKED_SECONDS, catalog_locked, is_locked, require_usable
 from lakehouse.retry import OTHERS_FIRST, retrying
 
 _log = structlog.get_logger(__name__)

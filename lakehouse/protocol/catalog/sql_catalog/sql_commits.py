@@ -19,7 +19,7 @@ from lakehouse.protocol.catalog.change import TableChange
 from lakehouse.protocol.catalog.clock import require_clock
 from lakehouse.protocol.catalog.document import Document, edited, require
 from lakehouse.protocol.catalog.metadata_files import MetadataFiles, next_location
-from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap
+from lakehouse.protocol.catalog.sql_catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap
 from lakehouse.protocol.errors import ClockSkew, MetadataFileDamaged
 from lakehouse.retry import OTHERS_FIRST, retrying
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, NullPool, Row, Select, create_engine,
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from lakehouse.iceberg.durable_files import local_path, sync_files
-from lakehouse.protocol.catalog.sqlite_file import catalog_locked
+from lakehouse.protocol.catalog.sql_catalog.sqlite_file import catalog_locked
 
 _NORMAL = 1  # of SQLite's `synchronous`: a power cut takes the last commits
 

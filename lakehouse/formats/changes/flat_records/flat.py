@@ -21,13 +21,12 @@ from lakehouse.formats.changes.facts import (
     ChangeTable,
     Errors,
     Facts,
-    Ints,
     bools,
     report,
 )
+from lakehouse.formats.changes.flat_records.json_fields import canonical, text_of_json, time_of_json, whole_numbers
 from lakehouse.formats.changes.reading import Fields, Form, Odd, WireColumns, fields_of, undeclared
 from lakehouse.formats.changes.special_values.encoding import images_of
-from lakehouse.formats.changes.times import micros_of_millis, micros_of_text
 from lakehouse.formats.json.columns import wire_columns
 from lakehouse.formats.json.model import record_model
 from lakehouse.formats.json.parser import RecordParser
@@ -125,8 +124,8 @@ class FlatForm(Form):
             after=_where(row, ~deleted & ~empty),
             places=positions,
             source=pa.nulls(count, pa.string()) if self._source is None else pa.repeat(self._source, count),
-            transaction_id=_text(members.get(self._options.transaction_id or ""), count),
-            source_time=_time(members.get(self._options.source_time or ""), count),
+            transaction_id=text_of_json(members.get(self._options.transaction_id or ""), count),
+            source_time=time_of_json(members.get(self._options.source_time or ""), count),
             extra=read.extra,
             errors=errors,
         )
@@ -147,7 +146,7 @@ class FlatForm(Form):
         given = {
             msgspec.json.encode(name).decode(): OPERATIONS.index(o) for name, o in self._options.operations.items()
         }
-        codes = pc.index_in(_canonical(members[self._options.operation]), value_set=pa.array(list(given)))
+        codes = pc.index_in(canonical(members[self._options.operation]), value_set=pa.array(list(given)))
         operation = np.array([*given.values(), DELETE], np.int8)[codes.fill_null(len(given)).to_numpy()]
         known = bools(codes.is_valid())
         ours = np.ones(len(codes), np.bool_)
@@ -191,7 +190,7 @@ class FlatForm(Form):
             # The log itself is the order, so all that is in it has a place: reads and tombstones too.
             own = np.arange(count) if offsets is None else offsets.to_numpy()
             return ChangePositions(np.ones(count, np.int64), own, np.ones(count, np.bool_))
-        numbers = [_whole(members[name]) for name in self._options.position]
+        numbers = [whole_numbers(members[name]) for name in self._options.position]
         known = np.logical_and.reduce([has for _, has in numbers]) & ours
         error = RecordError(
             "unknown_position",
@@ -219,37 +218,3 @@ def _where(row: pa.StructArray, present: Bools) -> pa.StructArray:
 
 def _only(mask: pa.BooleanArray, column: pa.Array) -> pa.Array:
     return column.take(pc.if_else(mask, pa.array(np.arange(len(column))), pa.scalar(None, pa.int64())))
-
-
-def _canonical(text: pa.StringArray) -> pa.StringArray:
-    """JSON strings without needless escapes."""
-    if not bools(pc.match_substring(text, "\\")).any():
-        return text
-    return pa.array(
-        [msgspec.json.encode(msgspec.json.decode(x)).decode() if x and x[0] == '"' else x for x in text.to_pylist()],
-        pa.string(),
-    )
-
-
-def _text(text: pa.StringArray | None, count: int) -> pa.StringArray:
-    """JSON of texts or numbers as text."""
-    if text is None:
-        return pa.nulls(count, pa.string())
-    if bools(pc.match_substring(text, "\\")).any():
-        return pa.array([msgspec.json.decode(x) if x and x[0] == '"' else x for x in text.to_pylist()], pa.string())
-    return pc.replace_substring_regex(text, '^"(.*)"$', r"\1")
-
-
-def _time(text: pa.StringArray | None, count: int) -> pa.Int64Array:
-    """Milliseconds, or ISO 8601."""
-    if text is None:
-        return pa.nulls(count, pa.int64())
-    numbers = pc.if_else(pc.match_substring_regex(text, "^-?[0-9]{1,18}$"), text, pa.scalar(None, pa.string()))
-    quoted = pc.if_else(pc.starts_with(text, '"'), text, pa.scalar(None, pa.string()))
-    return pc.coalesce(micros_of_millis(numbers.cast(pa.int64())), micros_of_text(_text(quoted, count)))
-
-
-def _whole(text: pa.StringArray) -> tuple[Ints, Bools]:
-    fits = pc.match_substring_regex(text, "^[0-9]{1,18}$")
-    numbers = pc.if_else(pc.fill_null(fits, False), text, "0").cast(pa.int64())
-    return numbers.to_numpy(), bools(fits)

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from lakehouse.protocol.catalog import open_catalog, sqlite_file
-from lakehouse.protocol.catalog.sql import SqlLakeCatalog
-from lakehouse.protocol.catalog.sqlite_file import CatalogUnusable
+from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.catalog.sql_catalog import sqlite_file
+from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
+from lakehouse.protocol.catalog.sql_catalog.sqlite_file import CatalogUnusable
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 

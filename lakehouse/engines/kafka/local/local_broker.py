@@ -18,8 +18,8 @@ import structlog
 from lakehouse.engines.background_process import Daemon
 from lakehouse.engines.jars import verified_jars
 from lakehouse.engines.java import java_command
-from lakehouse.engines.kafka.broker_config import server_properties
 from lakehouse.engines.kafka.connection import BrokerUnreachable, Connection, KafkaBusy, KafkaRefused
+from lakehouse.engines.kafka.local.broker_config import server_properties
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse.settings.shipped import locked_jars

@@ -15,7 +15,7 @@ from pyiceberg.exceptions import ServiceUnavailableError
 from sqlalchemy import Engine, create_engine, event
 
 from lakehouse.protocol.catalog import open_catalog
-from lakehouse.protocol.catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap, settle
+from lakehouse.protocol.catalog.sql_catalog.sql_database import CatalogDatabase, NotBegunError, RowSwap, settle
 from lakehouse_tests.fixtures.lakes import SCHEMA, sql_settings
 
 A, B, ELSEWHERE = ("raw", "a"), ("raw", "b"), ("raw", "c")

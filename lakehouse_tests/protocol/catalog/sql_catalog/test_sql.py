@@ -92,7 +92,7 @@ def test_a_database_that_fails_otherwise_is_not_called_locked(sql_lake: Lake, mo
     def fails(_: object) -> NoReturn:
         raise OperationalError("BEGIN IMMEDIATE", None, sqlite3.OperationalError("disk I/O error"))
 
-    monkeypatch.setattr("lakehouse.protocol.catalog.sql_database._begin", fails)
+    monkeypatch.setattr("lakehouse.protocol.catalog.sql_catalog.sql_database._begin", fails)
     with pytest.raises(PublishUnresolved, match=r"\(last: .* could not be written to: disk I/O error"):
         publish(sql_lake.catalog, [staged])
 

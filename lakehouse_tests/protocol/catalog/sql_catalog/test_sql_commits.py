@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException
 
 from lakehouse.protocol.catalog import TableChange, open_catalog, ref_is, set_tag
-from lakehouse.protocol.catalog.sql_commits import SqlCommits
+from lakehouse.protocol.catalog.sql_catalog.sql_commits import SqlCommits
 from lakehouse_tests.fixtures.lakes import Lake
 
 
