@@ -91,9 +91,9 @@ DERIVED = (
     Mechanism(
         name="pins of a step",
         promise="P3: What an asset of a user's own has read once cannot be read again after an expiry.",
-        keeps="lakehouse.orchestration.resources.step_pins:pinned_tables",
+        keeps="lakehouse.orchestration.resources.pins.step_pins:pinned_tables",
         lets_pass=_unpinned,
-        guard="orchestration/resources/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
+        guard="orchestration/resources/pins/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
     ),
     Mechanism(
         name="agreement of inputs",

@@ -18,7 +18,7 @@ from lakehouse.orchestration.automation.run_history import named, newest_end, ru
 from lakehouse.orchestration.automation.run_retention import drop_old_runs
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.ended_pins import drop_ended_pins
+from lakehouse.orchestration.resources.pins.ended_pins import drop_ended_pins
 from lakehouse.protocol.errors import TableBusy
 from lakehouse.protocol.journal import Appended, append, deletions, reconcile
 

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
-from lakehouse.orchestration.resources.ended_pins import drop_ended_pins, ended_owners, pin_of_execution
+from lakehouse.orchestration.resources.pins.ended_pins import drop_ended_pins, ended_owners, pin_of_execution
 from lakehouse.orchestration.run_context import Execution
 from lakehouse.steps.derived.inputs.pins import PIN_PREFIX, Pin, pin_inputs
 from lakehouse_tests.fixtures.lakes import Lake
