@@ -19,7 +19,8 @@ from lakehouse.steps.ingest.step import ingest
 from lakehouse.steps.maintenance.verify.foreign_rewrites import find_changed_rows
 from lakehouse.steps.release.audit import ReleaseProof, audit_release
 from lakehouse.steps.release.reading import open_release
-from lakehouse.steps.release.step import ReleaseStep, release
+from lakehouse.steps.release.release_step import ReleaseStep
+from lakehouse.steps.release.step import release
 
 _METADATA_TABLES = ("snapshots", "history", "files", "manifests", "refs", "partitions")
 _PIN_BEGUN_MS = 1_000_000_000_000

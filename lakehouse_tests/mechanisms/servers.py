@@ -65,7 +65,7 @@ SERVERS = (
         promise="P1: A table is registered a second time, the two go on apart, and the audit finds every promise kept.",
         keeps="lakehouse.protocol.cleanup.shared_files:shared_among",
         lets_pass=gives({}),
-        guard="cli/commands/prove/test_audit_entries.py::test_a_second_entry_of_a_table_is_named",
+        guard="cli/commands/prove/kinds/test_entries.py::test_a_second_entry_of_a_table_is_named",
     ),
     Mechanism(
         name="files of one entry",

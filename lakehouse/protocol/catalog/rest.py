@@ -26,7 +26,13 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.protocol.catalog.entry import Entry
-from lakehouse.protocol.catalog.rest_answers import RENEW, TOKEN_ENDED, LoadedTable, raise_for_response, short_reason
+from lakehouse.protocol.catalog.rest_responses import (
+    RENEW,
+    TOKEN_ENDED,
+    LoadedDocument,
+    raise_for_response,
+    short_reason,
+)
 from lakehouse.protocol.catalog.safe_properties import code_free, names_code, without_code
 from lakehouse.protocol.catalog.timeouts import patient
 
@@ -180,7 +186,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
                 yield from self.list_tables(child)
                 yield from self._tables(child)
 
-    def _answer(self, identifier: Identifier) -> "LoadedTable":
+    def _answer(self, identifier: Identifier) -> "LoadedDocument":
         """What the server says of a table, also of one whose document nobody here can read.
 
         Raises:
@@ -196,7 +202,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
         if response.status_code == HTTPStatus.NOT_FOUND:
             raise NoSuchTableError(f"Table does not exist: {name_of(identifier)}")
         response.raise_for_status()
-        return msgspec.json.decode(response.content, type=LoadedTable)
+        return msgspec.json.decode(response.content, type=LoadedDocument)
 
     @override
     def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]

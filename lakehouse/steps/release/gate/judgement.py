@@ -3,88 +3,17 @@
 A plain function of what is given: which results there are is for the caller to find out.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Collection, Iterable, Mapping
 
-from lakehouse import seal_keys
-from lakehouse.errors import LakehouseError
-from lakehouse.proofs.lineage.computations import Computation, computations_of
+from lakehouse.proofs.lineage.computations import computations_of
 from lakehouse.proofs.lineage.vintage import Vintage
-from lakehouse.protocol.seals.seal import Seal
-from lakehouse.quantities import quantity
 from lakehouse.steps.release.candidates import Candidate
+from lakehouse.steps.release.gate.agreement import disagreement, odd_within, parameters_differ
+from lakehouse.steps.release.gate.results import Check, Reason, Result
 from lakehouse.steps.release.remedies import Remedies
 
-Outcome = Literal["passed", "failed", "errored", "running"]
 _UNNAMED = Remedies()
 _PROVE = "judge it: `lakehouse run` asks every check"
-
-
-@dataclass(frozen=True)
-class Result:
-    """What one run of a check came to.
-
-    Args:
-        outcome: a check that only warns has passed; one that raised, or whose run died, has errored.
-        snapshot_id: which snapshot it judged; None where it did not come so far, or does not say.
-        run_id: the run in which it was judged.
-        description: what the check says, for the message.
-        elsewhere: other table → the snapshot of it that was judged as well, where the check is about a reference.
-    """
-
-    outcome: Outcome
-    snapshot_id: int | None = None
-    run_id: str = ""
-    description: str = ""
-    elsewhere: Mapping[str, int] = field(default_factory=dict[str, int])
-
-
-@dataclass(frozen=True)
-class Check:
-    """A check that a release waits for, with its results, newest first."""
-
-    table: str
-    name: str
-    results: tuple[Result, ...] = ()
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a release is held: one line, and what to do about it."""
-
-    table: str
-    problem: str
-    remedy: str
-
-    def __str__(self) -> str:
-        """As a line of the message."""
-        return f"{self.table}: {self.problem}. To repair: {self.remedy}"
-
-
-class ReleaseHeld(LakehouseError):
-    """The members are not fit to be released together; the pointer stays where it is.
-
-    Attributes:
-        reasons: all of them.
-    """
-
-    def __init__(self, group: str, reasons: Sequence[Reason]) -> None:
-        self.reasons = tuple(reasons)
-        lines = "\n".join(f"- {reason}" for reason in reasons)
-        super().__init__(
-            f"Release {group} is held, for {quantity(len(reasons), 'reason')}; readers keep the "
-            f"release that they have.\n{lines}"
-        )
-
-
-def judged_by(checks: Iterable[Check]) -> dict[str, set[int]]:
-    """Member → the snapshots that results of its checks name."""
-    named: dict[str, set[int]] = {}
-    for check in checks:
-        snapshots = {result.snapshot_id for result in check.results if result.snapshot_id is not None}
-        named.setdefault(check.table, set()).update(snapshots)
-    return named
 
 
 def held_by(
@@ -112,13 +41,13 @@ def held_by(
     }
     # A run that adds nothing to a growing table leaves its rows of the parameters that they were computed with.
     newest = {name: computations_of(seal)[-1] for name, seal in seals.items()}
-    reasons += _disagreement(
+    reasons += disagreement(
         "runtime dates", {name: computation.runtime_date for name, computation in newest.items()}, remedies
     )
-    reasons += _parameters_differ(newest, remedies)
+    reasons += parameters_differ(newest, remedies)
     return [
         *reasons,
-        *(reason for name, seal in seals.items() if (reason := _odd_within(name, seal, remedies)) is not None),
+        *(reason for name, seal in seals.items() if (reason := odd_within(name, seal, remedies)) is not None),
     ]
 
 
@@ -209,52 +138,3 @@ def _unjudged(label: str, newest: Result | None, snapshot_id: int) -> tuple[str,
             return f"{label} does not name what it judged", "add `snapshot id` to its metadata"
         case _:
             return f"{label} judged snapshot {newest.snapshot_id}, and {snapshot_id} is to be released", _PROVE
-
-
-def _odd_within(name: str, seal: Seal, remedies: Remedies) -> Reason | None:
-    """Why a member does not agree with itself: earlier runs have computed parts of it, or its inputs did not agree."""
-    every = computations_of(seal)
-    if len(every) < 2:
-        declared = seal.statement.get(seal_keys.DERIVED_DIFFERS)
-        problem = f"it was computed from inputs that do not agree, which was declared ({declared})"
-        return Reason(name, problem, f"make it anew: {remedies.anew(name, upstream=True)}") if declared else None
-    parts = "; ".join(f"{computation.among(every)}: {computation.whose}" for computation in every)
-    problem = f"parts of it were computed for other dates or with other parameters ({parts})"
-    return Reason(name, problem, f"compute it whole: {remedies.anew(name)}")
-
-
-def _parameters_differ(newest: Mapping[str, Computation], remedies: Remedies) -> list[Reason]:
-    """One line for each parameter that members have used with several values.
-
-    Where a member does not say which it has used, one line if the parameters of their runs differ.
-    """
-    if any(computation.used is None for computation in newest.values()):
-        digests = {name: computation.parameters for name, computation in newest.items()}
-        return _disagreement("parameters", digests, remedies)
-    values: dict[str, dict[str, str]] = {}
-    for member, computation in newest.items():
-        for parameter, digest in (computation.used or {}).items():
-            values.setdefault(parameter, {})[member] = digest
-    return [
-        reason
-        for parameter, by_member in sorted(values.items())
-        for reason in _disagreement(f"values of the parameter {parameter}", by_member, remedies)
-    ]
-
-
-def _disagreement(label: str, values: Mapping[str, str], remedies: Remedies) -> list[Reason]:
-    """One line for all dated members, if they do not carry the same."""
-    groups: dict[str, list[str]] = {}
-    for name, value in sorted(values.items()):
-        groups.setdefault(value, []).append(name)
-    if len(groups) < 2:
-        return []
-    shown = "; ".join(f"{value or 'none'}: {', '.join(names)}" for value, names in sorted(groups.items()))
-    fewer = sorted(groups.values(), key=len)[:-1]
-    return [
-        Reason(
-            ", ".join(name for names in fewer for name in names),
-            f"the {label} of the members differ ({shown})",
-            f"make them anew in one run: {remedies.anew(*sorted(values), upstream=True)}",
-        )
-    ]

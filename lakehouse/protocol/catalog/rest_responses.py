@@ -29,7 +29,7 @@ class CommitRefusedByCatalog(LakehouseError):
     """The catalog refused a commit for a reason that trying again cannot mend."""
 
 
-class LoadedTable(msgspec.Struct, rename="kebab"):
+class LoadedDocument(msgspec.Struct, rename="kebab"):
     """A table as the server knows it; its document may be one that nobody here can read."""
 
     metadata_location: str

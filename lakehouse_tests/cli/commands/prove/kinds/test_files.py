@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
-from lakehouse.cli.commands.prove import audit as command
-from lakehouse.cli.commands.prove.audit_files import FilesProof
+from lakehouse.cli.commands.prove import audit_proofs as command
 from lakehouse.cli.commands.prove.audit_scope import Kind
+from lakehouse.cli.commands.prove.kinds.files import FilesProof
 from lakehouse.iceberg.entries import EntryWriter, live_entries
 from lakehouse.proofs.audit import Finding
 from lakehouse_tests.proofs.audit.document import Document, ancestry

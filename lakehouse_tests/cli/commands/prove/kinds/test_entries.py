@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pyiceberg.exceptions import ForbiddenError
 
-from lakehouse.cli.commands.prove import audit as command
+from lakehouse.cli.commands.prove import audit_proofs as command
 from lakehouse.protocol.catalog import Entry, open_catalog
 from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
-from lakehouse_tests.cli.commands.prove.test_audit_files import audit
+from lakehouse_tests.cli.commands.prove.kinds.test_files import audit
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.lineage.computed import A, B, Computed
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lakehouse.steps.release.gate import Check, Outcome, ReleaseHeld, Result
-from lakehouse.steps.release.step import Released
+from lakehouse.steps.release.gate.results import Check, Outcome, ReleaseHeld, Result
+from lakehouse.steps.release.release_step import Released
 from lakehouse_tests.steps.release.conftest import Group, MakeGroup
 
 pytestmark = pytest.mark.slow

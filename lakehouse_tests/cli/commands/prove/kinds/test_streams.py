@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakehouse.cli.commands.prove.audit_streams import STREAMS
+from lakehouse.cli.commands.prove.kinds.streams import STREAMS
 from lakehouse.cli.context import Context
 from lakehouse.proofs.audit import StreamProof
 

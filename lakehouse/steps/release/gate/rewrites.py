@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pyiceberg.table import Table
 
-from lakehouse.steps.release.gate import Reason
+from lakehouse.steps.release.gate.results import Reason
 from lakehouse.steps.release.remedies import Remedies
 from lakehouse.steps.release.statement import ReleaseMember
 

@@ -8,7 +8,7 @@ import pytest
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
 from lakehouse.settings import KafkaSettings
-from lakehouse_tests.cli.commands.prove.test_audit_derived import DECLARED, audit
+from lakehouse_tests.cli.commands.prove.kinds.test_derived import DECLARED, audit
 from lakehouse_tests.orchestration.assets.house import write_conf
 from lakehouse_tests.proofs.audit.document import ancestry
 from lakehouse_tests.proofs.lineage.computed import DAY, TOP, A, B, C, Computed, derived, lake_of

@@ -14,7 +14,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from lakehouse.proofs.lineage.snapshot_path import SnapshotPath
 from lakehouse.protocol.seals.history import ancestry, head_of, is_rewrite, is_seal_only
 from lakehouse.steps.release.candidates import Candidate, same_content
-from lakehouse.steps.release.gate import Check
+from lakehouse.steps.release.gate.results import Check
 
 
 def accepted(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.steps.release.gate import ReleaseHeld
+from lakehouse.steps.release.gate.results import ReleaseHeld
 from lakehouse_tests.steps.maintenance.verify.test_foreign_rewrites import OTHER_CLAIMS, relist, rewrite
 from lakehouse_tests.steps.release.conftest import MakeGroup
 
