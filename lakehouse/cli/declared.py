@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations, TablePlan, WouldLoseData, load_sound, plan
 from lakehouse.errors import LakehouseError
-from lakehouse.protocol.catalog import LakeCatalog, open_catalog
+from lakehouse.protocol.catalog import LakeCatalog
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,6 @@ def require_declared(declarations: Declarations, kind: str, names: Iterable[str]
             f"There is no {kind} {', '.join(unknown)}.",
             remedy=f"{first}name one of {', '.join(sorted(known)) or '(none)'}",
         )
-
-
-def catalog_of(context: Context) -> LakeCatalog:
-    """Open the catalog; a laptop's state folder is made if it is the first to ask."""
-    context.settings.state.make()
-    return open_catalog(context.settings.catalog)
 
 
 def plans_of(declarations: Declarations, catalog: LakeCatalog) -> Plans:

@@ -20,7 +20,9 @@ from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.pins.ended_pins import drop_ended_pins
 from lakehouse.protocol.errors import TableBusy
-from lakehouse.protocol.journal import Appended, append, deletions, reconcile
+from lakehouse.protocol.journal.append import Appended, append
+from lakehouse.protocol.journal.deletions import deletions
+from lakehouse.protocol.journal.reconcile import reconcile
 
 EVERY_SECONDS = 15
 

@@ -17,8 +17,8 @@ from lakehouse.cli.commands.prove.kinds.mirrors import MIRRORS
 from lakehouse.cli.commands.prove.kinds.release import RELEASES
 from lakehouse.cli.commands.prove.kinds.rewrites import REWRITES
 from lakehouse.cli.commands.prove.kinds.streams import STREAMS
-from lakehouse.cli.context import Context
-from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
+from lakehouse.cli.context import Context, catalog_of
+from lakehouse.cli.declared import declarations_of, require_declared
 from lakehouse.declarations import BrokenDeclaration, Declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit import Finding

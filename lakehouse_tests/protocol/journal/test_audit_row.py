@@ -6,7 +6,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from lakehouse.declarations import AUDIT_LOG
 from lakehouse.declarations.columns.schemas import iceberg_schema
-from lakehouse.declarations.own_tables.audit_row import AuditRow
+from lakehouse.protocol.journal.audit_row import AuditRow
 
 ROW = AuditRow(
     event_id="commit:raw.things:7",
