@@ -18,14 +18,14 @@ from lakehouse.engines.kafka.several_topics.stream_topics import (
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.protocol.commit import publish
-from lakehouse.protocol.seals.base import Base, read_bases
+from lakehouse.protocol.seals.base import Base
 from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.completeness import compare, require_whole
 from lakehouse.steps.ingest.duplicates.drop import without_duplicates
-from lakehouse.steps.ingest.evolve.changes import MOST_ROUNDS, TablesChange, wanted_changes
+from lakehouse.steps.ingest.evolve.changes import MOST_ROUNDS, TableChanges, TablesChange, wanted_changes
 from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
-from lakehouse.steps.ingest.ingest_step import IngestStep, after_changes, with_stopped
+from lakehouse.steps.ingest.ingest_step import IngestStep, after_changes, with_named_tables, with_stopped
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
 from lakehouse.steps.ingest.position import first_offsets, stored_position
 from lakehouse.steps.ingest.position_mirror import mirror_position
@@ -34,6 +34,9 @@ from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.record_limit import record_limit
 from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_older, reason_of
 from lakehouse.steps.ingest.report import IngestReport, WriteResult
+from lakehouse.steps.ingest.routes.blame import tables_to_blame
+from lakehouse.steps.ingest.routes.loadable import load_tables_of
+from lakehouse.steps.ingest.routes.stopping import reasons
 from lakehouse.steps.ingest.sealing.seal_tables import seal_all
 from lakehouse.steps.ingest.sealing.staged_audit import require_staged
 from lakehouse.steps.ingest.sealing.statement import state
@@ -58,17 +61,21 @@ def ingest(step: IngestStep) -> IngestReport:
         CommitError: the publish did not go through, for example `Superseded`; nothing was published.
     """
     for _ in range(MOST_ROUNDS):
+        step = with_named_tables(step)
         try:
             return _ingest(step)
         except TablesChange as change:
             step = after_changes(step, change.changes)
-    return _ingest(replace(step, follows=False))
+    return _ingest(replace(with_named_tables(step), follows=False))
 
 
 def _ingest(step: IngestStep) -> IngestReport:
     began = time.monotonic()
-    bases = read_bases(step.catalog, step.tables)
-    step = with_stopped(step, bases)
+    found = load_tables_of(step.catalog, step.stream, step.declarations)
+    bases = found.bases
+    step = with_stopped(step, bases, found.unloaded)
+    for name, stop in step.stopped.items():
+        step.inform(f"{step.stream.name}: {name} takes no records: {stop.reason}")
     plan = make_plan(step, bases)
     if not plan.needed:
         step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
@@ -99,7 +106,7 @@ def _ingest(step: IngestStep) -> IngestReport:
     mirror = mirror_position(step.kafka, step.stream.name, plan.topic, plan.end)
     report = IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began, mirror)
     tables = {name: t for name, t in as_evolved(step.declarations, bases).tables.items() if name in bases}
-    report = replace(report, evolved=step.evolved, stopped=step.stopped, tables=tables)
+    report = replace(report, evolved=step.evolved, stopped=reasons(step.stopped), tables=tables)
     if readable.unreadable:
         raise OffsetsUnreadable(step.stream.name, plan.topic, readable.unreadable, report)
     return report
@@ -136,7 +143,11 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
     if not plan.ranges:
         return Readable(plan, WriteResult.nothing())
     with step.session() as spark:
-        work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt, stopped=step.stopped)
+        work = IngestWork(
+            *(plan, step.stream, step.declarations, bases, step.attempt),
+            stopped=reasons(step.stopped),
+            unmakeable=step.unmakeable,
+        )
         reading = PlanReader(spark, step.kafka, work, step.limits.min_partitions)
         readable = read_what_can_be_read(
             *(plan, reading.land, reading.attempt),
@@ -145,11 +156,16 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
             inform=step.inform,
         )
         look()
-        if changes := step.follows and wanted_changes(
-            step.stream, as_evolved(work.declarations, bases), readable.landed
-        ):
+        changes = step.follows and (
+            TableChanges(unmade=readable.landed.unmade)
+            or wanted_changes(step.stream, as_evolved(work.declarations, bases), readable.landed)
+        )
+        if changes:
             remove_written(work, readable.landed)
             raise TablesChange(changes)
+        if blamed := tables_to_blame(step.stream, step.declarations, readable.plan, readable.landed):
+            remove_written(work, readable.landed)
+            raise TablesChange(TableChanges(stopped=blamed))
         landed = without_duplicates(spark, step.declarations, bases, readable.landed)
         stage_tables(spark, step.catalog, bases, step.attempt, landed)
     return replace(readable, landed=landed)

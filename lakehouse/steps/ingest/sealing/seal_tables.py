@@ -9,6 +9,7 @@ from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.position import joining
+from lakehouse.steps.ingest.routes.made_tables import sealed_tables
 
 
 def seal_all(
@@ -24,6 +25,7 @@ def seal_all(
     A table that comes back to the stream says what it missed.
     """
     joined_keys = {name: joined_key(missed) for name, missed in joining(bases).items()}
+    named = sealed_tables(step.stream)
     return [
         seal_branch(
             step.catalog,
@@ -32,7 +34,7 @@ def seal_all(
             Seal.of(
                 step.attempt,
                 kind,
-                statement={**statement.to_keys(), **joined_keys.get(name, {}), **extra_keys.get(name, {})},
+                statement={**statement.to_keys(), **joined_keys.get(name, {}), **named, **extra_keys.get(name, {})},
                 previous=base.sealed.seal if base.sealed else None,
             ),
         )

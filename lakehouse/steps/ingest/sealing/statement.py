@@ -1,4 +1,4 @@
-"""What every table of a step says in its seal of the stream: the range, what became of it, and what was lost."""
+"""What every table of an ingest will say of Kafka, made of the plan and of what the workers have counted."""
 
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally

@@ -9,9 +9,9 @@ from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
 from lakehouse.declarations import names_schema
 from lakehouse.protocol.seals.base import Base
-from lakehouse.steps.ingest.evolve.stopping import sealed_stops
 from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.routes.stopping import sealed_stops
 from lakehouse.steps.ingest.workers.registered import remembered_ids
 
 

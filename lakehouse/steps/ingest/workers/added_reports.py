@@ -36,6 +36,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
     arrivals: dict[int, int] = {}
     schemas: dict[str, int] = {}
     extra: dict[str, int] = {}
+    refused: dict[str, int] = {}
+    unmade: dict[str, int] = {}
     received: dict[int, list[Stretch]] = {}
     read, size = 0, 0
     for report in reports:
@@ -46,6 +48,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         _count(arrivals, report.arrivals)
         _count(schemas, report.schemas)
         _count(extra, report.extra)
+        _count(refused, report.refused)
+        _count(unmade, report.unmade)
         for table, of_table in report.wanted.items():
             wanted.setdefault(table, Wanted()).merge(of_table)
         for partition, stretches in report.received.items():
@@ -98,6 +102,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         arrivals=arrivals,
         schemas=schemas,
         extra=most_frequent(extra),
+        refused=refused,
+        unmade=unmade,
         unresolved=frozenset(schema for report in reports for schema in report.unresolved),
         wanted=wanted,
         received=received,

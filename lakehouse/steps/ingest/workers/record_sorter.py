@@ -1,7 +1,8 @@
 """Sorts records: decoded once, routed to their tables, filtered and judged by the rules; nothing is written here."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,12 @@ class RecordSorter:
     def judge(self, records: pa.RecordBatch) -> dict[int, RecordError]:
         """Which records of a batch would go to quarantine, and why."""
         return self.sort(records)[1]
+
+    def unmade(self, records: pa.RecordBatch) -> dict[str, int]:
+        """Tables that records of a batch name, that may be made and are not there yet."""
+        counts = TaskCounts()
+        list(self.parts(records, {}, counts))
+        return counts.report.unmade
 
     def sort(self, records: pa.RecordBatch) -> tuple[list[tuple[str, pa.RecordBatch]], dict[int, RecordError]]:
         """The rows that records of a batch would become, by table, and which would go to quarantine, and why."""
@@ -86,8 +93,10 @@ class RecordSorter:
     def _decoded(self, records: pa.RecordBatch, errors: dict[int, RecordError], counts: TaskCounts) -> Iterator[Part]:
         """Table, the input rows that it gets (None: all of them), and their columns."""
         for table, rows, columns in self._values(records, errors, counts):
-            whole = self.columns.get(table)
-            yield table, *((rows, columns) if whole is None else whole.complete(records, rows, columns, errors))
+            whole, before = self.columns.get(table), len(errors)
+            part = (rows, columns) if whole is None else whole.complete(records, rows, columns, errors)
+            counts.refuse(table, len(errors) - before)
+            yield table, *part
 
     def _values(self, records: pa.RecordBatch, errors: dict[int, RecordError], counts: TaskCounts) -> Iterator[Part]:
         decoder, values, headers = self.decoder, records.column("value"), records.column("headers")
@@ -98,7 +107,9 @@ class RecordSorter:
             return
         if isinstance(decoder, RoutedDecoder | RoutedRecords | ChangeDecoder):
             routed = self._routed(decoder, records, counts)
-            counts.report.note(routed.observed)
+            counts.report.note(replace(routed.observed, refused=Counter()))
+            for route, times in routed.observed.refused.items():
+                counts.refuse(self.tables[route], times)
             errors.update(routed.errors)
             for route, part in routed.parts.items():
                 whole = len(part.rows) == records.num_rows
@@ -145,6 +156,7 @@ class RecordSorter:
         broken = rules.judge(columns)
         if broken:
             keep = np.delete(np.arange(columns.num_rows), list(broken))
+            counts.refuse(table, len(broken))
             for row, error in broken.items():
                 errors[row if rows is None else int(rows[row])] = error
             columns = columns.take(pa.array(keep))

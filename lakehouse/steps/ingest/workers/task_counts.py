@@ -41,6 +41,11 @@ class TaskCounts:
             own = offsets[partitions == partition]
             tallies[int(partition)] = tallies.get(int(partition), Tally()) + Tally.of(own)
 
+    def refuse(self, table: str, times: int) -> None:
+        """Count records that a table would not take."""
+        if times:
+            self.report.refused[table] = self.report.refused.get(table, 0) + times
+
     def tally_copies(self, records: pa.RecordBatch, extra: npt.NDArray[np.int64]) -> None:
         """Tally, below zero, each row of a record but one: what is left is each record once."""
         if len(extra):

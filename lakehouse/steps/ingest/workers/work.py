@@ -26,7 +26,8 @@ from lakehouse.steps.ingest.workers.worker import IngestTask
 class IngestWork:
     """A plan and what to do with its records; `keep` as in `IngestTask`, `schemas` as far as they are known.
 
-    Tables that are `stopped` take no record, each for its reason: all of theirs go to quarantine.
+    Tables that are `stopped` take no record, each for its reason: all of theirs go to quarantine. So do records that
+    name an `unmakeable` one.
     """
 
     plan: IngestPlan
@@ -37,6 +38,7 @@ class IngestWork:
     keep: bool = True
     schemas: RegistrySchemas | None = None
     stopped: Mapping[str, str] = field(default_factory=dict[str, str])
+    unmakeable: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
@@ -56,7 +58,7 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
         name: pa.schema([]) if name in work.stopped else record_schema(tables[name], work.bases[name])
         for name in stream.tables
     }
-    decoder = stream_decoder(stream, declarations, schemas, work.schemas, work.stopped)
+    decoder = stream_decoder(stream, declarations, schemas, work.schemas, work.stopped, work.unmakeable)
     sorter = RecordSorter(
         topics=work.plan.topic.numbers,
         decoder=decoder.values,

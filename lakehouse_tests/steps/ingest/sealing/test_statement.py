@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from lakehouse.engines.kafka.statement import LOST, Counts
+from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.received import Stretch
 from lakehouse.steps.ingest.report import WriteResult
@@ -27,3 +28,12 @@ def test_records_refused_at_the_end_go_on_from_the_seal_before() -> None:
     first = state(PLAN, landed)
     assert first.refused_last == {0: 9}
     assert state(replace(PLAN, previous=first, start={0: 9}), landed).refused_last == {0: 18}
+
+
+def test_a_range_that_is_stepped_over_is_lost_and_the_position_comes_after_it() -> None:
+    topic = TopicState("t", "c", "id", {0: PartitionRange(0, 10), 1: PartitionRange(0, 3)})
+    plan = IngestPlan(topic, {0: 0, 1: 0}, {0: 10, 1: 3}, None, made_at_ms=5, skipped={0: (4, 10)})
+    statement = state(plan, WriteResult.nothing())
+    assert statement.end == {0: 10, 1: 3}
+    assert (statement.counts.lost, statement.tallies[LOST][0].count) == (6, 6)
+    assert statement.valid_through_ms == 5
