@@ -196,7 +196,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "Dagster, or a run, dies after the publish and before its event",
         "A sensor finds the seal, and reports the materialization.",
-        ("unheard publish",),
+        ("unreported publish",),
         (_ENDING + "test_killed_before_dagster_hears_of_the_publish_nothing_is_lost_and_nothing_doubled",),
     ),
     Fault(

@@ -154,9 +154,9 @@ SERVERS = (
         guard="orchestration/automation/test_sensor_options.py::test_what_deletes_is_switched_off_until_somebody_says_so",
     ),
     Mechanism(
-        name="unheard publish",
+        name="unreported publish",
         promise="P1: What a killed run published is in the table, and Dagster shows that it never was.",
-        keeps="lakehouse.orchestration.automation.reconcile_materializations:unheard",
+        keeps="lakehouse.orchestration.automation.reconcile_materializations:unreported_materializations",
         lets_pass=gives([]),
         guard="orchestration/automation/test_reconcile_materializations.py::"
         "test_what_a_lost_run_published_is_reported_once",
