@@ -198,7 +198,7 @@ CHANGES = (
         promise="P4: Values that a change of key does not send are lost.",
         keeps="lakehouse.steps.cdc.fold.key_changes:complete",
         lets_pass=_within_the_range,
-        guard="steps/cdc/test_semantics_of_key_changes.py::test_a_change_of_key_takes_along_what_it_does_not_send",
+        guard=_SEMANTICS + "test_a_change_of_key_takes_along_what_it_does_not_send",
     ),
     Mechanism(
         name="append-only changelog",
