@@ -60,7 +60,7 @@ _APPROVAL = "steps/maintenance/test_approval.py::"
 _OWN = "iceberg/test_own_files.py::"
 _REMOVAL = "steps/maintenance/test_kept_from_removal.py::"
 _ROWS = "steps/maintenance/test_rows_kept.py::"
-_DECIDE = "steps/maintenance/plan/test_decide_expiry.py::"
+_DECIDE = "steps/maintenance/plan/test_decide.py::"
 MAINTENANCE = (
     Mechanism(
         name="the store's clock",

@@ -13,8 +13,7 @@ from lakehouse.steps.cdc.plan.schema_evolution import evolve
 from lakehouse.steps.cdc.refusals import ColumnsDiffer
 from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import change, insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake, change, insert
 
 SOFT_AND_HARD: list[tuple[Deletes, Deletes]] = [("hard", "soft"), ("soft", "hard")]
 

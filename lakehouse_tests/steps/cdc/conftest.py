@@ -33,7 +33,6 @@ from lakehouse.steps.cdc.step import MirrorStep, mirror
 from lakehouse.steps.ingest.repair.loss import plan_loss
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.spark import HANDFUL, SparkOn
-from lakehouse_tests.steps.cdc.folded_twice import HARD, Both, NewBoth
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 ROW: dict[str, Any] = {"id": pandera.Column(T.LongType(), nullable=False), "name": T.StringType(), "size": T.LongType()}
@@ -289,20 +288,3 @@ def quick(spark: SparkSession) -> SparkSession:
     for key, value in (HANDFUL | own).items():
         session.conf.set(key, value)
     return session
-
-
-@pytest.fixture
-def both(quick: SparkSession) -> NewBoth:
-    """Mirrors that are folded by Spark, and in plain Python as well."""
-    return lambda tables=HARD: Both(quick, tables)
-
-
-BUCKETS = ("bucket(4, id)",)
-
-
-def inserts(*numbers: int, begin: int = 1) -> list[dict[str, Any]]:
-    return [upsert(n, begin + place, "insert", name=f"n{n}", size=n) for place, n in enumerate(numbers)]
-
-
-def named(mirrored: Mirrored) -> dict[int, str]:
-    return {key: name for key, (name,) in mirrored.rows("name").items()}

@@ -22,8 +22,7 @@ from lakehouse.steps.cdc.verify.counters import check_balance
 from lakehouse.steps.cdc.verify.doubt import find_doubt
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, ROW, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import BEGAN, change, insert, refusal
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, ROW, MirroredLake, change, insert, refusal
 
 DAY = timedelta(days=1)
 BROKEN = refusal(b'{"id": 2}', b'{"op": "u", "after": {"id": 2}}')

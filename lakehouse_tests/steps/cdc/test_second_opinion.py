@@ -16,8 +16,7 @@ from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.spark import SparkOn
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import COLUMNS, Row, change
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, COLUMNS, LOG, REFUSED, MirroredLake, Row, change
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

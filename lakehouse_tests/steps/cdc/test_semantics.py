@@ -1,6 +1,8 @@
 """What changes mean to a mirror, one meaning per test. Each range is folded by Spark, and in plain Python as well."""
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import pyspark.sql.types as T  # noqa: N812
 import pytest
@@ -11,11 +13,81 @@ from lakehouse.engines.spark import spark_session
 from lakehouse.settings import Settings
 from lakehouse.steps.cdc.position import ChangePosition
 from lakehouse.steps.cdc.statement import Applied
-from lakehouse_tests.steps.cdc.folded_twice import HARD, SOFT, Both, NewBoth, at, moved
 from lakehouse_tests.steps.cdc.folding import Mirrored, declare
-from lakehouse_tests.steps.cdc.plain_fold import NEVER, Change
+from lakehouse_tests.steps.cdc.plain_fold import NEVER, Change, Fold
 
 pytestmark = pytest.mark.spark
+COLUMNS = {"id": T.LongType(), "a": T.StringType(), "b": T.IntegerType()}
+HARD, SOFT = declare(("id",), COLUMNS), declare(("id",), COLUMNS, deletes="soft")
+
+
+def at(commit: int) -> ChangePosition:
+    return ChangePosition(0, commit, 0)
+
+
+class Both:
+    """A mirror and the plain fold, fed the same."""
+
+    def __init__(self, session: SparkSession, tables: MirrorTables = HARD) -> None:
+        self.session = session
+        self.mirrored = Mirrored(session, tables)
+        names = [name for name in tables.changelog.row.columns if name not in tables.changelog.key]
+        self.fold = Fold(names, soft=tables.mirror.deletes == "soft")
+        self.offset = 0
+
+    def change(self, operation: str, key: Any, commit: int | None, **more: Any) -> Change:
+        """The next record: columns by name; `time`, `partition`, `unavailable`."""
+        named = {
+            name: more.pop(name) for name in ("time", "partition", "unavailable", "offset", "other") if name in more
+        }
+        named["unavailable"] = frozenset(named.get("unavailable", ()))
+        named["other"] = None if (other := named.get("other")) is None or isinstance(other, tuple) else (other,)
+        self.offset += 1
+        key = key if isinstance(key, tuple) else (key,)
+        columns = dict.fromkeys(self.fold.names) | more if operation in ("insert", "update", "read") else {}
+        position = None if commit is None else at(commit)
+        return Change(operation, key, position, columns, **{"offset": self.offset} | named)
+
+    def apply(self, *changes: tuple[Any, ...] | Change) -> Applied:
+        """Fold one range; a change is written (operation, key, commit, {…})."""
+        told = [c if isinstance(c, Change) else self.change(*c[:3], **(c[3] if len(c) > 3 else {})) for c in changes]
+        delta = self.mirrored.apply(told)
+        self.fold.apply(told, low_watermark=self.low_watermark)
+        assert self.mirrored.held() == self.fold.rows()
+        refused = [(row["reason"], row["partition"], row["offset"]) for row in self.mirrored.refused]
+        assert sorted(refused) == sorted(self.fold.refused)
+        assert self.mirrored.applied.duplicates == self.fold.duplicates
+        ledger = {(self.mirrored.key(row), ChangePosition.of(row["_cdc_position"])) for row in self.mirrored.tombstones}
+        assert ledger == {(key, position) for key, held in self.fold.ledger.items() for position in held}
+        return delta.applied
+
+    @property
+    def low_watermark(self) -> int:
+        return self.mirrored.memory.low_watermark_us
+
+    def pass_by(self, low_watermark: int) -> None:
+        """The source's clock goes on, and tombstones are collected."""
+        self.mirrored.forget(low_watermark)
+        self.fold.forget(low_watermark)
+
+    def row(self, key: Any) -> tuple[Any, ...] | None:
+        """Values of a row, or None."""
+        held = self.mirrored.held().get(key if isinstance(key, tuple) else (key,))
+        return held and tuple(held[name] for name in self.fold.names)
+
+    def deleted(self, key: Any) -> bool:
+        return self.mirrored.held()[key,]["deleted"]
+
+    def behind(self, key: Any) -> dict[str, ChangePosition]:
+        return self.mirrored.held()[key,]["behind"]
+
+
+NewBoth = Callable[..., Both]
+
+
+@pytest.fixture
+def both(quick: SparkSession) -> NewBoth:
+    return lambda tables=HARD: Both(quick, tables)
 
 
 def test_of_a_range_the_greatest_position_wins_in_whatever_order_it_came(both: NewBoth) -> None:
@@ -205,6 +277,113 @@ def test_a_refused_change_leaves_no_value_behind(both: NewBoth) -> None:
     it.apply(("insert", 1, 10, {"b": 1}), ("update", 1, 30, {"a": "x", "unavailable": ["b"]}))
     it.apply(("update", 1, 30, {"a": "other", "b": 9}), ("update", 1, 20, {"b": 2}))
     assert it.row(1) == ("x", 2)
+
+
+def moved(key: Any, commit: int, to: Any, **columns: Any) -> tuple[tuple[Any, ...], ...]:
+    """A change of key that sends these columns alone."""
+    unsent = [name for name in ("a", "b") if name not in columns]
+    return ("delete", key, commit), ("insert", to, commit, {**columns, "other": key, "unavailable": unsent})
+
+
+def test_a_change_of_key_takes_along_what_it_does_not_send(both: NewBoth) -> None:
+    it = both()
+    it.apply(("insert", 1, 10, {"a": "x", "b": 1}))
+    assert it.apply(*moved(1, 20, 2, a="y")) == Applied(inserted=1, deleted=1)
+    assert it.row(2) == ("y", 1)
+    assert it.behind(2) == {}
+    it.apply(
+        ("insert", 3, 30, {"a": "x", "b": 3}), ("update", 3, 31, {"a": "y", "unavailable": ["b"]}), *moved(3, 32, 4)
+    )
+    assert it.row(4) == ("y", 3)
+    it.apply(*moved(9, 40, 5, a="of a key that nobody knows"))
+    assert it.row(5) == ("of a key that nobody knows", None)
+    assert it.row(1) == it.row(3) is None
+
+
+def test_what_a_change_of_key_does_not_send_may_have_come_with_an_earlier_one(both: NewBoth) -> None:
+    it = both()
+    it.apply(("insert", 1, 10, {"a": "x", "b": 1}), *moved(1, 20, 2, a="y"))
+    it.apply(*moved(2, 30, 3), *moved(3, 40, 4), ("update", 4, 50, {"a": "z", "unavailable": ["b"]}))
+    assert it.row(4) == ("z", 1)
+    assert it.behind(4) == {"b": at(40)}
+    it.apply(*moved(4, 60, 5), ("update", 5, 70, {"b": 7, "unavailable": ["a"]}), *moved(5, 80, 1))
+    assert it.row(1) == ("z", 7)
+
+
+def test_what_either_key_was_before_does_not_count(both: NewBoth) -> None:
+    it = both()
+    it.apply(("insert", 1, 10, {"b": 1}), ("delete", 1, 11), ("insert", 2, 10, {"b": 2}), ("delete", 2, 11))
+    it.apply(("insert", 1, 20, {"b": 3}), *moved(1, 30, 2), ("insert", 1, 40, {"b": 4}))
+    assert (it.row(1), it.row(2)) == ((None, 4), (None, 3))
+    it.apply(("delete", 2, 50), ("insert", 3, 50, {"b": 5}), ("delete", 3, 55), *moved(3, 60, 2))
+    assert it.row(2) == (None, None)
+    it.apply(("insert", 4, 70, {"b": 6}), ("truncate", (), 75), *moved(4, 80, 5))
+    assert it.row(5) == (None, None)
+
+
+def test_what_the_old_key_held_may_come_late(both: NewBoth) -> None:
+    it = both()
+    it.apply(("insert", 1, 10, {"a": "x", "b": 1}), *moved(1, 30, 2), *moved(2, 40, 3))
+    it.apply(("update", 3, 50, {"a": "z", "unavailable": ["b"]}))
+    assert it.row(3) == ("z", 1)
+    assert it.apply(("update", 1, 20, {"a": "y", "b": 2})) == Applied(updated=1, unchanged=1)
+    assert it.row(3) == ("z", 2)
+    assert it.behind(3) == {"b": at(40)}
+    assert it.apply(("update", 1, 15, {"b": 9})) == Applied(unchanged=1)
+    assert it.row(3) == ("z", 2)
+    assert it.apply(("delete", 1, 25)) == Applied(updated=1, unchanged=1)
+    assert it.row(3) == ("z", None)
+    assert it.apply(("update", 3, 60, {"a": "z", "b": 6}), ("update", 1, 26, {"b": 9})) == Applied(
+        updated=1, unchanged=1
+    )
+    assert it.row(3) == ("z", 6)
+    assert it.apply(("delete", 3, 70), ("update", 1, 27, {"b": 9})) == Applied(deleted=1, unchanged=1)
+    assert it.apply(("update", 1, 28, {"b": 9})) == Applied(unchanged=1)
+    assert it.row(3) is None
+
+
+def test_a_late_change_of_key_and_a_late_truncate_reach_the_keys_that_followed(both: NewBoth) -> None:
+    it = both()
+    it.apply(*moved(2, 30, 3, a="z"), ("insert", 1, 10, {"b": 1}))
+    assert it.row(3) == ("z", None)
+    assert it.apply(*moved(1, 20, 2)) == Applied(updated=1, deleted=1, unchanged=1)
+    assert it.row(3) == ("z", 1)
+    assert it.apply(*moved(1, 20, 2)) == Applied(unchanged=2, duplicates=1)
+    assert it.apply(("truncate", (), 25)) == Applied(updated=1)
+    assert it.row(3) == ("z", None)
+
+
+def test_a_change_of_key_that_comes_again_is_a_duplicate_whatever_has_become_of_its_values(both: NewBoth) -> None:
+    it = both()
+    sent = moved(1, 20, 2)
+    it.apply(("insert", 1, 10, {"b": 1}), *sent)
+    assert it.apply(("update", 1, 15, {"b": 2}), *sent) == Applied(updated=1, unchanged=1, duplicates=2)
+    it.apply(("update", 2, 30, {"a": "z", "unavailable": ["b"]}))
+    it.mirrored.came.clear()  # retention
+    newer = ("update", 2, 40, {"a": "newer", "unavailable": ["b"]})
+    it.mirrored.apply([it.change(*change[:3], **(change[3] if len(change) > 3 else {})) for change in (*sent, newer)])
+    assert it.row(2) == ("newer", 2)
+
+
+def test_what_only_the_mirror_knows_is_taken_along_as_well(both: NewBoth) -> None:
+    it = both()
+    it.apply(("insert", 1, 10, {"a": "x", "b": 1}), *moved(1, 20, 2))
+    it.mirrored.came.clear()  # retention
+    again = [it.change(*c[:3], **(c[3] if len(c) > 3 else {})) for c in (*moved(2, 30, 3), *moved(3, 40, 4))]
+    it.mirrored.apply(again)
+    assert it.row(4) == ("x", 1)
+    it.mirrored.apply([it.change(*c[:3], **(c[3] if len(c) > 3 else {})) for c in moved(4, 50, 5)])
+    assert it.row(5) == ("x", 1)
+
+
+def test_of_soft_deleted_keys_a_change_of_key_takes_along_what_they_hold(both: NewBoth) -> None:
+    it = both(SOFT)
+    it.apply(("insert", 1, 10, {"a": "x", "b": 1}), *moved(1, 20, 2, a="y"))
+    assert (it.row(1), it.row(2), it.deleted(1)) == (("x", 1), ("y", 1), True)
+    it.apply(("update", 1, 15, {"a": "late", "b": 2}))
+    assert (it.row(1), it.row(2)) == (("late", 2), ("y", 2))
+    it.apply(("delete", 1, 17), *moved(2, 30, 3))
+    assert it.row(3) == ("y", 2)
 
 
 def test_null_in_a_key_is_a_value(both: NewBoth) -> None:

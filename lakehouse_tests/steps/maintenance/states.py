@@ -225,6 +225,3 @@ def states(draw: st.DrawFn) -> MeasuredState:
         remembered=Remembered(orphans_looked_at=draw(st.none() | _TIMES), orphan_candidates=draw(st.integers(0, 3))),
         unreadable=draw(st.sampled_from(["", "", "", "it cannot be loaded"])),
     )
-
-
-SOUND = part(files=4, size=TARGET)

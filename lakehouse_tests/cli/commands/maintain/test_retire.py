@@ -12,8 +12,7 @@ from lakehouse.declarations import Changelog, Declarations
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.leases.lease import Lease, take_lease
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import LOG, ROW, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import insert
+from lakehouse_tests.steps.cdc.mirrored import LOG, ROW, MirroredLake, insert
 
 pytestmark = pytest.mark.slow
 

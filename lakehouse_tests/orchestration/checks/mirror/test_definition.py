@@ -19,8 +19,7 @@ from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.orchestration.assets.house import House, checks
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, TOMBSTONES, MirroredLake, Saved
-from lakehouse_tests.steps.cdc.mirrored_rows import change, insert, refusal
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, TOMBSTONES, MirroredLake, Saved, change, insert, refusal
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +116,7 @@ def _waiting(lake: MirroredLake) -> None:
     lake.ingest(insert(20, 20))
 
 
-def refused_row(lake: MirroredLake) -> None:
+def _refused(lake: MirroredLake) -> None:
     lake.ingest(refusal(b'{"id": 4}', b'{"op": "u", "after": {"id": 4, "weight": "secret"}}'))
     lake.ingest(insert(20, 20))
     lake.apply()
@@ -137,7 +136,7 @@ def _broken_rule(lake: MirroredLake) -> None:
         (_contradiction, {"order"}, "2 different changes (partition 0 offset 7, partition 0 offset 8)"),
         (_late, {"order"}, "0:00:50 late, longer than the 0:00:30"),
         (_waiting, {"delay"}, "1 changes are not in the mirror yet"),
-        (refused_row, {"doubtful_keys"}, "id=4: wrong_type at partition 0 offset 7"),
+        (_refused, {"doubtful_keys"}, "id=4: wrong_type at partition 0 offset 7"),
         (_broken_rule, {"contract"}, "weight: greater_than(0) (1 rows)"),
     ],
 )

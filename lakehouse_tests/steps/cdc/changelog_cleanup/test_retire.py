@@ -21,8 +21,7 @@ from lakehouse.steps.cdc.verify.ordering import check_order
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, edit_document, redigest, seals
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, ROW, TOMBSTONES, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import BEGAN, change, insert
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, REFUSED, ROW, TOMBSTONES, MirroredLake, change, insert
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 
 from lakehouse.steps.cdc.fold.rows_to_write import resolve
 from lakehouse.steps.cdc.fold.scope import FoldScope
-from lakehouse_tests.steps.cdc.folded_twice import HARD, at
 from lakehouse_tests.steps.cdc.folding import changelog_rows, frame
 from lakehouse_tests.steps.cdc.plain_fold import Change
+from lakehouse_tests.steps.cdc.test_semantics import HARD, at
 
 pytestmark = pytest.mark.spark
 

@@ -4,8 +4,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
-from lakehouse_tests.steps.cdc.folded_twice import HARD, Both, NewBoth, at
 from lakehouse_tests.steps.cdc.folding import changelog_rows, frame
+from lakehouse_tests.steps.cdc.test_semantics import HARD, Both, NewBoth, at
 
 pytestmark = pytest.mark.spark
 

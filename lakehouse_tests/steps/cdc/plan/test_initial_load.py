@@ -8,9 +8,9 @@ from lakehouse.steps.cdc.fold.scope import FoldScope, SealedFold
 from lakehouse.steps.cdc.fold.survey import survey
 from lakehouse.steps.cdc.plan.initial_load import as_reads
 from lakehouse.steps.cdc.position import ChangePosition
-from lakehouse_tests.steps.cdc.folded_twice import HARD, at
 from lakehouse_tests.steps.cdc.folding import Mirrored, changelog_rows, frame
 from lakehouse_tests.steps.cdc.plain_fold import Change
+from lakehouse_tests.steps.cdc.test_semantics import HARD, at
 
 pytestmark = pytest.mark.spark
 

@@ -22,8 +22,7 @@ from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.cdc.verify.counters import BalanceProof, check_balance
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.document import Document, ancestry, edit_document, redigest, seals
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, Saved
-from lakehouse_tests.steps.cdc.mirrored_rows import change, insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, Saved, change, insert
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,7 @@ from lakehouse.protocol.catalog import open_catalog
 from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse.steps.cdc.verify.doubt import Doubt, find_doubt
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake, Saved
-from lakehouse_tests.steps.cdc.mirrored_rows import change, insert, refusal
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake, Saved, change, insert, refusal
 
 
 @pytest.fixture(scope="module")

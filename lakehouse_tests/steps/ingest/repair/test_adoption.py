@@ -34,8 +34,7 @@ from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.proofs.audit.conftest import Edit
 from lakehouse_tests.proofs.audit.document import ancestry, edit_document
 from lakehouse_tests.proofs.audit.simulated import A, B, SimulatedStream, to_a
-from lakehouse_tests.steps.cdc.mirrored import LOG, ROW, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import BEGAN, insert
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, LOG, ROW, MirroredLake, insert
 from lakehouse_tests.steps.ingest.in_process import step_without_engines
 
 pytestmark = pytest.mark.slow

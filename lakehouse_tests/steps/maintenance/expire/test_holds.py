@@ -25,9 +25,8 @@ from lakehouse.steps.maintenance.expire.holds import holders_of
 from lakehouse.steps.maintenance.model.action import Action, Operation
 from lakehouse.steps.maintenance.model.state import SnapshotHold
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake, insert
 from lakehouse_tests.steps.cdc.mirrored import LOG as CHANGES
-from lakehouse_tests.steps.cdc.mirrored_rows import insert
 from lakehouse_tests.steps.maintenance.house import COPY, GROUP, LOG, MIRROR, House, days_ahead, work_on
 
 pytestmark = pytest.mark.slow
