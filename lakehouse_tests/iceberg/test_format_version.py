@@ -17,8 +17,7 @@ from lakehouse.steps.cdc.plan.schema_evolution import evolve
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 from lakehouse_tests.proofs.audit.document import Document, edit_document
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake, insert
 
 NEXT = Attempt(run_id="run", step="next")
 

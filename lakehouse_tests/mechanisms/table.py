@@ -7,7 +7,6 @@ from lakehouse_tests.mechanisms.ingest import INGEST
 from lakehouse_tests.mechanisms.maintenance import MAINTENANCE
 from lakehouse_tests.mechanisms.mechanism import Mechanism
 from lakehouse_tests.mechanisms.platforms import PLATFORMS
-from lakehouse_tests.mechanisms.proofs import PROOFS
 from lakehouse_tests.mechanisms.servers import SERVERS
 
-MECHANISMS: tuple[Mechanism, ...] = (*COMMIT, *INGEST, *PROOFS, *DERIVED, *CHANGES, *MAINTENANCE, *SERVERS, *PLATFORMS)
+MECHANISMS: tuple[Mechanism, ...] = (*COMMIT, *INGEST, *DERIVED, *CHANGES, *MAINTENANCE, *SERVERS, *PLATFORMS)

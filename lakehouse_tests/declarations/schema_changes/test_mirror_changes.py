@@ -13,8 +13,7 @@ from lakehouse.steps.cdc.plan.schema_evolution import evolve
 from lakehouse.steps.cdc.refusals import ColumnsDiffer
 from lakehouse.steps.cdc.verify.audit import audit_mirror
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import change, insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake, change, insert
 
 SOFT_AND_HARD: list[tuple[Deletes, Deletes]] = [("hard", "soft"), ("soft", "hard")]
 
@@ -83,11 +82,11 @@ def test_another_key_is_that_of_another_changelog_and_mirror(catalog: LakeCatalo
     with pytest.raises(WouldLoseData, match="other changelog"):
         plan(tables.tombstones_table, catalog)
     assert evolve(lake.tables, catalog) == []
-    found = Collected()
+    collected = Collected()
     log: Changelog = replace(lake.log, name="changelog.birds_anew", key=key, stream="birds_anew")
     for declared in (lake.log, lake.mirror, log, Mirror(name="mirror.birds_anew", changelog=log.name)):
-        found.add(declared, None)  # type: ignore[arg-type]
-    declarations = found.joined()
+        collected.add(declared, None)  # type: ignore[arg-type]
+    declarations = collected.joined()
     for table in declarations.tables.values():
         apply(plan(table, catalog), catalog)
     assert evolve(declarations.mirrors["mirror.birds_anew"], catalog) == []

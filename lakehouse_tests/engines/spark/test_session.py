@@ -10,13 +10,7 @@ from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as RemoteSession
 
-from lakehouse.engines.spark import (
-    ConnectServer,
-    ConnectServerFailed,
-    DriverMismatch,
-    SparkUnreachable,
-    spark_session,
-)
+from lakehouse.engines.spark import ConnectServer, ConnectServerFailed, DriverMismatch, SparkUnreachable, spark_session
 from lakehouse.settings import CatalogSettings, Platform, Settings
 from lakehouse.settings.state import StateFolder
 from lakehouse_tests.fixtures.lakes import Lake
@@ -72,10 +66,10 @@ def test_sessions_share_neither_catalog_nor_views_nor_settings(
     session_on: SparkOn, sql_lake: Lake, spark_settings: Settings
 ) -> None:
     name = sql_lake.create("t")
-    with session_on(sql_lake.settings) as one, session_on(spark_settings.catalog) as two:
-        one.range(1).createOrReplaceTempView("mine")
-        one.conf.set("spark.sql.shuffle.partitions", "17")
-        assert one.catalog.tableExists(f"lake.{name}")
+    with session_on(sql_lake.settings) as first, session_on(spark_settings.catalog) as two:
+        first.range(1).createOrReplaceTempView("mine")
+        first.conf.set("spark.sql.shuffle.partitions", "17")
+        assert first.catalog.tableExists(f"lake.{name}")
         assert not two.catalog.tableExists(f"lake.{name}")
         assert not two.catalog.tableExists("mine")
         assert two.conf.get("spark.sql.shuffle.partitions") == "2"

@@ -22,12 +22,3 @@ def events(tmp_path: Path) -> SimulatedStream:
 def edit(tmp_path: Path) -> Edit:
     """`edit(table, change)` rewrites the table's metadata document behind the catalog's back."""
     return lambda name, change: edit_document(tmp_path / "catalog.db", name, change)
-
-
-@pytest.fixture
-def stream(events: SimulatedStream) -> SimulatedStream:
-    """Three runs."""
-    for _ in range(3):
-        events.ingest({0: 20, 1: 20})
-    assert events.audit().holds
-    return events

@@ -7,8 +7,7 @@ import pytest
 from lakehouse.proofs.audit.retirement import is_harmless, is_read_before, retirement_of, statement_then
 from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse_tests.steps.cdc.followed import followed_lake, read_up_to, retire
-from lakehouse_tests.steps.cdc.mirrored import LOG
-from lakehouse_tests.steps.cdc.mirrored_rows import insert
+from lakehouse_tests.steps.cdc.mirrored import LOG, insert
 
 pytestmark = pytest.mark.slow
 

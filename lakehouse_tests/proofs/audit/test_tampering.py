@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,12 +11,50 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.manifest import DataFile
 
+from lakehouse.proofs.audit import Finding, StreamProof
 from lakehouse_tests.proofs.audit.conftest import Edit
-from lakehouse_tests.proofs.audit.document import Document, ancestry
+from lakehouse_tests.proofs.audit.document import Document, ancestry, redigest, seals
 from lakehouse_tests.proofs.audit.simulated import A, B, SimulatedStream, by_turns, to_a
-from lakehouse_tests.proofs.audit.tampering import Place, broken, is_seal, kinds
 
 pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a finding points to."""
+
+    table: str
+    partition: int
+    inside: tuple[int, int]
+
+    def is_named(self, finding: Finding) -> bool:
+        if (finding.table, finding.partition) != (self.table, self.partition) or not finding.offsets.startswith("["):
+            return False
+        start, end = map(int, finding.offsets.strip("[)").split(", "))
+        return start <= self.inside[0] < self.inside[1] <= end
+
+
+def broken(proof: StreamProof, kind: str, place: Place) -> Finding:
+    """The finding of a kind at a place; there must be one."""
+    assert not proof.holds
+    matching = [f for f in proof.findings if f.kind == kind and place.is_named(f)]
+    assert matching, [(f.kind, f.table, f.partition, f.offsets, f.message) for f in proof.findings]
+    return matching[0]
+
+
+def kinds(proof: StreamProof) -> set[str]:
+    return {finding.kind for finding in proof.findings}
+
+
+@pytest.fixture
+def stream(events: SimulatedStream) -> SimulatedStream:
+    """Three runs."""
+    for _ in range(3):
+        events.ingest({0: 20, 1: 20})
+    assert events.audit().holds
+    return events
+
+
 SECOND_RUN = Place(A, 1, (20, 40))
 
 
@@ -60,7 +99,7 @@ def test_all_rows_deleted(stream: SimulatedStream) -> None:
 
 
 def test_one_table_rolled_back_alone(stream: SimulatedStream) -> None:
-    second_seal = [s for s in ancestry(json.loads(stream.load(B).metadata.model_dump_json())) if is_seal(s)][1]
+    second_seal = [s for s in ancestry(json.loads(stream.load(B).metadata.model_dump_json())) if _is_seal(s)][1]
     stream.load(B).manage_snapshots().set_current_snapshot(second_seal["snapshot-id"]).commit()
     proof = stream.audit()
     finding = broken(proof, "rolled_back", Place(B, 1, (40, 60)))
@@ -69,12 +108,88 @@ def test_one_table_rolled_back_alone(stream: SimulatedStream) -> None:
     broken(proof, "rows_differ", Place(B, 0, (40, 60)))
 
 
+def _is_seal(snapshot: Document) -> bool:
+    return "lakehouse.digest" in snapshot["summary"]
+
+
 def test_a_table_emptied_and_its_history_with_it(stream: SimulatedStream, edit: Edit) -> None:
     def empty(document: Document) -> None:
         document.update({"refs": {}, "current-snapshot-id": -1, "snapshots": [], "snapshot-log": []})
 
     edit(B, empty)
     broken(stream.audit(), "rows_differ", Place(B, 1, (20, 40)))
+
+
+def change_tally(summary: dict[str, str]) -> None:
+    tallies = json.loads(summary["lakehouse.kafka.tallies"])
+    tallies[A]["1"], tallies[B]["1"] = tallies[B]["1"], tallies[A]["1"]
+    summary["lakehouse.kafka.tallies"] = json.dumps(tallies)
+
+
+def test_a_seal_edited(stream: SimulatedStream, edit: Edit) -> None:
+    edit(A, lambda document: change_tally(seals(document)[1]))
+    proof = stream.audit()
+    finding = next(f for f in proof.findings if f.kind == "seal_edited")
+    assert finding.table == A
+    assert "digest does not match" in finding.message
+
+
+def test_a_seal_edited_with_a_digest_that_fits(stream: SimulatedStream, edit: Edit) -> None:
+    def forge(document: Document) -> None:
+        change_tally(seals(document)[1])
+        redigest(seals(document)[1])
+
+    edit(A, forge)
+    proof = stream.audit()
+    assert {"chain_broken", "balance"} <= kinds(proof)
+    broken(proof, "balance", Place(A, 1, (20, 40)))
+
+
+def test_the_newest_seal_of_all_tables_edited_with_digests_that_fit(stream: SimulatedStream, edit: Edit) -> None:
+    def forge(document: Document) -> None:
+        summary = seals(document)[0]
+        change_tally(summary)
+        redigest(summary)
+
+    for name in stream.tables:
+        edit(name, forge)
+    broken(stream.audit(), "balance", Place(A, 1, (40, 60)))
+
+
+def test_newest_seals_and_their_totals_edited_with_digests_that_fit(stream: SimulatedStream, edit: Edit) -> None:
+    """The forger counts rows of A for B, consistently in every seal that could contradict: then the rows do."""
+
+    def forge(document: Document) -> None:
+        summary = seals(document)[0]
+        change_tally(summary)
+        before = json.loads(seals(document)[1]["lakehouse.kafka.totals"])
+        tallies = json.loads(summary["lakehouse.kafka.tallies"])
+        for table in (A, B):
+            both = zip(before[table]["1"], tallies[table]["1"], strict=True)
+            before[table]["1"] = [str(int(x) + int(y)) for x, y in both]
+        totals = json.loads(summary["lakehouse.kafka.totals"])
+        totals[A]["1"], totals[B]["1"] = before[A]["1"], before[B]["1"]
+        summary["lakehouse.kafka.totals"] = json.dumps(totals)
+        redigest(summary)
+
+    for name in stream.tables:
+        edit(name, forge)
+    proof = stream.audit()
+    broken(proof, "rows_differ", Place(A, 1, (40, 60)))
+    broken(proof, "rows_differ", Place(B, 1, (40, 60)))
+
+
+def test_one_tables_newest_seal_edited_where_only_siblings_can_tell(stream: SimulatedStream, edit: Edit) -> None:
+    def forge(document: Document) -> None:
+        summary = seals(document)[0]
+        counts = json.loads(summary["lakehouse.kafka.counts"])
+        counts["bytes"] += 1
+        summary["lakehouse.kafka.counts"] = json.dumps(counts)
+        redigest(summary)
+
+    edit(B, forge)
+    proof = stream.audit()
+    assert [(f.kind, f.table) for f in proof.findings if f.kind == "seal_edited"]
 
 
 def test_an_extra_plain_append(stream: SimulatedStream) -> None:
@@ -130,6 +245,31 @@ def test_a_rewrite_is_not_believed_either_when_its_commit_has_expired(events: Si
     finding = next(f for f in events.audit().findings if f.kind == "rows_differ")
     assert (finding.table, finding.partition) == (A, 1)
     assert "More than once: 25." in finding.message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("kafka.end", "nonsense"),
+        ("kafka.topic", None),
+        ("kafka.totals", '{"raw.a":{"0":["x","1","1"]}}'),
+        ("inputs", "{"),
+        ("kafka.cluster_id", "another"),
+    ],
+)
+def test_a_seal_that_makes_no_sense_with_a_digest_that_fits(
+    stream: SimulatedStream, edit: Edit, key: str, value: str | None
+) -> None:
+    def forge(document: Document) -> None:
+        summary = seals(document)[0]
+        del summary[f"lakehouse.{key}"]
+        if value is not None:
+            summary[f"lakehouse.{key}"] = value
+        redigest(summary)
+
+    edit(A, forge)
+    kind = "rolled_back" if key == "kafka.cluster_id" else "seal_edited"
+    assert [f.table for f in stream.audit().findings if f.kind == kind] == [A]
 
 
 @pytest.mark.parametrize("column", ["_kafka_partition", "_kafka_offset"])
@@ -210,6 +350,36 @@ def test_a_whole_file_replaced_by_another_of_the_same_shape(events: SimulatedStr
     proof = events.audit()
     assert kinds(proof) == {"unsealed_commit"}
     assert {r.decided_by for r in proof.ranges if r.partition == 1} == {"manifests and scan"}
+
+
+def test_a_seal_taken_out_of_the_ancestry(stream: SimulatedStream, edit: Edit) -> None:
+    def skip(document: Document) -> None:
+        line = ancestry(document)
+        place = [i for i, snapshot in enumerate(line) if _is_seal(snapshot)][1]
+        line[place - 1]["parent-snapshot-id"] = line[place + 1]["snapshot-id"]
+
+    edit(A, skip)
+    proof = stream.audit()
+    assert "chain_broken" in kinds(proof)
+    broken(proof, "gap", Place(A, 1, (20, 40)))
+
+
+def test_the_newest_seal_taken_away_from_its_rows(stream: SimulatedStream, edit: Edit) -> None:
+    def behead(document: Document) -> None:
+        parent = ancestry(document)[0]["parent-snapshot-id"]
+        document["refs"]["main"]["snapshot-id"] = document["current-snapshot-id"] = parent
+
+    for name in stream.tables:
+        edit(name, behead)
+    proof = stream.audit()
+    finding = next(f for f in proof.findings if f.kind == "rows_differ" and (f.table, f.partition) == (A, 1))
+    assert finding.offsets == "from 40"
+    assert "no seal accounts for" in finding.message
+
+
+def test_rows_without_any_seal(events: SimulatedStream) -> None:
+    events.append(A, [(0, 1)])
+    assert {"no_seal", "unsealed_commit"} <= kinds(events.audit())
 
 
 @pytest.mark.parametrize("route", [by_turns, to_a])

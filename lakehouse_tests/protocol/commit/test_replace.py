@@ -4,22 +4,28 @@ Guarded mechanisms: rebase of a set of files, its bound, the look for rows that 
 files, sequence numbers and origins of what stays, the read-back of what was written, the repeated seal.
 """
 
+import sys
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestEntry
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.table.snapshots import Operation
 
-from lakehouse.iceberg.entries import EntryWriter, partition_of, referenced_path
+from lakehouse.iceberg.entries import EntryWriter, live_entries, partition_of, referenced_path
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.catalog import TableChange, remove_snapshots
-from lakehouse.protocol.commit import Replacement, publish
-from lakehouse.protocol.errors import ContentChanged, FilesTouched, ForeignCommit, MainMoved
+from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
+from lakehouse.protocol.commit import Replacement, Staged, publish, replace_snapshot, stage_replacement
+from lakehouse.protocol.errors import ContentChanged, FilesTouched, ForeignCommit, MainMoved, RolledBack, Superseded
+from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import ancestry, head_of, last_seal, summary_of
 from lakehouse_tests.fixtures.lakes import Lake
-from lakehouse_tests.protocol.commit.replacing import before_each_rebase, files_of, filled, numbers, regrouped, stage
 from lakehouse_tests.protocol.commit.rewrites import (
     append,
     create,
@@ -31,6 +37,40 @@ from lakehouse_tests.protocol.commit.rewrites import (
 )
 
 pytestmark = pytest.mark.slow
+
+NOTES = {"operation": "rewrite", "proof": "abc"}
+
+
+def upkeep() -> Attempt:
+    return Attempt(run_id="upkeep", step="maintain:a", runtime_date="2026-01-01", code_version="9")
+
+
+def filled(lake: Lake, **properties: str) -> str:
+    """Two days, three files each."""
+    name = create(lake, **properties)
+    for n in range(3):
+        append(lake, name, {n: 1, 10 + n: 2}, position=str(n))
+    return name
+
+
+def stage(lake: Lake, name: str, replacement: Replacement) -> Staged:
+    return stage_replacement(lake.catalog, lake.bases(name)[name], upkeep(), replacement, NOTES)
+
+
+def files_of(lake: Lake, name: str, day: int) -> list[Any]:
+    return [e.data_file for e in entries(lake.load(name)).values() if partition_of(e.data_file)[1] == (day,)]
+
+
+def before_each_rebase(monkeypatch: pytest.MonkeyPatch, do: Callable[[], None]) -> None:
+    module = sys.modules[publish.__module__]
+    real = module.rebase
+
+    def first(*args: Any) -> Any:
+        rebased = real(*args)
+        do()
+        return rebased
+
+    monkeypatch.setattr(module, "rebase", first)
 
 
 def test_a_day_in_one_file(lake: Lake) -> None:
@@ -48,16 +88,20 @@ def test_a_day_in_one_file(lake: Lake) -> None:
     replaced = next(s for s in ancestry(table, snapshot.parent_snapshot_id))
     assert replaced.summary
     assert replaced.summary.operation is Operation.REPLACE
-    said = summary_of(replaced)
-    assert said["lakehouse.maintenance.operation"] == "rewrite"
-    assert said["lakehouse.maintenance.proof"] == "abc"
-    assert (said["total-data-files"], said["total-records"]) == ("4", "6")
-    assert (said["added-data-files"], said["deleted-data-files"]) == ("1", "3")
+    summary = summary_of(replaced)
+    assert summary["lakehouse.maintenance.operation"] == "rewrite"
+    assert summary["lakehouse.maintenance.proof"] == "abc"
+    assert (summary["total-data-files"], summary["total-records"]) == ("4", "6")
+    assert (summary["added-data-files"], summary["deleted-data-files"]) == ("1", "3")
     assert set(before) - set(after) == {f.file_path for f in rewrite_out(before, 1)}
 
 
 def rewrite_out(there: dict[str, ManifestEntry], day: int) -> list[Any]:
     return [e.data_file for e in there.values() if partition_of(e.data_file)[1] == (day,)]
+
+
+def numbers(entry: ManifestEntry) -> tuple[int | None, int | None, int | None]:
+    return entry.snapshot_id, entry.sequence_number, entry.file_sequence_number
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
@@ -124,9 +168,9 @@ def test_an_append_that_meets_a_rewrite_is_rebased_as_ever(sql_lake: Lake) -> No
     publish(sql_lake.catalog, [stage(sql_lake, name, rewrite(sql_lake.load(name), 1))])
     assert publish(sql_lake.catalog, [waiting]).rebases == 1
     assert sql_lake.rows(name) == [0, 1, 2, 7, 10, 11, 12]
-    found = last_seal(sql_lake.load(name))
-    assert found
-    assert found.seal.statement["position"] == "7"
+    sealed = last_seal(sql_lake.load(name))
+    assert sealed
+    assert sealed.seal.statement["position"] == "7"
 
 
 TOUCHED = {
@@ -221,6 +265,11 @@ def test_delete_files_go_and_stay_in_manifests_of_deletes(sql_lake: Lake) -> Non
     assert replaced["removed-position-deletes"] == "3"
 
 
+def regrouped(lake: Lake, name: str) -> Replacement:
+    table = lake.load(name)
+    return Replacement.of_manifests(head_of(table) or 0, target_size=8 * 1024**2)
+
+
 def test_what_was_written_is_read_before_it_is_published(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     name = filled(sql_lake)
     replacement, real, calls = rewrite(sql_lake.load(name), 1), EntryWriter.add_entry, iter(range(100))
@@ -242,9 +291,9 @@ def test_between_is_what_was_replaced(sql_lake: Lake) -> None:
     seal = table.metadata.snapshot_by_id(staged.head)
     assert seal
     assert seal.parent_snapshot_id
-    found = Replacement.between(table, replacement.source, seal.parent_snapshot_id)
-    assert {f.file_path for f in found.files_out} == {f.file_path for f in replacement.files_out}
-    assert [(e.data_file.file_path, e.sequence_number) for e in found.into] == [
+    between = Replacement.between(table, replacement.source, seal.parent_snapshot_id)
+    assert {f.file_path for f in between.files_out} == {f.file_path for f in replacement.files_out}
+    assert [(e.data_file.file_path, e.sequence_number) for e in between.into] == [
         (e.data_file.file_path, e.sequence_number) for e in replacement.into
     ]
     with pytest.raises(ForeignCommit, match="rewrites alone"):
@@ -258,15 +307,15 @@ def test_the_seal_says_again_what_the_step_said(sql_lake: Lake) -> None:
     assert step
     publish(sql_lake.catalog, [stage(sql_lake, name, rewrite(sql_lake.load(name), 1))])
     table = sql_lake.load(name)
-    found = last_seal(table)
-    assert found
-    assert (found.seal.kind, found.seal.run_id, found.seal.step) == ("maintenance", "upkeep", "maintain:a")
-    assert found.seal.previous == step.seal.digest
+    sealed = last_seal(table)
+    assert sealed
+    assert (sealed.seal.kind, sealed.seal.run_id, sealed.seal.step) == ("maintenance", "upkeep", "maintain:a")
+    assert sealed.seal.previous == step.seal.digest
     expected = (step.seal.statement, step.seal.inputs, step.seal.runtime_date, step.seal.code_version)
-    assert (found.seal.statement, found.seal.inputs, found.seal.runtime_date, found.seal.code_version) == expected
+    assert (sealed.seal.statement, sealed.seal.inputs, sealed.seal.runtime_date, sealed.seal.code_version) == expected
     assert made(table, head_of(table)).sealed == step
 
-    kept = {head_of(table), found.snapshot_id}
+    kept = {head_of(table), sealed.snapshot_id}
     gone = [s.snapshot_id for s in table.metadata.snapshots if s.snapshot_id not in kept]
     sql_lake.catalog.commit_tables([TableChange(table.name(), (), (remove_snapshots(gone),))])
     table = sql_lake.load(name)
@@ -280,10 +329,10 @@ def test_the_seal_is_that_of_the_newest_base(sql_lake: Lake) -> None:
     staged = stage(sql_lake, name, rewrite(sql_lake.load(name), 1))
     newest = append(sql_lake, name, {5: 1}, position="newest")
     publish(sql_lake.catalog, [staged])
-    found = last_seal(sql_lake.load(name))
-    assert found
-    assert found.seal.statement["position"] == "newest"
-    assert found.seal.previous == newest.seal.digest
+    sealed = last_seal(sql_lake.load(name))
+    assert sealed
+    assert sealed.seal.statement["position"] == "newest"
+    assert sealed.seal.previous == newest.seal.digest
 
 
 def test_a_commit_that_nobody_sealed_is_not_hidden(sql_lake: Lake) -> None:
@@ -295,3 +344,123 @@ def test_a_commit_that_nobody_sealed_is_not_hidden(sql_lake: Lake) -> None:
     with pytest.raises(ForeignCommit, match="would hide"):
         stage(sql_lake, name, rewrite(sql_lake.load(name), 1))
     assert sql_lake.bases(name)[name].unsealed
+
+
+def test_manifests_of_another_size(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer of them, the same entries; on top of what was appended meanwhile, without reading anything again."""
+    name = filled(sql_lake)
+    before = entries(sql_lake.load(name))
+    staged = stage(sql_lake, name, regrouped(sql_lake, name))
+    append(sql_lake, name, {9: 1})
+    left, read = [{8: 2}], manifests_read(monkeypatch)
+
+    def another() -> None:
+        if left:
+            append(sql_lake, name, left.pop())
+
+    before_each_rebase(monkeypatch, another)
+    assert publish(sql_lake.catalog, [staged]).rebases == 2
+    assert read == []
+    table = sql_lake.load(name)
+    snapshot = table.metadata.snapshot_by_id(head_of(table) or 0)
+    assert snapshot
+    assert len(snapshot.manifests(table.io)) == 3
+    after = entries(table)
+    assert {path: numbers(after[path]) for path in before} == {path: numbers(e) for path, e in before.items()}
+    assert sql_lake.rows(name) == [0, 1, 2, 8, 9, 10, 11, 12]
+
+
+def test_manifests_that_were_merged_meanwhile_are_regrouped_again(sql_lake: Lake) -> None:
+    """What was written for the older base would bring back what has gone since."""
+    name = filled(sql_lake)
+    staged = stage(sql_lake, name, regrouped(sql_lake, name))
+    publish(sql_lake.catalog, [replace_file(sql_lake, name, files_of(sql_lake, name, 1)[0], {})])
+    rows = sql_lake.rows(name)
+    assert publish(sql_lake.catalog, [staged]).rebases == 1
+    assert sql_lake.rows(name) == rows
+    assert len(rows) == 5
+
+
+def manifests_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Paths of the manifests that a replacement reads from now on."""
+    read: list[str] = []
+
+    def reading(io: FileIO, manifest: ManifestFile) -> Any:
+        read.append(manifest.manifest_path)
+        return live_entries(io, manifest)
+
+    monkeypatch.setattr(replace_snapshot, "live_entries", reading)
+    return read
+
+
+def test_a_rebase_reads_manifests_that_matter(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that list files that go, and what has come since."""
+    name = create(sql_lake)
+    for n in range(6):
+        append(sql_lake, name, {n: 1 if n < 2 else 2})
+    table = sql_lake.load(name)
+    written = stage(sql_lake, name, rewrite(table, 1))
+    replacement = Replacement.between(sql_lake.load(name), head_of(table) or 0, parent_of(sql_lake, name, written.head))
+    assert len(replacement.unconcerned) == 4
+    read = manifests_read(monkeypatch)
+    staged = stage(sql_lake, name, replace(replacement, head=None))
+    assert len(read) == 2
+    append(sql_lake, name, {9: 1})
+    publish(sql_lake.catalog, [staged])
+    assert len(read) == 2 + 3
+    assert sql_lake.rows(name) == [0, 1, 2, 3, 4, 5, 9]
+    assert len(files_of(sql_lake, name, 1)) == 2
+
+
+def parent_of(lake: Lake, name: str, snapshot_id: int) -> int:
+    snapshot = lake.load(name).metadata.snapshot_by_id(snapshot_id)
+    assert snapshot
+    return snapshot.parent_snapshot_id or 0
+
+
+def test_files_whose_branch_is_gone(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Housekeeping has deleted them with the branch: nothing that needs them is published, on whatever base."""
+    name = filled(sql_lake)
+    with pytest.raises(MainMoved, match="removed or written to"):
+        stage(sql_lake, name, replace(rewrite(sql_lake.load(name), 1), head=1))
+    staged = stage(sql_lake, name, rewrite(sql_lake.load(name), 1))
+    append(sql_lake, name, {9: 1})
+    module = sys.modules[publish.__module__]
+    real = module.rebase
+
+    def housekeeping_first(*args: Any) -> Any:
+        for left in abandoned_branches(sql_lake.load(name), older_than=timedelta(0)):
+            drop_branch(sql_lake.catalog, left)
+        return real(*args)
+
+    monkeypatch.setattr(module, "rebase", housekeeping_first)
+    with pytest.raises(RolledBack, match="is gone"):
+        publish(sql_lake.catalog, [staged])
+    assert sql_lake.rows(name) == [0, 1, 2, 9, 10, 11, 12]
+
+
+def test_deletes_that_were_taken_back(sql_lake: Lake) -> None:
+    """The rewrite has left out rows that are there again."""
+    name = filled(sql_lake)
+    before = head_of(sql_lake.load(name)) or 0
+    files = files_of(sql_lake, name, 1)
+    publish(sql_lake.catalog, [delete_rows(sql_lake, name, files)])
+    replacement = rewrite(sql_lake.load(name), 1)
+    out = tuple(entry for entry in replacement.out if entry.data_file.file_path == files[0].file_path)
+    assert len(replacement.deletes) == 1
+    with sql_lake.load(name).manage_snapshots() as rollback:
+        rollback.set_current_snapshot(snapshot_id=before)
+    with pytest.raises(FilesTouched, match="not deleted any more"):
+        stage(sql_lake, name, replace(replacement, out=out))
+
+
+def test_superseded_is_for_steps(sql_lake: Lake) -> None:
+    """A step that others came before has nothing left to do; a rewrite has."""
+    name = filled(sql_lake)
+    waiting = stage_append(sql_lake, name, {7: 1})
+    staged = stage(sql_lake, name, rewrite(sql_lake.load(name), 1))
+    append(sql_lake, name, {8: 1})
+    with pytest.raises(Superseded):
+        publish(sql_lake.catalog, [waiting])
+    publish(sql_lake.catalog, [staged])
+    assert sql_lake.rows(name) == [0, 1, 2, 8, 10, 11, 12]

@@ -16,8 +16,7 @@ from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.changelog_cleanup.retire import Retired, retire_changelog
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import LOG, ROW, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import BEGAN
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, LOG, ROW, MirroredLake
 
 DAY = timedelta(days=1)
 COPIED = Derived(

@@ -1,10 +1,12 @@
 """A changelog and its mirror, made without Kafka and Spark: the commits are the product's, the fold is plain."""
 
+import json
 import shutil
+import zlib
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +32,10 @@ from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.position import ChangePosition
 from lakehouse.steps.cdc.statement import Applied, MirrorStatement
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored_rows import (
-    BEGAN,
-    Row,
-    _same,
-    applied_of,
-    as_json,
-    change,
-    counted,
-    fold,
-    left_out,
-    refused_row,
-)
 
 LOG, BIRDS = "changelog.birds", "mirror.birds"
 TOMBSTONES, REFUSED = "mirror.birds_tombstones", "quarantine.mirror_birds"
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 ROW = pandera.DataFrameSchema(
     {
         "id": pandera.Column(T.LongType(), nullable=False),
@@ -53,14 +44,155 @@ ROW = pandera.DataFrameSchema(
         "song": pandera.Column(T.StringType(), nullable=True, metadata={"sensitive": True}),
     }
 )
+COLUMNS = ("id", "name", "weight", "song")
+Row = dict[str, Any]
+
+
+def change(operation: str, commit: int | None, key: int | None = None, /, *, partition: int = 0, **more: Any) -> Row:
+    """One change at (0, commit, 0); `name=…` and so on are its image, `without=("song",)` was not sent."""
+    sequence, epoch = more.pop("sequence", 0), more.pop("epoch", 0)
+    without, late = tuple(more.pop("without", ())), more.pop("late", 0)
+    other = more.pop("other", None)
+    image = {"id": key, "name": None, "weight": None, "song": None, **more}
+    time = None if commit is None else BEGAN + timedelta(seconds=commit - late)
+    return {
+        "operation": operation,
+        "key": None if key is None else {"id": key},
+        "other_key": None if other is None else {"id": other},
+        "after": image if operation in ("insert", "update", "read") else None,
+        "unavailable": list(without) or None,
+        "position": None if commit is None else {"epoch": epoch, "commit": commit, "sequence": sequence},
+        "source_time": time,
+        "_kafka_partition": partition,
+    }
+
+
+def insert(commit: int, key: int, **more: Any) -> Row:
+    """A row with a name."""
+    return change("insert", commit, key, **{"name": f"bird {key}", "weight": 1.0, "song": f"song {key}"} | more)
+
+
+def refusal(key: bytes | None, value: bytes | None, /, *, partition: int = 0, error: str = "wrong_type") -> Row:
+    """A message that the stream refuses."""
+    return {"_refused": {"key": key, "value": value, "error_class": error}, "_kafka_partition": partition}
+
+
+def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row], dict[int, Row]]:
+    """Rows and tombstones by key, from the definition: registers, change by change, in plain Python."""
+    registers: dict[int, dict[str, tuple[ChangePosition, Any]]] = {}
+    heads: dict[int, tuple[ChangePosition, bool, datetime | None]] = {}
+    last_positions: dict[tuple[int, int], ChangePosition] = {}
+    truncated = max((ChangePosition.of(c["position"]) for c in changes if c["operation"] == "truncate"), default=None)
+    before = _Before(changes, None if soft else truncated, soft=soft)
+    for c in changes:
+        operation, key = c["operation"], (c["key"] or {}).get("id")
+        if operation in ("control", "truncate"):
+            continue
+        place = (c["_kafka_partition"], key)
+        position = ChangePosition.of(c["position"]) or last_positions.get(place)
+        if position is None:
+            continue
+        if c["position"]:
+            last_positions[place] = position
+        alive = operation in ("insert", "update", "read")
+        wins = operation == "tombstone" and c["position"] is None
+        head = heads.get(key)
+        if head is None or position > head[0] or (wins and position == head[0] and head[1]):
+            heads[key] = position, alive, c["source_time"] or BEGAN + timedelta(seconds=position.commit)
+        if not alive and soft:
+            continue
+        for name in COLUMNS:
+            unsent = alive and name in (c["unavailable"] or ())
+            if unsent and not left_out(c):
+                continue
+            mine = registers.setdefault(key, {})
+            if name not in mine or position > mine[name][0] or (wins and position == mine[name][0]):
+                value = (
+                    before.value(c["other_key"]["id"], name, position) if unsent else c["after"] and c["after"][name]
+                )
+                mine[name] = position, value
+    rows: dict[int, Row] = {}
+    gone: dict[int, Row] = {}
+    for key, (position, alive, time) in heads.items():
+        remembered = {
+            "_cdc_position": position._asdict(),
+            "_cdc_source_time": time,
+            "_cdc_digest": zlib.crc32(repr((key, position)).encode()),
+        }
+        if not soft and truncated is not None and position < truncated:
+            continue
+        if not alive and not soft:
+            gone[key] = {"id": key, **remembered}
+            continue
+        late = soft and truncated is not None and position < truncated
+        head_position = truncated if late else position
+        rows[key] = remembered | _row(key, head_position, registers.get(key, {}), None if soft else truncated)
+        rows[key]["_cdc_position"] = head_position._asdict()
+        if soft:
+            rows[key]["_cdc_deleted"] = not alive or late
+    return rows, gone
+
+
+def left_out(c: Row) -> bool:
+    """Whether a change of key left values out."""
+    return c["operation"] == "insert" and bool(c["other_key"] and c["unavailable"])
+
+
+@dataclass
+class _Before:
+    """What keys held before a position."""
+
+    changes: Sequence[Row]
+    wiped: ChangePosition | None
+    soft: bool
+
+    def value(self, key: int, name: str, position: ChangePosition) -> Any:
+        earlier = [
+            c
+            for c in self.changes
+            if c["key"] == {"id": key}
+            and c["position"]
+            and ChangePosition.of(c["position"]) < position
+            and self._tells(c, name)
+        ]
+        last = max(earlier, key=lambda c: ChangePosition.of(c["position"]), default=None)
+        if last is None or last["after"] is None or (self.wiped and ChangePosition.of(last["position"]) < self.wiped):
+            return None
+        if name in (last["unavailable"] or ()):
+            return self.value(last["other_key"]["id"], name, ChangePosition.of(last["position"]))
+        return last["after"][name]
+
+    def _tells(self, c: Row, name: str) -> bool:
+        if c["operation"] in ("delete", "tombstone"):
+            return not self.soft
+        return c["after"] is not None and (name not in (c["unavailable"] or ()) or left_out(c))
+
+
+def _row(
+    key: int,
+    position: ChangePosition,
+    registers: Mapping[str, tuple[ChangePosition, Any]],
+    wiped: ChangePosition | None,
+) -> Row:
+    row: Row = {"id": key}
+    behind: list[tuple[str, Row]] = []
+    for name in sorted(COLUMNS[1:]):
+        column_position, value = registers.get(name, (None, None))
+        if wiped is not None and (column_position is None or column_position < wiped):
+            column_position, value = wiped, None
+        row[name] = value
+        column_position = column_position or ChangePosition(-1, -1, -1)
+        if column_position < position:
+            behind.append((name, column_position._asdict()))
+    return {**row, "_cdc_behind": behind or None}
 
 
 def joined_of(mirror: Mirror, log: Changelog) -> Declarations:
     """A changelog and its mirror, as if a file had declared them."""
-    found = Collected()
-    found.add(log, None)  # type: ignore[arg-type]
-    found.add(mirror, None)  # type: ignore[arg-type]
-    return found.joined()
+    collected = Collected()
+    collected.add(log, None)  # type: ignore[arg-type]
+    collected.add(mirror, None)  # type: ignore[arg-type]
+    return collected.joined()
 
 
 @dataclass
@@ -130,22 +262,22 @@ class MirroredLake:
         start = dict(before.end) if before else {0: 0, 1: 0}
         end, tallies = dict(start), dict[str, dict[int, Tally]]()
         rows, refused = [], []
-        for one in changes:
-            p, o = one["_kafka_partition"], end[one["_kafka_partition"]]
+        for change in changes:
+            p, o = change["_kafka_partition"], end[change["_kafka_partition"]]
             end[p] = o + 1
-            mine = tallies.setdefault(names["refused_row" in one], {})
+            mine = tallies.setdefault(names["_refused" in change], {})
             mine[p] = mine.get(p, Tally()) + Tally(1, o, o * o)
             self.arrived += timedelta(seconds=1)
             place = {"_kafka_topic": "birds", "_kafka_offset": o, "_kafka_timestamp": self.arrived}
-            if "refused_row" in one:
-                told = {"error_message": "refused", "run_id": attempt.run_id, "_kafka_partition": p}
-                refused.append(one["refused_row"] | place | told)
+            if "_refused" in change:
+                error = {"error_message": "refused", "run_id": attempt.run_id, "_kafka_partition": p}
+                refused.append(change["_refused"] | place | error)
             else:
-                rows.append(one | place | {"source": "birds"})
+                rows.append(change | place | {"source": "birds"})
         self.changes += rows
         counts = Counts(read=len(rows) + len(refused), written=len(rows), quarantined=len(refused))
         statement = KafkaStatement("cluster", "birds", "topic-id", start, end, tallies, counts=counts).after(before)
-        keys = statement.to_keys() | {"changes.operations": as_json({LOG: counted(rows)})}
+        keys = statement.to_keys() | {"changes.operations": _json({LOG: _counted(rows)})}
         if rows:
             stage_files(self.catalog, bases[LOG], attempt, self.files(LOG, rows))
         if refused:
@@ -160,10 +292,10 @@ class MirroredLake:
         attempt = Attempt(run_id=f"reprocess-{self._next()}", step="reprocess:birds")
         before = KafkaStatement.from_keys(bases[LOG].sealed.seal.statement)
         rows, came = [], dict[int, Tally]()
-        for (p, o), one in changes.items():
+        for (p, o), change in changes.items():
             came[p] = came.get(p, Tally()) + Tally(1, o, o * o)
             place = {"_kafka_topic": "birds", "_kafka_partition": p, "_kafka_offset": o, "_kafka_timestamp": BEGAN}
-            rows.append(one | place | {"source": "birds"})
+            rows.append(change | place | {"source": "birds"})
         self.changes += rows
         self.late = [*self.late, *rows]
         statement = replace(
@@ -173,7 +305,7 @@ class MirroredLake:
             counts=Counts(written=len(rows), quarantined=-len(rows)),
             reprocessed={LOG: came},
         ).after(before)
-        keys = statement.to_keys() | {"changes.operations": as_json({LOG: counted(rows)})}
+        keys = statement.to_keys() | {"changes.operations": _json({LOG: _counted(rows)})}
         stage_files(self.catalog, bases[LOG], attempt, self.files(LOG, rows))
         open_branch(self.catalog, bases[names[1]], attempt)
         gone = " or ".join(f"(_kafka_partition = {p} and _kafka_offset = {o})" for p, o in changes)
@@ -214,7 +346,7 @@ class MirroredLake:
         begun = self.initial if before else []
         old_rows, old_gone = fold([*begun, *(c for c in now if c not in fresh and c not in self.refused)], soft=soft)
         rows, gone = fold([*self.initial, *(c for c in now if c not in self.refused)], soft=soft)
-        applied = applied_of(old_rows, rows, out, soft=soft)
+        applied = _applied(old_rows, rows, out, soft=soft)
         total = (before.total_applied if before else Applied()) + applied
         times = [c["source_time"] for c in now if c["source_time"]]
         statement = MirrorStatement(
@@ -224,8 +356,8 @@ class MirroredLake:
             start=before.end if before else None,
             end=bases[LOG].sealed.snapshot_id,
             changes=len(fresh),
-            operations=counted(fresh),
-            total_operations=counted(now),
+            operations=_counted(fresh),
+            total_operations=_counted(now),
             applied=applied,
             total_applied=total,
             rows=len(rows),
@@ -247,7 +379,7 @@ class MirroredLake:
         if added:
             stage_files(self.catalog, bases[TOMBSTONES], attempt, self.files(TOMBSTONES, added))
         if out:
-            stage_files(self.catalog, bases[REFUSED], attempt, self.files(REFUSED, [refused_row(c, keys) for c in out]))
+            stage_files(self.catalog, bases[REFUSED], attempt, self.files(REFUSED, [_refused(c, keys) for c in out]))
         inputs = {LOG: statement.end}
         publish(self.catalog, [self._seal(bases[name], attempt, "mirror", keys, inputs=inputs) for name in own])
         return attempt.run_id
@@ -256,7 +388,7 @@ class MirroredLake:
         """All files replaced by new ones: what a copy-on-write MERGE of few files comes to."""
         if self.mirror.deletes == "soft":  # to mark a row is to update it
             applied = msgspec.structs.replace(applied, updated=applied.updated + applied.deleted, deleted=0)
-        told = {
+        counters = {
             f"spark.merge-into.num-target-rows-{name}": str(getattr(applied, name))
             for name in ("inserted", "updated", "deleted")
         }
@@ -265,7 +397,7 @@ class MirroredLake:
         def build(transaction: Transaction) -> None:
             _open(transaction, base, attempt)
             old = [task.file for task in base.table.scan().plan_files()] if base.snapshot_id else []
-            properties = attempt.marks | told
+            properties = attempt.marks | counters
             update = transaction.update_snapshot(snapshot_properties=properties, branch=attempt.branch)
             with update.overwrite() as overwrite:
                 for file in old:
@@ -327,8 +459,52 @@ _STATE = ("changes", "refused", "late", "initial", "initial_name", "arrived", "_
 
 def _ancestry(table: Table) -> list[Any]:
     by_id = {s.snapshot_id: s for s in table.metadata.snapshots}
-    at, found = table.metadata.current_snapshot_id, []
-    while at in by_id:
-        found.append(by_id[at])
-        at = by_id[at].parent_snapshot_id
-    return found
+    snapshot_id, ancestry = table.metadata.current_snapshot_id, []
+    while snapshot_id in by_id:
+        ancestry.append(by_id[snapshot_id])
+        snapshot_id = by_id[snapshot_id].parent_snapshot_id
+    return ancestry
+
+
+def _counted(rows: Sequence[Row]) -> dict[str, int]:
+    names = [row["operation"] for row in rows]
+    return {name: names.count(name) for name in sorted(set(names))}
+
+
+def _same(row: Row, other: Row) -> bool:
+    return all(row[name] == other[name] for name in ("operation", "key", "position", "after"))
+
+
+def _refused(c: Row, keys: Mapping[str, str]) -> Row:
+    return {
+        "reason": "contradiction",
+        "message": "Two things at one position.",
+        "operation": c["operation"],
+        "key": str(c["key"]),
+        "position": c["position"],
+        "source_time": c["source_time"],
+        "topic": c["_kafka_topic"],
+        "partition": c["_kafka_partition"],
+        "offset": c["_kafka_offset"],
+        "build": keys["mirror.build"],
+        "run_id": "run",
+    }
+
+
+def _applied(old: Mapping[int, Row], new: Mapping[int, Row], refused: Sequence[Row], *, soft: bool) -> Applied:
+    went = (
+        [k for k in new if k in old and new[k]["_cdc_deleted"] > old[k]["_cdc_deleted"]]
+        if soft
+        else [k for k in old if k not in new]
+    )
+    changed = [k for k in new if k in old and new[k] != old[k]]
+    return Applied(
+        inserted=len([k for k in new if k not in old]),
+        updated=len([k for k in changed if k not in went]),
+        deleted=len(went),
+        contradictions=len(refused),
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

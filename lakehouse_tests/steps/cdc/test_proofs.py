@@ -14,8 +14,7 @@ from lakehouse.steps.cdc.statement import Applied
 from lakehouse.steps.cdc.verify.counters import check_balance
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, MirroredLake, insert
 
 
 @pytest.fixture

@@ -15,11 +15,7 @@ import pytest
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry, ManifestEntryStatus
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.transforms import (
-    DayTransform,
-    IdentityTransform,
-    Transform,
-)
+from pyiceberg.transforms import DayTransform, IdentityTransform, Transform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, IcebergType, LongType, NestedField, TimestampType
 from pyspark.sql import SparkSession
@@ -132,7 +128,7 @@ def test_the_other_partitions_are_rewritten_and_deduplicated() -> None:
     for policy, operation in ((Maintenance(), "rewrite"), (DEDUPLICATES, "deduplicate")):
         plan = decided(state(odd, usual), policy)
         assert operations(plan) == [operation]
-        assert [one.name for one in plan.actions[0].partitions] == ["part=2013-01-01"]
+        assert [partition.name for partition in plan.actions[0].partitions] == ["part=2013-01-01"]
         assert whys(plan)[operation] == ["refused"]
 
 

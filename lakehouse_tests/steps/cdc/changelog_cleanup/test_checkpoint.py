@@ -14,8 +14,7 @@ from lakehouse.steps.cdc.replay.consumed import CannotFold
 from lakehouse.steps.cdc.verify.verify import FoldProof, check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.fixtures.lost_answers import lose_one_answer
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import change, insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, change, insert
 
 pytestmark = pytest.mark.slow
 
@@ -150,4 +149,4 @@ def test_a_checkpoint_is_made_also_where_the_answer_is_lost(
     fill(lake)
     lose_one_answer(lake.catalog, monkeypatch, landed=landed)
     checkpoint = make_checkpoint(lake.catalog, lake.tables)
-    assert [found.tag for found in checkpoints(read_evidence(lake.catalog, lake.tables))] == [checkpoint.tag]
+    assert [record.tag for record in checkpoints(read_evidence(lake.catalog, lake.tables))] == [checkpoint.tag]

@@ -13,8 +13,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.retire import retire_changelog
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, ROW, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import BEGAN, Row, change, insert
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, ROW, MirroredLake, Row, change, insert
 
 _DAY = timedelta(days=1)
 _TOMBSTONE = change("tombstone", None, 1)

@@ -11,8 +11,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.retire import CannotRetire, Retirable, find_retirable, remove_retirable
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, ROW, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import BEGAN, insert
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, ROW, MirroredLake, insert
 
 _DAY = timedelta(days=1)
 _ATTEMPT = Attempt(run_id="retention", step="retire:birds")

@@ -9,8 +9,7 @@ from lakehouse.steps.cdc.changelog_cleanup.checkpoint import make_checkpoint
 from lakehouse.steps.cdc.changelog_cleanup.readers import CannotRetire
 from lakehouse.steps.cdc.changelog_cleanup.retire import find_retirable
 from lakehouse_tests.steps.cdc.followed import COPIED, DAY, followed_lake, read_up_to, retire
-from lakehouse_tests.steps.cdc.mirrored import LOG, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import BEGAN, change, insert, refusal
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, LOG, MirroredLake, change, insert, refusal
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,7 @@ from lakehouse.steps.cdc.step import MirrorStep, mirror
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.fixtures.spark import SparkOn
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, ROW, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import BEGAN, insert
+from lakehouse_tests.steps.cdc.mirrored import BEGAN, BIRDS, LOG, ROW, MirroredLake, insert
 
 pytestmark = pytest.mark.spark
 

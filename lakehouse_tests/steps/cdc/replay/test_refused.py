@@ -14,8 +14,7 @@ from lakehouse.steps.cdc.verify.ordering import check_order
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.steps.cdc.conftest import MakeMirror, upsert
-from lakehouse_tests.steps.cdc.mirrored import REFUSED, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import insert
+from lakehouse_tests.steps.cdc.mirrored import REFUSED, MirroredLake, insert
 
 COLUMNS = [*PLACE, *POSITION]
 REFUSALS = pl.DataFrame(

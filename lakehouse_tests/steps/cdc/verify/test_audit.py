@@ -8,8 +8,7 @@ import pytest
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.steps.cdc.verify.audit import MirrorProof, audit_mirror
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, joined_of
-from lakehouse_tests.steps.cdc.mirrored_rows import insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, REFUSED, TOMBSTONES, MirroredLake, insert, joined_of
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from lakehouse.protocol.catalog import open_catalog
 from lakehouse.steps.cdc.evidence import read_evidence
 from lakehouse.steps.cdc.verify.backlog import backlog
 from lakehouse_tests.fixtures.lakes import sql_settings
-from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import insert
+from lakehouse_tests.steps.cdc.mirrored import BIRDS, LOG, MirroredLake, insert
 
 pytestmark = pytest.mark.slow
 

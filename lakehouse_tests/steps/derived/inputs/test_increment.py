@@ -13,8 +13,7 @@ from lakehouse.steps.derived.inputs.increment import Increment, next_increment
 from lakehouse.steps.derived.inputs.inputs import Input
 from lakehouse.steps.derived.refusals import HistoryLost
 from lakehouse_tests.steps.cdc.followed import COPIED, followed_lake, read_up_to, retire
-from lakehouse_tests.steps.cdc.mirrored import LOG, MirroredLake
-from lakehouse_tests.steps.cdc.mirrored_rows import change, insert, refusal
+from lakehouse_tests.steps.cdc.mirrored import LOG, MirroredLake, change, insert, refusal
 
 pytestmark = pytest.mark.slow
 

@@ -5,16 +5,7 @@ from pathlib import Path
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 
-from lakehouse.declarations import (
-    ByField,
-    Declarations,
-    Evolution,
-    Stream,
-    Table,
-    WouldLoseData,
-    apply,
-    plan,
-)
+from lakehouse.declarations import ByField, Declarations, Evolution, Stream, Table, WouldLoseData, apply, plan
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.routes.stopping import declared_digest, require_applied_or_stop
@@ -31,8 +22,8 @@ def stopped(folder: Path, declared: Table, *others: str) -> dict[str, str]:
     declarations = Declarations({declared.name: declared}, {}, {})
     route = ByField("kind", {name: name for name in (declared.name, *others)})
     stream = Stream(name="things", topic="t", route=route)
-    found = require_applied_or_stop(stream, declarations, read_bases(catalog, [declared.name]))
-    return {name: str(difference) for name, difference in found.items()}
+    differences = require_applied_or_stop(stream, declarations, read_bases(catalog, [declared.name]))
+    return {name: str(difference) for name, difference in differences.items()}
 
 
 def test_only_a_table_that_may_stop_does(tmp_path: Path) -> None:

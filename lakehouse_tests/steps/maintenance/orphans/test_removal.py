@@ -4,6 +4,7 @@ Guarded mechanisms: listed before the table is loaded, every version of the meta
 further apart than the longest run, neighbours spared, written down before it is done.
 """
 
+import json
 import os
 import shutil
 import sqlite3
@@ -18,19 +19,25 @@ import pyarrow.fs as arrow_fs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyiceberg.io import InputFile
+from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.table.update import SetLocationUpdate
 from pyiceberg.transforms import IdentityTransform
 
-from lakehouse.declarations import ORPHANS, Maintenance, Orphans, apply, plan
-from lakehouse.protocol.catalog import TableChange, remove_ref, remove_snapshots
+from lakehouse.declarations import ORPHANS, Declarations, Maintenance, Orphans, apply, plan
+from lakehouse.protocol.catalog import TableChange, open_catalog, remove_ref, remove_snapshots
+from lakehouse.protocol.cleanup.shared_files import FilesShared
 from lakehouse.protocol.commit import open_branch, stage_files
 from lakehouse.protocol.failpoints import InjectedFault
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.steps.maintenance.orphans.known_files import Known
+from lakehouse.steps.maintenance.measure.traits import traits_of
+from lakehouse.steps.maintenance.orphans.known_files import Known, MetadataUnreadable
 from lakehouse.steps.maintenance.orphans.listing import ListedFile, Listing
+from lakehouse.steps.maintenance.orphans.location import CannotLook
 from lakehouse.steps.maintenance.orphans.orphan_log import Noted, OrphanHistory
 from lakehouse.steps.maintenance.orphans.removal import look
-from lakehouse_tests.fixtures.lakes import SCHEMA, Lake
+from lakehouse_tests.fixtures.lakes import SCHEMA, Lake, sql_settings
 from lakehouse_tests.protocol.commit.children import Child, work_on
 from lakehouse_tests.steps.maintenance.orphans.conftest import DELETES, ROW, Folder
 
@@ -215,6 +222,183 @@ def test_what_rolled_back_metadata_knows_waits_for_it_to_go(folder: Folder) -> N
     assert folder.lake.rows(folder.name) == list(range(5))
 
 
+def test_a_neighbours_files_are_not_ours(folder: Folder) -> None:
+    inner = folder.lake.catalog.create_table(
+        (folder.lake.namespace, "inner"), SCHEMA, location=f"{folder.table.location()}/inner"
+    )
+    folder.lake.write("inner", inner=[1])
+    folder.put("inner/data/stray.parquet")
+    folder.age(days_ago=3)
+    folder.look()
+    assert folder.events() == []
+    assert inner.location().startswith(folder.table.location())
+
+
+def test_a_neighbour_is_one_also_by_way_of_a_symlink(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder.path)
+    folder.lake.catalog.create_table((folder.lake.namespace, "n"), SCHEMA, location=f"file://{tmp_path}/link/n")
+    folder.lake.write("n", n=[1])
+    stray = folder.put()
+    folder.age(days_ago=30)
+    folder.look()
+    assert folder.events() == [("candidate", stray)]
+
+
+def test_what_a_symlink_leads_to_elsewhere_is_not_the_tables(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "precious").write_text("rows")
+    (folder.path / "link").symlink_to(tmp_path / "elsewhere")
+    os.utime(tmp_path / "elsewhere" / "precious", (1, 1))
+    stray = folder.put()
+    folder.look()
+    assert folder.events() == [("candidate", stray)]
+
+
+def test_where_another_table_has_metadata_nobody_looks(folder: Folder) -> None:
+    """It was here, was moved, and left its files; then somebody made a table at the old place."""
+    location, place = folder.table.location(), folder.lake.namespace
+    move = SetLocationUpdate(location=f"{location}_moved")
+    folder.lake.catalog.commit_tables([TableChange(folder.table.name(), (), (move,))])
+    folder.lake.catalog.create_table((place, "b"), SCHEMA, location=location)
+    folder.lake.write("b", b=[1])
+    with pytest.raises(CannotLook, match=f"{folder.name} has metadata at {location}, the location of {place}.b"):
+        Folder(folder.lake, f"{place}.b").look()
+
+
+def test_a_table_that_this_catalog_does_not_know_may_need_the_files(folder: Folder, tmp_path: Path) -> None:
+    """Its data its metadata name; but the newest version of these nothing names."""
+    (tmp_path / "other").mkdir()
+    other = open_catalog(sql_settings(tmp_path / "other"))
+    other.create_namespace("ns")
+    other.create_table(("ns", "t"), SCHEMA, location=f"{folder.table.location()}/t")
+    folder.age(days_ago=30)
+    with pytest.raises(CannotLook, match=f"is of another table than {folder.name}"):
+        folder.look()
+    assert folder.events() == []
+
+
+@pytest.mark.parametrize("place", ["data", "more/inner"])
+def test_a_table_within_anothers_location_may_hold_its_files(folder: Folder, place: str) -> None:
+    """At worst what the outer table calls its data folder: no metadata of the inner one knows what is in there."""
+    outer, own = folder.table.location(), f"{folder.lake.namespace}.inner"
+    folder.lake.catalog.create_table((folder.lake.namespace, "inner"), SCHEMA, location=f"{outer}/{place}")
+    folder.lake.write("inner", inner=[1])
+    folder.age(days_ago=30)
+    with pytest.raises(CannotLook, match=f"{own} lies within {folder.name}"):
+        Folder(folder.lake, own).look()
+    assert folder.events() == []
+
+
+def test_a_neighbour_that_cannot_be_loaded_may_be_anywhere(folder: Folder) -> None:
+    other = folder.lake.create("other")
+    Path(urlparse(folder.lake.load(other).metadata_location).path).write_text("{")
+    folder.put()
+    with pytest.raises(CannotLook, match=rf"where {other} lies"):
+        folder.look()
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"gc.enabled": "false"},
+        {"write.data.path": "file:///elsewhere"},
+        {"write.metadata.path": "file:///elsewhere"},
+    ],
+)
+def test_where_files_may_be_anybodys_nobody_looks(folder: Folder, properties: dict[str, str]) -> None:
+    with folder.table.transaction() as change:
+        change.set_properties(properties)
+    folder.put()
+    with pytest.raises(CannotLook, match=next(iter(properties))):
+        folder.look()
+    assert folder.events() == []
+
+
+def test_folders_of_hashes_are_the_tables_own(folder: Folder) -> None:
+    with folder.table.transaction() as change:
+        change.set_properties({"write.object-storage.enabled": "true"})
+    folder.lake.write("more", **{folder.name.split(".")[1]: [5]})
+    before, stray = folder.files(), folder.put("data/0110/1001/1011/10110010/stray.parquet")
+    folder.age(days_ago=3)
+    assert folder.look().effect.candidates == 1
+    assert folder.look(days=3).effect.deleted == 1
+    assert folder.files() == before
+    assert folder.events() == [("candidate", stray), ("deleted", stray)]
+    assert len(folder.lake.rows(folder.name)) == 6
+
+
+def test_two_tables_at_one_place_are_refused(folder: Folder) -> None:
+    folder.lake.catalog.create_table((folder.lake.namespace, "twin"), SCHEMA, location=f"{folder.table.location()}/")
+    with pytest.raises(FilesShared, match="shares the location"):
+        folder.look()
+
+
+TORN = "metadata/00099-broken.metadata.json"
+
+
+def test_a_version_that_cannot_be_read_stops_the_look_while_it_may_be_being_written(folder: Folder) -> None:
+    folder.put(TORN, content="{", days_ago=1.9)
+    with pytest.raises(MetadataUnreadable, match="00099-broken"):
+        folder.look()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "\x1f\x8b"])
+def test_a_torn_version_that_nobody_names_is_an_orphan(folder: Folder, content: str) -> None:
+    """What a full disk or a crash leaves behind; it kept all other orphans until somebody removed it by hand."""
+    before = folder.files()
+    torn, stray = folder.put(TORN, content=content), folder.put()
+    assert folder.look().effect.candidates == 2
+    assert folder.look(days=3).effect.deleted == 2
+    assert sorted(folder.events()) == sorted(
+        (event, file) for event in ("candidate", "deleted") for file in (torn, stray)
+    )
+    assert folder.files() == before
+
+
+def test_a_torn_version_in_the_log_stops_the_look(folder: Folder) -> None:
+    """Whichever version names it: somebody may want to go back to that one."""
+    logged = Path(urlparse(folder.table.metadata.metadata_log[-1].metadata_file).path)
+    logged.write_text("{")
+    folder.age(days_ago=30)
+    with pytest.raises(MetadataUnreadable, match=logged.name):
+        folder.look()
+    rolled_back = folder.put("metadata/00098-rolled-back.metadata.json", content="{}")
+    folder.put(TORN, content="{")
+    newest = json.loads(Path(urlparse(folder.table.metadata_location).path).read_text())
+    log = [{"metadata-file": (folder.path / TORN).as_uri(), "timestamp-ms": 1}]
+    logged.write_text(json.dumps({**newest, "metadata-log": []}))
+    folder.put(rolled_back, content=json.dumps({**newest, "metadata-log": log}))
+    with pytest.raises(MetadataUnreadable, match="00099-broken"):
+        folder.look()
+
+
+def test_a_version_that_the_store_does_not_hand_out_stops_the_look(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be whole."""
+    folder.put(TORN, content="{")
+
+    new_input = PyArrowFileIO.new_input
+
+    def refusing(io: PyArrowFileIO, location: str) -> InputFile:
+        if "broken" in location:
+            raise OSError(f"{location}: not now")
+        return new_input(io, location)
+
+    monkeypatch.setattr(PyArrowFileIO, "new_input", refusing)
+    with pytest.raises(MetadataUnreadable, match="not now"):
+        folder.look()
+
+
+def test_a_missing_manifest_of_the_table_stops_the_look(folder: Folder) -> None:
+    (newest,) = [
+        s for s in folder.table.metadata.snapshots if s.snapshot_id == folder.table.metadata.current_snapshot_id
+    ]
+    Path(urlparse(newest.manifest_list).path).unlink()
+    with pytest.raises(MetadataUnreadable, match="is not there"):
+        folder.look()
+
+
 def test_a_kill_before_the_deletion_is_completed_by_the_next_look(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,21 +427,21 @@ def test_checksums_and_hints_go_by_what_they_are_for(folder: Folder) -> None:
 def test_however_a_location_is_written(sql_lake: Lake, tmp_path: Path, write: Callable[[Path], str]) -> None:
     """Metadata says `file:/t/x`, the listing `/t/x`: one file all the same, and no reason to delete it."""
     apply(plan(ORPHANS, sql_lake.catalog), sql_lake.catalog)
-    at = tmp_path / "warehouse" / "t#1 ü%20"
-    if write(at).startswith("file://"):
-        at = tmp_path / "warehouse" / "plain"
-    elif not write(at).startswith("file:"):
-        at = tmp_path / "warehouse" / "t ü"
+    location = tmp_path / "warehouse" / "t#1 ü%20"
+    if write(location).startswith("file://"):
+        location = tmp_path / "warehouse" / "plain"
+    elif not write(location).startswith("file:"):
+        location = tmp_path / "warehouse" / "t ü"
     else:
-        at = tmp_path / "warehouse" / "colon"
-    sql_lake.catalog.create_table((sql_lake.namespace, "a"), SCHEMA, location=write(at))
+        location = tmp_path / "warehouse" / "colon"
+    sql_lake.catalog.create_table((sql_lake.namespace, "a"), SCHEMA, location=write(location))
     sql_lake.write("first", a=[1])
     folder = Folder(sql_lake, f"{sql_lake.namespace}.a")
-    stray = at / "data" / "50%25 #1.parquet"
+    stray = location / "data" / "50%25 #1.parquet"
     stray.write_text("rows")
-    twin = at / "data" / "50%25 "  # what the other's address would be, if it were parsed
-    shutil.copy(next(at.rglob("0*.parquet")), twin)
-    for path in at.rglob("*"):
+    twin = location / "data" / "50%25 "  # what the other's address would be, if it were parsed
+    shutil.copy(next(location.rglob("0*.parquet")), twin)
+    for path in location.rglob("*"):
         os.utime(path, (1, 1))
     assert folder.look().effect.candidates == 2
     twin.write_text("new")
@@ -277,9 +461,9 @@ def _listed(*files: ListedFile) -> Listing:
 def test_a_file_of_unknown_age_is_never_a_candidate() -> None:
     files = [ListedFile("b/t/old.parquet", 1, NOW - timedelta(days=9)), ListedFile("b/t/what.parquet", 1, None)]
     memory = OrphanHistory({"s3://b/t/what.parquet": Noted(NOW - timedelta(days=99), 1, NOW)})
-    found = look(_listed(*files), Known(frozenset(), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
-    assert found.candidates == (files[0],)
-    assert found.doomed == found.waiting == ()
+    verdict = look(_listed(*files), Known(frozenset(), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
+    assert verdict.candidates == (files[0],)
+    assert verdict.doomed == verdict.waiting == ()
 
 
 HOURS = st.integers(0, 400)
@@ -294,21 +478,38 @@ def test_no_file_of_a_run_that_will_commit_is_ever_deleted(
     """Runs write a file as they begin, and commit it as they end, if they live; looks come whenever they like."""
     begin, policy = NOW, Orphans(older_than=timedelta(hours=older_than), delete=True)
     memory, deleted = OrphanHistory({}), set[int]()
-    for at in [*sorted(looks), 2000, 4000]:
-        now = begin + timedelta(hours=at)
-        there = [n for n, (start, _, _) in enumerate(runs) if start <= at and n not in deleted]
+    for hour in [*sorted(looks), 2000, 4000]:
+        now = begin + timedelta(hours=hour)
+        there = [n for n, (start, _, _) in enumerate(runs) if start <= hour and n not in deleted]
         files = {n: ListedFile(f"b/{n}", 1, begin + timedelta(hours=runs[n][0])) for n in there}
-        committed = {str(n) for n in there if runs[n][2] and runs[n][0] + runs[n][1] <= at}
+        committed = {str(n) for n in there if runs[n][2] and runs[n][0] + runs[n][1] <= hour}
         # Dagster remembers the runs that are done, and knows how long the others have taken.
-        took = [timedelta(hours=min(long, at - start)) for start, long, _ in runs if start <= at]
+        took = [timedelta(hours=min(long, hour - start)) for start, long, _ in runs if start <= hour]
         longest = max([memory.longest_run, *took])
-        found = look(_listed(*files.values()), Known(frozenset(committed), 1), memory, policy, now=now, longest=longest)
-        gone = {n for n, file in files.items() if file in found.doomed}
+        verdict = look(
+            _listed(*files.values()), Known(frozenset(committed), 1), memory, policy, now=now, longest=longest
+        )
+        gone = {n for n, file in files.items() if file in verdict.doomed}
         assert not {n for n in gone if runs[n][2]}
         deleted |= gone
         noted = dict(memory.orphans)
-        noted |= {f"s3://{f.path}": Noted(now, f.bytes, f.modified_at or now) for f in found.candidates}
-        for file in found.reprieved:
+        noted |= {f"s3://{f.path}": Noted(now, f.bytes, f.modified_at or now) for f in verdict.candidates}
+        for file in verdict.reprieved:
             noted.pop(f"s3://{file.path}")
         memory = replace(memory, orphans=noted, longest_run=longest)
     assert deleted == {n for n, (_, _, lives) in enumerate(runs) if not lives}
+
+
+def test_a_copied_lakehouse_looks_at_no_file_of_the_original(folder: Folder, tmp_path: Path) -> None:
+    """Its catalog names them: they lie outside of its own warehouse."""
+    stray = folder.put()
+    folder.lake.catalog.engine.dispose()
+    shutil.copytree(tmp_path, tmp_path / "copy")
+    settings = sql_settings(tmp_path / "copy")
+    copy = Folder(Lake(settings, open_catalog(settings), folder.lake.namespace, None), folder.name)
+    assert copy.table.metadata_location == folder.table.metadata_location
+    with pytest.raises(CannotLook, match="outside of the warehouse"):
+        copy.look()
+    assert traits_of(copy.table, ORPHANS, Declarations({}, {}, {})).own_location.startswith("it lies outside")
+    assert traits_of(folder.table, ORPHANS, Declarations({}, {}, {})).own_location == ""
+    assert stray in folder.files()

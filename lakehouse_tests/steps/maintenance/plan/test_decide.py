@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from lakehouse.declarations import Deduplicate, Expire, Maintenance, Orphans, Rewrite, Statistics
 from lakehouse.steps.maintenance.model.action import Operation
 from lakehouse.steps.maintenance.model.past import SnapshotState
-from lakehouse.steps.maintenance.model.state import MeasuredState, PartitionState, Remembered, Traits
+from lakehouse.steps.maintenance.model.state import (
+    MeasuredState,
+    PartitionState,
+    RefState,
+    Remembered,
+    SnapshotHold,
+    Traits,
+)
 from lakehouse.steps.maintenance.plan.budget import Budget
 from lakehouse.steps.maintenance.plan.decide import decide
 from lakehouse_tests.steps.maintenance.states import (
@@ -19,7 +26,6 @@ from lakehouse_tests.steps.maintenance.states import (
     HOUR,
     MIB,
     NOW,
-    SOUND,
     TARGET,
     decided,
     line,
@@ -36,14 +42,15 @@ EVERYTHING = Maintenance(
     expire=Expire(lease_grace=DAY),
     orphans=Orphans(delete=True),
 )
+SOUND = part(files=4, size=TARGET)
 
 
 @settings(deadline=None)
 @given(measured=states(), policy=st.sampled_from([Maintenance(), EVERYTHING]))
 def test_the_same_state_gives_the_same_plan(measured: MeasuredState, policy: Maintenance) -> None:
-    told = MeasuredState.from_json(measured.to_json())
-    mixed = replace(told, partitions=tuple(reversed(told.partitions)) if told.partitions else None)
-    assert decided(measured, policy) == decided(told, policy)
+    restored = MeasuredState.from_json(measured.to_json())
+    mixed = replace(restored, partitions=tuple(reversed(restored.partitions)) if restored.partitions else None)
+    assert decided(measured, policy) == decided(restored, policy)
     assert replace(decided(mixed, policy), state_digest="") == replace(decided(measured, policy), state_digest="")
 
 
@@ -54,8 +61,8 @@ def test_every_plan_keeps_the_rules(measured: MeasuredState, policy: Maintenance
     assert plan.actions
     for action in plan.actions:
         assert action.reasons, action
-    for one in plan.withheld:
-        assert one.action.reasons, one
+    for withheld in plan.withheld:
+        assert withheld.action.reasons, withheld
     done = [action.operation for action in plan.actions]
     assert sum(operation.rewrites for operation in done) <= 1
     assert not (any(operation.rewrites for operation in done) and Operation.EXPIRE in done)
@@ -78,21 +85,21 @@ def test_a_healthy_table_gets_nothing_because() -> None:
     plan = decided(state(SOUND, history=line(5)))
     assert operations(plan) == ["nothing"]
     assert plan.withheld == ()
-    told = " | ".join(plan.actions[0].reasons)
+    reasons = " | ".join(plan.actions[0].reasons)
     for reason in (
         "4 files in 1 partitions of 128.0 MiB",
         "3; 30 are worth",
         "0 of 5 snapshots",
         "since the last look",
     ):
-        assert reason in told
+        assert reason in reasons
 
 
 def test_small_files_are_rewritten_and_what_changed_longest_ago_is_first() -> None:
     newer, older = part("day=1", files=6, size=10 * MIB), part("day=2", files=60, size=MIB, last_change=NOW - DAY)
     plan = decided(state(newer, older, SOUND))
     [action] = [a for a in plan.actions if a.operation is Operation.REWRITE]
-    assert [one.name for one in action.partitions] == ["day=2", "day=1"]
+    assert [partition.name for partition in action.partitions] == ["day=2", "day=1"]
     assert action.bytes == 120 * MIB
     assert "60 of 60 files are below 96.0 MiB" in action.reasons[0]
 
@@ -135,13 +142,17 @@ def test_what_a_rewrite_has_written_is_not_due_again(files: int, size: int) -> N
 
 
 def test_one_delete_file_is_not_worth_reading_two_large_files_for() -> None:
-    one = replace(SOUND, delete_files=1, position_deletes=1, touched=2, touched_bytes=2 * TARGET)
-    plan = decided(state(one))
+    partition = replace(SOUND, delete_files=1, position_deletes=1, touched=2, touched_bytes=2 * TARGET)
+    plan = decided(state(partition))
     assert whys(plan) == {"rewrite": ["few"]}
     assert plan.withheld[0].action.reasons == ("day=1: of 3 files 2 would be left; half of them have to go",)
-    assert whys(decided(state(replace(one, touched=0, touched_bytes=0)))) == {"rewrite": ["few"]}, "deletes of nothing"
-    assert operations(decided(state(replace(one, delete_files=2)))) == ["rewrite"]
-    assert operations(decided(state(replace(one, position_deletes=1200)))) == ["rewrite"], "30% of its rows are deleted"
+    assert whys(decided(state(replace(partition, touched=0, touched_bytes=0)))) == {"rewrite": ["few"]}, (
+        "deletes of nothing"
+    )
+    assert operations(decided(state(replace(partition, delete_files=2)))) == ["rewrite"]
+    assert operations(decided(state(replace(partition, position_deletes=1200)))) == ["rewrite"], (
+        "30% of its rows are deleted"
+    )
 
 
 def test_a_partition_that_is_written_to_waits_until_it_is_quiet() -> None:
@@ -153,17 +164,19 @@ def test_a_partition_that_is_written_to_waits_until_it_is_quiet() -> None:
     assert "day=2: changed by a writer at 2013-06-01 11:55:00 UTC" in waiting.action.reasons[0]
     assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
     both = decided(state(busy, part("day=1")))
-    assert [one.name for one in both.actions[0].partitions] == ["day=1"]
+    assert [partition.name for partition in both.actions[0].partitions] == ["day=1"]
 
 
 def test_what_to_declare_where_a_partition_is_never_quiet() -> None:
     busy = part("all of it", last_change=NOW - timedelta(minutes=1), changes_per_hour=60.0)
-    assert "changes 60 times an hour and may never be: declare a shorter quiet_for" in told(busy)
-    assert "may never be" not in told(replace(busy, ends=NOW + DAY))
-    assert "may never be" not in told(replace(busy, changes_per_hour=2.0))
-    assert "may never be" not in told(busy, line(3, every=timedelta(minutes=5)))
-    assert "may never be" in told(busy, line(4, every=timedelta(minutes=5)))
-    assert "may never be" in told(busy, line(3, every=timedelta(minutes=5), oldest_parent=9)), "expired, not young"
+    assert "changes 60 times an hour and may never be: declare a shorter quiet_for" in waits_because(busy)
+    assert "may never be" not in waits_because(replace(busy, ends=NOW + DAY))
+    assert "may never be" not in waits_because(replace(busy, changes_per_hour=2.0))
+    assert "may never be" not in waits_because(busy, line(3, every=timedelta(minutes=5)))
+    assert "may never be" in waits_because(busy, line(4, every=timedelta(minutes=5)))
+    assert "may never be" in waits_because(busy, line(3, every=timedelta(minutes=5), oldest_parent=9)), (
+        "expired, not young"
+    )
     assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
 
 
@@ -174,10 +187,10 @@ def test_delete_files_do_not_pile_up_where_it_is_never_quiet() -> None:
     assert whys(decided(state(replace(busy, undersized=200)))) == {"rewrite": ["quiet"]}, "nothing is deleted"
 
 
-def told(one: PartitionState, history: tuple[SnapshotState, ...] = ()) -> str:
+def waits_because(partition: PartitionState, history: tuple[SnapshotState, ...] = ()) -> str:
     """Why its rewrite is withheld."""
-    found = decided(state(one, history=history)).withheld
-    [waiting] = [waiting for waiting in found if waiting.action.operation is Operation.REWRITE]
+    withheld = decided(state(partition, history=history)).withheld
+    [waiting] = [waiting for waiting in withheld if waiting.action.operation is Operation.REWRITE]
     return waiting.action.reasons[0]
 
 
@@ -205,30 +218,30 @@ def test_a_partition_that_is_too_large_for_one_run_is_begun() -> None:
 
 
 def test_of_a_partition_that_is_begun_small_files_come_first() -> None:
-    one = part(files=100, size=MIB, oversized=50, oversized_bytes=50 * 300 * MIB)
-    one = replace(one, files=150, bytes=one.bytes + one.oversized_bytes)
-    [action] = decided(state(one), Maintenance(rewrite=Rewrite(max_group_bytes=1024 * MIB))).actions
+    partition = part(files=100, size=MIB, oversized=50, oversized_bytes=50 * 300 * MIB)
+    partition = replace(partition, files=150, bytes=partition.bytes + partition.oversized_bytes)
+    [action] = decided(state(partition), Maintenance(rewrite=Rewrite(max_group_bytes=1024 * MIB))).actions
     assert action.max_bytes == 1024 * MIB
     assert action.bytes == 100 * MIB
 
 
 def test_another_format_is_all_or_nothing() -> None:
     """Spark can be told to write all files anew, or those of a wrong size, but not those of a format."""
-    one = part(files=20, size=100 * MIB, foreign=10, foreign_bytes=10 * 100 * MIB)
+    partition = part(files=20, size=100 * MIB, foreign=10, foreign_bytes=10 * 100 * MIB)
     rewrite = Rewrite(max_group_bytes=1024 * MIB, to_format="parquet")
-    plan = decided(state(one), Maintenance(rewrite=rewrite))
+    plan = decided(state(partition), Maintenance(rewrite=rewrite))
     assert whys(plan) == {"rewrite": ["budget"]}
     assert "all 2.0 GiB have to be written in the new format at once" in plan.withheld[0].action.reasons[0]
-    [action] = decided(state(one), Maintenance(rewrite=replace(rewrite, max_group_bytes=2000 * MIB))).actions
+    [action] = decided(state(partition), Maintenance(rewrite=replace(rewrite, max_group_bytes=2000 * MIB))).actions
     assert (action.bytes, action.max_bytes) == (2000 * MIB, None)
 
 
 def test_equality_deletes_are_refused_by_name_until_their_writer_is_gone() -> None:
-    one = replace(part(), equality_deletes=5, delete_files=1)
-    plan = decided(state(one))
+    partition = replace(part(), equality_deletes=5, delete_files=1)
+    plan = decided(state(partition))
     assert whys(plan) == {"rewrite": ["refused"]}
     assert "EqualityDeletes" in plan.withheld[0].action.reasons[0]
-    assert operations(decided(state(one), Maintenance(rewrite=Rewrite(equality_writer_gone=True)))) == ["rewrite"]
+    assert operations(decided(state(partition), Maintenance(rewrite=Rewrite(equality_writer_gone=True)))) == ["rewrite"]
 
 
 def test_many_manifests_are_regrouped_if_fewer_would_do() -> None:
@@ -249,6 +262,113 @@ def test_one_rewriting_action_a_run_and_no_expiry_beside_it() -> None:
     assert whys(plan) == {"manifests": ["after"], "expire": ["after"]}
 
 
+def test_where_there_are_far_too_many_snapshots_expiry_comes_first() -> None:
+    plan = decided(state(part(), history=line(80)), BY_COUNT)
+    assert operations(plan) == ["expire"]
+    assert whys(plan) == {"rewrite": ["after"]}
+    assert plan.withheld[0].action.reasons[0] == "waits: expiry comes first, as 30 of 80 snapshots may go"
+
+
+def test_a_count_that_nobody_asked_for_never_cuts_below_the_age() -> None:
+    """Guarded mechanism: what is younger than `max_snapshot_age` stays, however many there are."""
+    plan = decided(state(SOUND, history=line(700, every=HOUR / 10)))
+    assert operations(plan) == ["nothing"]
+    (sentence,) = [
+        reason for reason in plan.actions[0].reasons if reason.startswith("expire: 0 of 700 snapshots may go")
+    ]
+    assert sentence.endswith("all of 5 days stay, and each commit writes their list: max_snapshots would bound it")
+
+
+def test_snapshots_go_by_count_and_by_age() -> None:
+    by_count = decided(state(SOUND, history=line(62)), BY_COUNT)
+    assert operations(by_count) == ["expire"]
+    assert by_count.actions[0].reasons == ("12 snapshots of main may go",)
+    by_age = decided(state(SOUND, history=line(40, every=DAY)))
+    assert by_age.actions[0].reasons == ("20 snapshots of main may go",)
+
+
+def test_too_few_snapshots_are_not_worth_a_commit_and_it_is_known_when_they_are() -> None:
+    plan = decided(state(SOUND, history=line(55)))
+    assert operations(plan) == ["nothing"]
+    aging = decided(state(SOUND, history=line(30, every=timedelta(hours=4))))
+    # The tenth of 30 snapshots is 80 hours old, and may go when it is five days old.
+    assert aging.look_again_at == NOW + DAY
+    soon = decided(state(SOUND, history=line(30, every=timedelta(hours=5, minutes=30))))
+    assert soon.look_again_at == NOW + timedelta(hours=120 - 110)
+
+
+def test_a_holder_blocks_expiry_by_name() -> None:
+    lagging = SnapshotHold(
+        kind="mirror", owner="mirror.things", snapshot_id=1, since_on=True, command="lakehouse lease …"
+    )
+    plan = decided(state(SOUND, history=line(70), holders=(lagging,)), BY_COUNT)
+    assert operations(plan) == ["nothing"]
+    assert whys(plan) == {"expire": ["blocked"]}
+    [blocker] = plan.actions[0].blocked_by
+    assert (
+        blocker == "20 snapshots: mirror mirror.things needs snapshot 1 and all after it; to end it: lakehouse lease …"
+    )
+    assert operations(decided(state(SOUND, history=line(70)), BY_COUNT)) == ["expire"]
+
+
+def test_a_rewrite_on_its_way_blocks_expiry() -> None:
+    ref = RefState(name="lakehouse_attempt_maintain_raw_things_1", kind="branch", snapshot_id=70, begun=NOW - HOUR)
+    plan = decided(state(SOUND, history=line(70), refs=(ref,)), BY_COUNT)
+    assert whys(plan) == {"expire": ["blocked"]}
+    assert ref.name in plan.withheld[0].action.reasons[0]
+
+
+def test_branches_of_dead_runs_go_after_a_day() -> None:
+    def with_branch(age: timedelta) -> MeasuredState:
+        ref = RefState(name="lakehouse_attempt_x_1", kind="branch", snapshot_id=1, begun=NOW - age)
+        return state(SOUND, refs=(ref,), history=line(2, every=30 * HOUR))
+
+    assert operations(decided(with_branch(25 * HOUR))) == ["branches"]
+    young = decided(with_branch(HOUR))
+    assert operations(young) == ["nothing"]
+
+
+def test_overdue_leases_are_loud_and_dropped_after_their_grace_alone() -> None:
+    late = SnapshotHold(kind="lease", owner="somebody", snapshot_id=1, until=NOW - 2 * DAY)
+    loud = decided(state(SOUND, history=line(3), holders=(late,)))
+    assert operations(loud) == ["nothing"]
+    assert loud.actions[0].reasons[0].startswith("OVERDUE: lease somebody")
+    dropped = decided(state(SOUND, history=line(3), holders=(late,)), Maintenance(expire=Expire(lease_grace=DAY)))
+    assert operations(dropped) == ["leases"]
+    waits = decided(state(SOUND, holders=(late,)), Maintenance(expire=Expire(lease_grace=timedelta(days=2, hours=3))))
+    assert operations(waits) == ["nothing"]
+    assert waits.look_again_at == NOW + 3 * HOUR
+
+
+def test_files_are_listed_once_a_day_while_the_table_changes_or_candidates_wait() -> None:
+    def looked(ago: timedelta, updated: timedelta, candidates: int = 0) -> MeasuredState:
+        kept = Remembered(orphans_looked_at=NOW - ago, orphan_candidates=candidates)
+        return state(SOUND, remembered=kept, updated_at=NOW - updated)
+
+    assert operations(decided(looked(25 * HOUR, HOUR))) == ["orphans"]
+    assert operations(decided(looked(25 * HOUR, 26 * HOUR))) == ["nothing"]
+    assert operations(decided(looked(25 * HOUR, 26 * HOUR, candidates=1))) == ["orphans"]
+    soon = decided(looked(20 * HOUR, HOUR))
+    assert operations(soon) == ["nothing"]
+    assert soon.look_again_at == NOW + 4 * HOUR
+    many = state(SOUND, remembered=Remembered(), history=line(80, every=HOUR))
+    assert operations(decided(many, BY_COUNT)) == ["expire", "orphans"]
+    young = decided(state(SOUND, remembered=Remembered(), history=line(5)))
+    assert operations(young) == ["nothing"]
+
+
+def test_a_table_that_is_younger_than_any_orphan_is_not_listed_also_where_its_first_commits_are_forgotten() -> None:
+    trimmed = state(SOUND, remembered=Remembered(), history=line(5, oldest_parent=99))
+    assert operations(decided(trimmed)) == ["orphans"], "nobody knows how old its files are"
+    empty = state(remembered=Remembered(), updated_at=NOW)
+    policy = Maintenance(orphans=Orphans(older_than=2 * DAY))
+    for measured in (trimmed, empty):
+        young = decided(replace(measured, created_at=NOW - HOUR), policy)
+        assert operations(young) == ["nothing"]
+        assert "orphans: no file is 2 days old before 2013-06-03 11:00:00 UTC" in young.actions[0].reasons
+        assert operations(decided(replace(measured, created_at=NOW - 2 * DAY), policy)) == ["orphans"]
+
+
 def test_statistics_follow_the_rows() -> None:
     policy = Maintenance(statistics=Statistics())
     assert "statistics: there are no rows yet" in decided(state(), policy).actions[0].reasons
@@ -266,9 +386,9 @@ def test_closed_partitions_are_deduplicated_once() -> None:
     changing = replace(part("day=2", files=1, size=TARGET), last_change=NOW - HOUR)
     not_over = replace(part("day=3", files=1, size=TARGET), last_change=NOW - 3 * DAY, ends=NOW - HOUR)
     plan = decided(state(closed, changing, not_over), policy)
-    assert [one.name for one in plan.actions[0].partitions] == ["day=1"]
+    assert [partition.name for partition in plan.actions[0].partitions] == ["day=1"]
     assert whys(plan) == {"deduplicate": ["quiet"]}
-    assert [one.name for one in plan.withheld[0].action.partitions] == ["day=2", "day=3"]
+    assert [partition.name for partition in plan.withheld[0].action.partitions] == ["day=2", "day=3"]
     done = Remembered(orphans_looked_at=NOW, deduplicated={closed.partition.key: NOW - DAY})
     assert operations(decided(state(closed, remembered=done), policy)) == ["nothing"]
     changed = replace(closed, last_change=NOW - DAY - HOUR)

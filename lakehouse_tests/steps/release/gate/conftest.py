@@ -14,7 +14,7 @@ def made(sql_group: MakeGroup) -> Group:
     return group
 
 
-def held(group: Group, checks: list[Check] | None = None, **more: object) -> str:
+def held_message(group: Group, checks: list[Check] | None = None, **more: object) -> str:
     """What a held release says; the pointer has not moved."""
     before = group.load_pointer()
     with pytest.raises(ReleaseHeld) as caught:
